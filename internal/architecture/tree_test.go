@@ -1,0 +1,97 @@
+package architecture
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// textFile is a file of the project; its path is relative to the root, with slashes.
+type textFile struct {
+	path string
+	text []byte
+}
+
+func (f textFile) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
+
+func (f textFile) lines() int { return bytes.Count(f.text, []byte("\n")) }
+
+// goFile is a parsed Go file. Build constraints are not looked at: every file counts.
+type goFile struct {
+	textFile
+	positions *token.FileSet
+	syntax    *ast.File
+}
+
+func (f goFile) line(p token.Pos) int { return f.positions.Position(p).Line }
+
+func (f goFile) imports() []string {
+	var paths []string
+	for _, spec := range f.syntax.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		paths = append(paths, imported)
+	}
+	return paths
+}
+
+// ignored are the folders at the root that git does not keep.
+var ignored = []string{".git", ".cleave", "bin", "demo-out"}
+
+// textFiles reads all text of the project, except go.sum files.
+func textFiles(t *testing.T) []textFile {
+	t.Helper()
+	root := os.DirFS("../..")
+	var files []textFile
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(ignored, name):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || path.Base(name) == "go.sum":
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		if !bytes.ContainsRune(text, 0) { // a NUL: data, a program, a profile
+			files = append(files, textFile{name, text})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// goFiles parses all Go files of the project.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	for _, f := range textFiles(t) {
+		if path.Ext(f.path) == ".go" {
+			files = append(files, parse(t, f.path, string(f.text)))
+		}
+	}
+	return files
+}
+
+func parse(t *testing.T, name, source string) goFile {
+	t.Helper()
+	positions := token.NewFileSet()
+	syntax, err := parser.ParseFile(positions, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goFile{textFile{name, []byte(source)}, positions, syntax}
+}
