@@ -1,0 +1,106 @@
+package constraint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Conflict is a cannot-link between two points that the must-links force together, with its
+// certificate: a shortest path of must-links between them.
+type Conflict struct {
+	Pair Pair
+	Path []int32 // from Pair.I to Pair.J, ends included
+}
+
+func (c Conflict) String() string {
+	var path strings.Builder
+	const shown = 12
+	for at, point := range c.Path {
+		if len(c.Path) > shown && at == shown-2 {
+			fmt.Fprintf(&path, " = ... (%d more)", len(c.Path)-shown+1)
+			continue
+		}
+		if len(c.Path) > shown && at > shown-2 && at < len(c.Path)-1 {
+			continue
+		}
+		if at > 0 {
+			path.WriteString(" = ")
+		}
+		fmt.Fprintf(&path, "%d", point)
+	}
+	return fmt.Sprintf("points %d and %d cannot be together, but must-links join them: %s", c.Pair.I, c.Pair.J, path.String())
+}
+
+// CountConflicts is the number of cannot-links inside a must-link component.
+func (s *Set) CountConflicts() int {
+	count := 0
+	for _, p := range s.pairs {
+		if s.conflicting(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// Conflicts lists up to limit conflicts (all of them when limit is 0) with their certificates.
+func (s *Set) Conflicts(limit int) []Conflict {
+	var conflicts []Conflict
+	var links adjacency
+	for _, p := range s.pairs {
+		if !s.conflicting(p) {
+			continue
+		}
+		if links == nil {
+			links = s.mustLinks()
+		}
+		conflicts = append(conflicts, Conflict{Pair: p, Path: links.shortestPath(p.I, p.J)})
+		if len(conflicts) == limit {
+			break
+		}
+	}
+	return conflicts
+}
+
+func (s *Set) conflicting(p Pair) bool {
+	return p.Kind == CannotLink && s.components.Of(p.I) == s.components.Of(p.J)
+}
+
+// adjacency lists each point's must-linked partners in ascending order.
+type adjacency map[int32][]int32
+
+func (s *Set) mustLinks() adjacency {
+	links := adjacency{}
+	for _, p := range s.pairs {
+		if p.Kind == MustLink {
+			links[p.I] = append(links[p.I], p.J)
+			links[p.J] = append(links[p.J], p.I)
+		}
+	}
+	return links
+}
+
+// shortestPath is a breadth-first search; partners are visited in order, so it is one path always.
+func (links adjacency) shortestPath(from, to int32) []int32 {
+	cameFrom := map[int32]int32{from: from}
+	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
+		point := queue[0]
+		if point == to {
+			path := []int32{to}
+			for point != from {
+				point = cameFrom[point]
+				path = append(path, point)
+			}
+			for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
+				path[i], path[j] = path[j], path[i]
+			}
+			return path
+		}
+		for _, next := range links[point] {
+			if _, seen := cameFrom[next]; !seen {
+				cameFrom[next] = point
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}

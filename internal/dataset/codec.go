@@ -1,0 +1,237 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The canonical bytes of a data set, little-endian:
+//
+//	magic "CLV1" | kind uint8 | 3 zero bytes | a uint64 | b uint64 | body
+//
+//	points: a = n, b = d,           body = n*d float64
+//	kernel: a = n, b = n,           body = n*n float64
+//	graph:  a = n, b = non-zeros,   body = (n+1) int64 row starts, b int32 columns, b float64 weights
+//
+// Rows of points and kernels have one size, so a part of them is a range of bytes.
+const (
+	magic      = "CLV1"
+	headerSize = 24
+)
+
+// blockValues is how many numbers are converted at a time: a buffer of 64 KiB.
+const blockValues = 8192
+
+// EncodedSize is the number of canonical bytes of a data set.
+func EncodedSize(d Dataset) int64 {
+	switch d := d.(type) {
+	case *Points:
+		return headerSize + 8*int64(len(d.Values))
+	case *Kernel:
+		return headerSize + 8*int64(len(d.Values))
+	case *Graph:
+		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
+	}
+	return 0
+}
+
+// RowRange is where rows [from, to) of points or a kernel matrix with rows of `columns` values lie
+// in the canonical bytes.
+func RowRange(columns, from, to int) (offset, length int64) {
+	return headerSize + 8*int64(columns)*int64(from), 8 * int64(columns) * int64(to-from)
+}
+
+// Encode writes the canonical bytes.
+func Encode(w io.Writer, d Dataset) error {
+	switch d := d.(type) {
+	case *Points:
+		return encode(w, KindPoints, d.N, d.D, d.Values)
+	case *Kernel:
+		return encode(w, KindKernel, d.N, d.N, d.Values)
+	case *Graph:
+		return encode(w, KindGraph, d.N, len(d.Column), d.RowStart, d.Column, d.Weight)
+	}
+	return fmt.Errorf("dataset: cannot encode %T", d)
+}
+
+func encode(w io.Writer, kind Kind, a, b int, arrays ...any) error {
+	header := make([]byte, headerSize)
+	copy(header, magic)
+	header[4] = byte(kind)
+	binary.LittleEndian.PutUint64(header[8:], uint64(a))
+	binary.LittleEndian.PutUint64(header[16:], uint64(b))
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	for _, array := range arrays {
+		var err error
+		switch array := array.(type) {
+		case []float64:
+			err = writeBlocks(w, array, 8, func(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) })
+		case []int64:
+			err = writeBlocks(w, array, 8, func(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) })
+		case []int32:
+			err = writeBlocks(w, array, 4, func(b []byte, v int32) { binary.LittleEndian.PutUint32(b, uint32(v)) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeBlocks[T any](w io.Writer, values []T, size int, put func([]byte, T)) error {
+	buffer := make([]byte, size*min(len(values), blockValues))
+	for len(values) > 0 {
+		block := values[:min(len(values), blockValues)]
+		for i, v := range block {
+			put(buffer[i*size:], v)
+		}
+		if _, err := w.Write(buffer[:len(block)*size]); err != nil {
+			return err
+		}
+		values = values[len(block):]
+	}
+	return nil
+}
+
+// Decode reads canonical bytes and checks them as if they came from a stranger. It allocates no
+// more than size, the number of bytes that are really there.
+func Decode(r io.Reader, size int64) (Dataset, error) {
+	header := make([]byte, headerSize)
+	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic {
+		return nil, corrupt("no Cleave header")
+	}
+	a, b := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
+	body := uint64(max(size-headerSize, 0))
+	if a > MaxRows || b > math.MaxInt64/16 {
+		return nil, corrupt("impossible sizes")
+	}
+	n, m := int(a), int(b)
+	switch kind := Kind(header[4]); kind {
+	case KindPoints, KindKernel:
+		if b != 0 && a > body/8/b || a*b*8 != body {
+			return nil, corrupt("sizes do not match the length")
+		}
+		values, err := readFloats(r, n*m)
+		if err != nil {
+			return nil, err
+		}
+		if kind == KindPoints {
+			return NewPoints(n, m, values)
+		}
+		return NewKernel(n, m, values)
+	case KindGraph:
+		if (a+1)*8+b*12 != body {
+			return nil, corrupt("sizes do not match the length")
+		}
+		return decodeGraph(r, n, m)
+	}
+	return nil, corrupt("unknown kind")
+}
+
+// DecodeRows reads `count` float64 that lie bare in a range of canonical bytes (see RowRange).
+func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
+
+func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
+	g := &Graph{N: n}
+	starts, err := readBlocks(r, n+1, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
+	if err != nil {
+		return nil, err
+	}
+	g.RowStart = starts
+	if g.Column, err = readBlocks(r, nonZeros, 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }); err != nil {
+		return nil, err
+	}
+	if g.Weight, err = readFloats(r, nonZeros); err != nil {
+		return nil, err
+	}
+	return g, g.check()
+}
+
+// check verifies the row structure and the symmetry.
+func (g *Graph) check() error {
+	if g.N < 1 {
+		return corrupt("a graph without vertices")
+	}
+	if g.RowStart[0] != 0 || g.RowStart[g.N] != int64(len(g.Column)) {
+		return corrupt("row starts do not span the edges")
+	}
+	for i := range g.N {
+		from, to := g.RowStart[i], g.RowStart[i+1]
+		if from > to || to > int64(len(g.Column)) {
+			return corrupt("row starts are out of order")
+		}
+		previous := int32(-1)
+		for at := from; at < to; at++ {
+			if c := g.Column[at]; c <= previous || int(c) >= g.N {
+				return corrupt("a row's neighbours are out of order or range")
+			}
+			previous = g.Column[at]
+			if !finite(g.Weight[at]) {
+				return corrupt("an edge weight is not finite")
+			}
+		}
+	}
+	return g.checkSymmetry()
+}
+
+// checkSymmetry walks the rows in order and, in each column's own row, a pointer: entry (i, j) of
+// the upper triangle must meet entry (j, i) exactly there.
+func (g *Graph) checkSymmetry() error {
+	next := slices.Clone(g.RowStart[:g.N])
+	for i := range g.N {
+		for at := g.RowStart[i]; at < g.RowStart[i+1]; at++ {
+			j := g.Column[at]
+			mirror := next[j]
+			if mirror >= g.RowStart[j+1] || int(g.Column[mirror]) != i || g.Weight[mirror] != g.Weight[at] {
+				return corrupt("the graph is not symmetric")
+			}
+			next[j]++
+		}
+	}
+	return nil
+}
+
+func readFloats(r io.Reader, count int) ([]float64, error) {
+	return readBlocks(r, count, 8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) })
+}
+
+// readBlocks grows as bytes arrive, so a false count costs nothing.
+func readBlocks[T any](r io.Reader, count, size int, get func([]byte) T) ([]T, error) {
+	values := make([]T, 0, min(count, blockValues))
+	buffer := make([]byte, size*min(count, blockValues))
+	for len(values) < count {
+		block := buffer[:size*min(count-len(values), blockValues)]
+		if _, err := io.ReadFull(r, block); err != nil {
+			return nil, corrupt(fmt.Sprintf("ends after %d of %d values", len(values), count))
+		}
+		if cap(values)-len(values) < len(block)/size {
+			grown := make([]T, len(values), min(count, 2*cap(values)+blockValues))
+			copy(grown, values)
+			values = grown
+		}
+		for i := 0; i < len(block); i += size {
+			values = append(values, get(block[i:]))
+		}
+	}
+	return values, nil
+}
+
+func corrupt(why string) error {
+	return fault.Invalid("CORRUPT_DATASET", "these bytes are not a Cleave data set: %s", why)
+}
+
+// Marshal is Encode into memory, for small sets and tests.
+func Marshal(d Dataset) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(EncodedSize(d)))
+	err := Encode(&b, d)
+	return b.Bytes(), err
+}

@@ -1,0 +1,128 @@
+// Package dataset is what gets clustered: dense points, graphs, and given kernel matrices.
+//
+// A Dataset is checked when it is made and immutable afterwards, so that everything above may
+// trust it: finite values, symmetric matrices, sorted adjacency. Its canonical bytes (codec.go)
+// name it: two uploads of the same data are one dataset.
+package dataset
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Kind tells the three forms of data apart.
+type Kind uint8
+
+// The kinds of data set.
+const (
+	KindPoints Kind = 1 // n rows of d features
+	KindGraph  Kind = 2 // an undirected weighted graph
+	KindKernel Kind = 3 // a given symmetric n x n kernel matrix
+)
+
+func (k Kind) String() string {
+	switch k {
+	case KindPoints:
+		return "points"
+	case KindGraph:
+		return "graph"
+	case KindKernel:
+		return "kernel matrix"
+	}
+	return "unknown"
+}
+
+// MaxRows bounds n: labels, edges and moves carry row numbers as int32.
+const MaxRows = math.MaxInt32
+
+// Dataset is one of *Points, *Graph, *Kernel.
+type Dataset interface {
+	Kind() Kind
+	Rows() int
+}
+
+// Points are n rows of d features, row by row.
+type Points struct {
+	N, D   int
+	Values []float64
+}
+
+// Kind implements Dataset.
+func (p *Points) Kind() Kind { return KindPoints }
+
+// Rows implements Dataset.
+func (p *Points) Rows() int { return p.N }
+
+// Row is the i-th point; it aliases the data.
+func (p *Points) Row(i int) []float64 { return p.Values[i*p.D : (i+1)*p.D : (i+1)*p.D] }
+
+// NewPoints checks n x d values, row by row, and takes them over.
+func NewPoints(n, d int, values []float64) (*Points, error) {
+	if n < 1 || d < 1 {
+		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
+	}
+	if n > MaxRows {
+		return nil, fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)
+	}
+	if d > math.MaxInt/n/8 || len(values) != n*d {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need their product", len(values), n, d)
+	}
+	for at, v := range values {
+		if !finite(v) {
+			return nil, fault.Invalid("NOT_FINITE", "row %d, column %d is %v; every value must be a finite number", at/d, at%d, v)
+		}
+	}
+	return &Points{N: n, D: d, Values: values}, nil
+}
+
+// Kernel is a given symmetric matrix of n x n kernel values.
+type Kernel struct {
+	N      int
+	Values []float64
+}
+
+// Kind implements Dataset.
+func (k *Kernel) Kind() Kind { return KindKernel }
+
+// Rows implements Dataset.
+func (k *Kernel) Rows() int { return k.N }
+
+// Row is the i-th row; it aliases the data.
+func (k *Kernel) Row(i int) []float64 { return k.Values[i*k.N : (i+1)*k.N : (i+1)*k.N] }
+
+// asymmetryAllowed is the largest |K_ij - K_ji|, relative to the largest entry, that is taken for
+// rounding and averaged away; more is an error.
+const asymmetryAllowed = 1e-9
+
+// NewKernel checks rows x columns values, symmetrises rounding noise in place and takes them over.
+func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
+	if rows != columns {
+		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)
+	}
+	points, err := NewPoints(rows, columns, values)
+	if err != nil {
+		return nil, err
+	}
+	n, largest := rows, 0.0
+	for _, v := range points.Values {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	for i := range n {
+		for j := range i {
+			a, b := values[i*n+j], values[j*n+i]
+			if a == b {
+				continue
+			}
+			if math.Abs(a-b) > asymmetryAllowed*largest {
+				return nil, fault.Invalid("ASYMMETRIC_KERNEL",
+					"the kernel matrix is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g", i, j, a, j, i, b)
+			}
+			mean := a/2 + b/2
+			values[i*n+j], values[j*n+i] = mean, mean
+		}
+	}
+	return &Kernel{N: n, Values: values}, nil
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

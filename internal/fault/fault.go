@@ -1,0 +1,83 @@
+// Package fault holds the errors that are the user's to mend: each has a kind, a stable reason
+// in UPPER_SNAKE and a sentence that says what is wrong, where, and what to do about it.
+//
+// It is pure: the wire package turns a fault into a gRPC status with google.rpc.ErrorInfo and
+// back, and the command line turns it into an exit code.
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says what sort of answer a fault deserves; the wire package maps it to a gRPC code.
+type Kind int
+
+// The kinds of fault.
+const (
+	InvalidArgument    Kind = iota + 1 // the input is wrong whatever the state of the system
+	FailedPrecondition                 // right in itself, wrong now (cancel of a finished job)
+	NotFound                           // no such job, dataset, worker
+	AlreadyExists                      // a request id reused with another body
+	ResourceExhausted                  // over a limit that the message names
+	Cancelled                          // the user asked for it
+	Internal                           // ours, not the user's
+)
+
+// Error is one fault.
+type Error struct {
+	Kind     Kind
+	Reason   string            // UPPER_SNAKE, stable: programs match on it
+	Message  string            // a sentence a person can act on
+	Field    string            // the request field at fault, empty when none is
+	Metadata map[string]string // details for programs: row, column, limit
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// New makes a fault of a kind.
+func New(kind Kind, reason, format string, args ...any) *Error {
+	return &Error{Kind: kind, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid makes a fault for input that is wrong in itself.
+func Invalid(reason, format string, args ...any) *Error {
+	return New(InvalidArgument, reason, format, args...)
+}
+
+// OnField names the request field at fault.
+func (e *Error) OnField(field string) *Error {
+	e.Field = field
+	return e
+}
+
+// With adds a detail for programs.
+func (e *Error) With(key, value string) *Error {
+	if e.Metadata == nil {
+		e.Metadata = map[string]string{}
+	}
+	e.Metadata[key] = value
+	return e
+}
+
+// Wrap puts a place ("points.csv: ") before the message and keeps the kind and reason; an error
+// that is no fault is wrapped as it is.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	place := fmt.Sprintf(format, args...)
+	var f *Error
+	if errors.As(err, &f) {
+		wrapped := *f
+		wrapped.Message = place + ": " + err.Error()
+		return &wrapped
+	}
+	return fmt.Errorf("%s: %w", place, err)
+}
+
+// Is tells whether err is a fault with this reason.
+func Is(err error, reason string) bool {
+	var f *Error
+	return errors.As(err, &f) && f.Reason == reason
+}
