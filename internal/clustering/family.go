@@ -1,0 +1,129 @@
+package clustering
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// kernelFamily is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the
+// diagonal, and the least eigenvalue once it is known.
+//
+//	objective           weights a    M
+//	kernel-kmeans       given or 1   a_i a_j k(x_i, x_j) + W
+//	ratio-association   1            A + W
+//	ratio-cut           1            A - D + W
+//	normalized-cut      degrees      A + W
+type kernelFamily struct {
+	p            *Problem
+	weights      []float64
+	weightGrid   kernel.Grid
+	diagonal     []float64 // M_ii
+	diagonalTerm float64   // sum_i M_ii / a_i
+	diagonalSize float64   // sum_i |M_ii| / a_i
+	autoShift    *float64
+	notices      []Notice
+}
+
+func newKernelFamily(ctx context.Context, p *Problem, x Executor, o Observer) (*kernelFamily, error) {
+	f := &kernelFamily{p: p, weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
+	var sparseDiagonal []float64
+	if p.isCut() {
+		degrees, err := x.Degrees(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.checkDegrees(degrees); err != nil {
+			return nil, err
+		}
+		if p.Objective == ObjectiveNormalizedCut {
+			f.weights, f.weightGrid = degrees, p.Matrix.Grid // exact sums of grid multiples
+		} else {
+			sparseDiagonal = make([]float64, p.n)
+			for i, d := range degrees {
+				sparseDiagonal[i] = -d
+			}
+		}
+	}
+	if f.weights == nil {
+		f.weights = make([]float64, p.n)
+		for i := range f.weights {
+			f.weights[i] = 1
+		}
+	}
+	err := x.Arm(ctx, kernel.Armament{
+		ID: 1, K: p.spec.K, Weights: f.weights,
+		Sparse: sparsePart(p.n, p.Constraints, p.Matrix.Grid, sparseDiagonal),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.diagonal, err = x.Diagonal(ctx); err != nil {
+		return nil, err
+	}
+	f.diagonalTerm = partition.Sum(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
+	f.diagonalSize = partition.Sum(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
+	f.warnCoarseGrid(o)
+	return f, nil
+}
+
+// warnCoarseGrid tells when one outlier eats the bits of everything else.
+func (f *kernelFamily) warnCoarseGrid(o Observer) {
+	magnitudes := make([]float64, len(f.diagonal))
+	for i, v := range f.diagonal {
+		magnitudes[i] = math.Abs(v)
+	}
+	slices.Sort(magnitudes)
+	typical, spacing := magnitudes[len(magnitudes)/2], f.p.Matrix.Grid.Spacing()
+	if typical > 0 && spacing > 0x1p-24*typical {
+		f.notice(o, "COARSE_GRID", fmt.Sprintf(
+			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
+	}
+}
+
+func (f *kernelFamily) notice(o Observer, code, message string) {
+	n := Notice{Code: code, Message: message}
+	f.notices = append(f.notices, n)
+	o.Notice(n)
+}
+
+// auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
+// diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
+// one percent is added against an eigenvalue beyond the residual.
+func (f *kernelFamily) auto(ctx context.Context, x Executor) (float64, error) {
+	if f.autoShift != nil {
+		return *f.autoShift, nil
+	}
+	roots := make([]float64, f.p.n)
+	for i, a := range f.weights {
+		roots[i] = math.Sqrt(a)
+	}
+	scaled := make([]float64, f.p.n)
+	apply := func(ctx context.Context, v []float64) ([]float64, error) {
+		for i := range v {
+			scaled[i] = v[i] / roots[i]
+		}
+		y, err := x.Multiply(ctx, scaled)
+		for i := range y {
+			y[i] /= roots[i]
+		}
+		return y, err
+	}
+	least, err := spectral.Least(ctx, f.p.n, apply, f.p.stream(streamLanczos))
+	if err != nil {
+		return 0, err
+	}
+	shift := max(0, float64(1.01*(least.Residual-least.Value)))
+	f.autoShift = &shift
+	return shift, nil
+}
+
+// method is a fresh run.
+func (f *kernelFamily) method(restart int) Method {
+	return &kernelKmeans{kernelFamily: f, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
+}

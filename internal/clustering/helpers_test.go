@@ -1,0 +1,109 @@
+package clustering
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// recorder keeps what an observer hears.
+type recorder struct {
+	entries  []Entry
+	shifts   []ShiftChange
+	notices  []Notice
+	restarts []int
+}
+
+func (r *recorder) Restart(restart int)      { r.restarts = append(r.restarts, restart) }
+func (r *recorder) Iteration(_ int, e Entry) { r.entries = append(r.entries, e) }
+func (r *recorder) Shift(s ShiftChange)      { r.shifts = append(r.shifts, s) }
+func (r *recorder) Notice(n Notice)          { r.notices = append(r.notices, n) }
+func (r *recorder) Phase(Phase)              {}
+
+func solve(t testing.TB, data dataset.Dataset, spec Spec) *Result {
+	t.Helper()
+	result, err := trySolve(data, spec)
+	if err != nil {
+		t.Fatalf("solve: %v", err)
+	}
+	return result
+}
+
+func trySolve(data dataset.Dataset, spec Spec) (*Result, error) {
+	problem, err := Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	x, err := NewLocal(ctx, problem, data, 2)
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, problem, x, &recorder{})
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// blobs are n points around k centres in d dimensions.
+func blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
+	t.Helper()
+	values := make([]float64, n*d)
+	for i := range n {
+		for f := range d {
+			values[i*d+f] = rng.NormFloat64() + 4*float64((i%k)*(f+1)%k)
+		}
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+// randomGraph is a connected graph of n vertices in k groups.
+func randomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
+	t.Helper()
+	var edges []dataset.Edge
+	for i := range n {
+		edges = append(edges, dataset.Edge{Source: int32(i), Target: int32((i + 1) % n), Weight: 0.5 + rng.Float64()})
+		for range 6 {
+			j := rng.IntN(n)
+			if i%k == j%k || rng.IntN(5) == 0 {
+				edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: 0.5 + rng.Float64()})
+			}
+		}
+	}
+	g, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// randomConstraints are m statements about pairs, must when the points agree modulo k.
+func randomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
+	var cs []constraint.Constraint
+	for len(cs) < m {
+		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		if i == j {
+			continue
+		}
+		kind := constraint.CannotLink
+		if i%int32(k) == j%int32(k) {
+			kind = constraint.MustLink
+		}
+		cs = append(cs, constraint.Constraint{I: i, J: j, Kind: kind})
+	}
+	return cs
+}
+
+func randomLabels(rng *rand.Rand, n, k int) []int32 {
+	labels := make([]int32, n)
+	for i := range labels {
+		labels[i] = int32(rng.IntN(k))
+	}
+	return labels
+}

@@ -1,0 +1,280 @@
+package clustering
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// kernelKmeans is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it
+// KERNEL-HMRF-KMEANS (Algorithm 2) and SS-KERNEL-KMEANS (Algorithm 4): batch steps, every point to
+// its nearest cluster at once, with the shift, rise and empty-cluster rules around them.
+type kernelKmeans struct {
+	*kernelFamily
+	rng       *rand.Rand
+	sigma     float64
+	iteration int
+
+	labels      []int32
+	counts      []int32
+	weightUnits []kernel.Int128 // s_c in units of the weight grid
+	selfUnits   []kernel.Int128 // Q_c in units of the grid
+	seen        map[[sha256.Size]byte]bool
+}
+
+// Labels implements Method.
+func (m *kernelKmeans) Labels() []int32 { return m.labels }
+
+// Shift implements Method.
+func (m *kernelKmeans) Shift() float64 { return m.sigma }
+
+// Value implements Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
+func (m *kernelKmeans) Value() float64 {
+	association, _, _ := m.association()
+	return m.diagonalTerm - association
+}
+
+// Init makes the first labels and their sums.
+func (m *kernelKmeans) Init(ctx context.Context, x Executor) (Report, error) {
+	if m.p.options.SigmaAuto {
+		shift, err := m.auto(ctx, x)
+		if err != nil {
+			return Report{}, err
+		}
+		m.sigma = shift
+	}
+	if err := m.start(ctx, x); err != nil {
+		return Report{}, err
+	}
+	if _, err := m.fillEmpty(ctx, x); err != nil {
+		return Report{}, err
+	}
+	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
+	return Report{Entry: &Entry{Objective: m.objective()}}, nil
+}
+
+// Step moves all points at once to their nearest cluster, fills emptied clusters, and undoes it all
+// when the objective rose or the labeling was seen before.
+func (m *kernelKmeans) Step(ctx context.Context, x Executor) (Report, error) {
+	before := append([]int32(nil), m.labels...)
+	valueBefore, riseBefore := m.Value(), m.shiftedValue()
+	if err := m.batch(ctx, x); err != nil {
+		return Report{}, m.restoreAfter(err, before)
+	}
+	moves := difference(before, m.labels)
+	if len(moves) == 0 {
+		return Report{Stop: StopConverged}, nil
+	}
+	hash := hashLabels(m.labels)
+	rose := m.shiftedValue()-riseBefore > m.riseTolerance()
+	repeated := m.seen[hash]
+	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
+		if err := m.apply(ctx, x, reversed(moves)); err != nil {
+			return Report{}, m.restoreAfter(err, before)
+		}
+		return m.afterUndo(ctx, x, repeated)
+	}
+	m.seen[hash] = true
+	m.iteration++
+	report := Report{Entry: &Entry{Iteration: m.iteration, Objective: m.objective(), Moved: len(moves)}}
+	switch decrease := valueBefore - m.Value(); {
+	case repeated:
+		report.Stop = StopCycle
+	case m.p.spec.Tolerance > 0 && decrease <= m.p.spec.Tolerance*math.Abs(valueBefore):
+		report.Stop = StopTolerance
+	}
+	return report, nil
+}
+
+// batch is one assignment of all points and the repair of clusters that it emptied.
+func (m *kernelKmeans) batch(ctx context.Context, x Executor) error {
+	moves, err := x.Assign(ctx, m.stats())
+	if err != nil || len(moves) == 0 {
+		return err
+	}
+	if err := m.apply(ctx, x, moves); err != nil {
+		return err
+	}
+	_, err = m.fillEmpty(ctx, x)
+	return err
+}
+
+// afterUndo decides how to go on from the labels before a step that rose or repeated.
+func (m *kernelKmeans) afterUndo(ctx context.Context, x Executor, repeated bool) (Report, error) {
+	stop, why := StopRise, "the objective rose"
+	if repeated {
+		stop, why = StopCycle, "a labeling repeated"
+	}
+	if m.p.options.OnRise == RiseStop {
+		return Report{Stop: stop}, nil
+	}
+	shift, err := m.auto(ctx, x)
+	if err != nil {
+		return Report{}, err
+	}
+	if m.sigma >= shift {
+		return Report{Stop: stop}, nil
+	}
+	m.sigma = shift
+	return Report{Shift: &ShiftChange{
+		Iteration: m.iteration, Sigma: shift,
+		Why: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive semidefinite", why, m.iteration),
+	}}, nil
+}
+
+// restoreAfter keeps the labels of the last accepted step when an operation failed on the way, so
+// that a cancelled run ends with labels that belong to its history.
+func (m *kernelKmeans) restoreAfter(err error, before []int32) error {
+	m.labels = before
+	return err
+}
+
+// apply moves points and takes over the new sums.
+func (m *kernelKmeans) apply(ctx context.Context, x Executor, moves []kernel.Move) error {
+	sums, err := x.Update(ctx, moves)
+	if err != nil {
+		return err
+	}
+	for _, move := range moves {
+		m.labels[move.Point] = move.To
+		m.count(move.Point, move.From, -1)
+		m.count(move.Point, move.To, 1)
+	}
+	m.selfUnits = sums
+	return nil
+}
+
+// count adds or takes a point's weight to or from a cluster, exactly.
+func (m *kernelKmeans) count(point, cluster int32, sign int64) {
+	if cluster < 0 {
+		return
+	}
+	m.counts[cluster] += int32(sign)
+	m.weightUnits[cluster] = m.weightUnits[cluster].AddInt64(sign * m.weightGrid.Units(m.weights[point]))
+}
+
+// load sets all labels at once.
+func (m *kernelKmeans) load(ctx context.Context, x Executor, labels []int32) error {
+	sums, err := x.Load(ctx, labels)
+	if err != nil {
+		return err
+	}
+	m.labels, m.selfUnits = append([]int32(nil), labels...), sums
+	m.counts = make([]int32, m.p.spec.K)
+	m.weightUnits = make([]kernel.Int128, m.p.spec.K)
+	for i, c := range labels {
+		m.count(int32(i), c, 1)
+	}
+	return nil
+}
+
+// fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in
+// order of the clusters; with a positive semidefinite kernel that never raises J.
+func (m *kernelKmeans) fillEmpty(ctx context.Context, x Executor) (filled int, err error) {
+	if m.p.options.KeepEmpty {
+		return 0, nil
+	}
+	for c, count := range m.counts {
+		if count > 0 {
+			continue
+		}
+		farthest, err := x.Farthest(ctx, m.stats())
+		if err != nil || !farthest.Found {
+			return filled, err
+		}
+		move := kernel.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
+		if err := m.apply(ctx, x, []kernel.Move{move}); err != nil {
+			return filled, err
+		}
+		filled++
+	}
+	return filled, nil
+}
+
+func (m *kernelKmeans) stats() kernel.Stats {
+	s := kernel.Stats{
+		Sigma:        m.sigma,
+		Weight:       make([]float64, len(m.counts)),
+		SelfAffinity: make([]float64, len(m.counts)),
+		Count:        append([]int32(nil), m.counts...),
+	}
+	for c := range m.counts {
+		s.Weight[c] = m.weightGrid.Value(m.weightUnits[c])
+		s.SelfAffinity[c] = m.p.Matrix.Grid.Value(m.selfUnits[c])
+	}
+	return s
+}
+
+// association is sum_c Q_c/s_c over the clusters that are not empty, in order; with it the sum of
+// magnitudes and the number of such clusters.
+func (m *kernelKmeans) association() (sum, magnitude float64, clusters int) {
+	for c, count := range m.counts {
+		if count == 0 {
+			continue
+		}
+		share := m.p.Matrix.Grid.Value(m.selfUnits[c]) / m.weightGrid.Value(m.weightUnits[c])
+		sum += share
+		magnitude += math.Abs(share)
+		clusters++
+	}
+	return sum, magnitude, clusters
+}
+
+// shiftedValue is J with the shift counted in, J + sigma (n - clusters): the quantity that never
+// rises once the shifted kernel is positive semidefinite.
+func (m *kernelKmeans) shiftedValue() float64 {
+	association, _, clusters := m.association()
+	return m.diagonalTerm - association + float64(m.sigma*float64(m.p.n-clusters))
+}
+
+// riseTolerance is how much J may grow by rounding alone.
+func (m *kernelKmeans) riseTolerance() float64 {
+	_, magnitude, _ := m.association()
+	return 1e-9 * (m.diagonalSize + magnitude)
+}
+
+// objective is the value in its paper's own form, without shift.
+func (m *kernelKmeans) objective() float64 {
+	association, _, clusters := m.association()
+	switch m.p.Objective {
+	case ObjectiveRatioAssociation: // Kulis2009 (9), maximised
+		return association
+	case ObjectiveRatioCut: // Kulis2009 (8)
+		return -association
+	case ObjectiveNormalizedCut: // Kulis2009 (7)
+		return float64(clusters) - association
+	}
+	return m.diagonalTerm - association // Kulis2009 (3)
+}
+
+func hashLabels(labels []int32) [sha256.Size]byte {
+	raw := make([]byte, 4*len(labels))
+	for i, c := range labels {
+		binary.LittleEndian.PutUint32(raw[4*i:], uint32(c))
+	}
+	return sha256.Sum256(raw)
+}
+
+// difference is the moves that lead from one labeling to another, in row order.
+func difference(from, to []int32) []kernel.Move {
+	var moves []kernel.Move
+	for i := range from {
+		if from[i] != to[i] {
+			moves = append(moves, kernel.Move{Point: int32(i), From: from[i], To: to[i]})
+		}
+	}
+	return moves
+}
+
+func reversed(moves []kernel.Move) []kernel.Move {
+	back := make([]kernel.Move, len(moves))
+	for at, m := range moves {
+		back[at] = kernel.Move{Point: m.Point, From: m.To, To: m.From}
+	}
+	return back
+}

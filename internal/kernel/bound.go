@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Bound is an upper bound of every row's absolute sum of the base matrix, from which the grid is
+// chosen. It depends on the data and the kernel alone, never on constraints.
+//
+// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj);
+// n times the largest diagonal entry would waste bits on one outlier.
+func Bound(spec Spec, data dataset.Dataset) (float64, error) {
+	switch data := data.(type) {
+	case *dataset.Graph:
+		return graphBound(spec, data)
+	case *dataset.Kernel:
+		return givenBound(spec, data)
+	case *dataset.Points:
+		source, err := NewSource(spec, data, nil)
+		if err != nil {
+			return 0, err
+		}
+		return source.pointsBound()
+	}
+	return 0, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+}
+
+func (s *Source) pointsBound() (float64, error) {
+	if s.spec.Function == Cosine {
+		for i, norm := range s.points.norms {
+			if norm == 0 {
+				return 0, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
+			}
+		}
+	}
+	if bound, indefinite := s.indefiniteBound(); indefinite {
+		if !(bound/float64(s.spec.Rows) <= math.MaxFloat32) {
+			return 0, outOfRange(0, 0, bound/float64(s.spec.Rows))
+		}
+		return bound, nil
+	}
+	largest, total := 0.0, 0.0
+	for i := range s.spec.Rows {
+		entry := s.diagonalEntry(i)
+		if !(entry <= math.MaxFloat32) {
+			return 0, outOfRange(i, i, entry)
+		}
+		root := math.Sqrt(max(0, entry))
+		largest = max(largest, root)
+		total += root
+	}
+	return largest * total, nil
+}
+
+// indefiniteBound covers the kernels that Cauchy-Schwarz does not: |tanh| <= 1, and polynomials
+// with a negative coefficient by the largest magnitude anywhere.
+func (s *Source) indefiniteBound() (float64, bool) {
+	largest := 0.0
+	switch {
+	case s.spec.Function == Sigmoid:
+		largest = 1
+	case s.spec.Function == Polynomial && (s.spec.Coef0 < 0 || s.spec.Gamma < 0):
+		norm := 0.0
+		for _, v := range s.points.norms {
+			norm = max(norm, v)
+		}
+		largest = power(math.Abs(s.spec.Gamma)*norm+math.Abs(s.spec.Coef0), s.spec.Degree)
+	default:
+		return 0, false
+	}
+	if s.spec.Scale != nil {
+		heaviest := 0.0
+		for _, a := range s.spec.Scale {
+			heaviest = max(heaviest, a)
+		}
+		largest *= heaviest * heaviest
+	}
+	return largest * float64(s.spec.Rows), true
+}
+
+func givenBound(spec Spec, k *dataset.Kernel) (float64, error) {
+	bound := 0.0
+	for i := range k.N {
+		row := 0.0
+		for j, v := range k.Row(i) {
+			if spec.Scale != nil {
+				v *= spec.Scale[i] * spec.Scale[j]
+			}
+			if !(math.Abs(v) <= math.MaxFloat32) {
+				return 0, outOfRange(i, j, v)
+			}
+			row += math.Abs(v)
+		}
+		bound = max(bound, row)
+	}
+	return bound, nil
+}
+
+// Graph weights are float64, but their scale must leave the grid and its inverse representable.
+const (
+	largestDegree  = 1e250
+	smallestDegree = 1e-250
+)
+
+func graphBound(spec Spec, g *dataset.Graph) (float64, error) {
+	bound := 0.0
+	for i := range g.N {
+		row := 0.0
+		columns, weights := g.Row(i)
+		for at, w := range weights {
+			if spec.Scale != nil {
+				w *= spec.Scale[i] * spec.Scale[columns[at]]
+			}
+			row += math.Abs(w)
+		}
+		bound = max(bound, row)
+	}
+	if bound != 0 && !(bound >= smallestDegree && bound <= largestDegree) {
+		return 0, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", bound, smallestDegree, largestDegree)
+	}
+	return bound, nil
+}
+
+func outOfRange(i, j int, v float64) error {
+	return fault.Invalid("OUT_OF_FLOAT32_RANGE",
+		"the kernel value of rows %d and %d is %g, beyond what float32 holds (%g); scale the data or choose another kernel", i, j, v, math.MaxFloat32)
+}

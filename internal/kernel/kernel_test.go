@@ -1,0 +1,383 @@
+package kernel
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Our exponential is within two units in the last place of the true one.
+func TestExpIsAccurate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		x := -720 + 1400*rng.Float64()
+		if rng.IntN(2) == 0 {
+			x = rng.NormFloat64()
+		}
+		got, want := exp(x), math.Exp(min(x, expLarge))
+		if x < expTiny {
+			want = 0
+		}
+		if math.Abs(got-want) > 4*0x1p-53*want {
+			t.Fatalf("exp(%v) = %v, want %v", x, got, want)
+		}
+	}
+	if exp(0) != 1 || exp(math.Inf(-1)) != 0 {
+		t.Error("exp(0) must be 1 and exp(-Inf) 0")
+	}
+}
+
+// The bits of the exponential are part of the numeric class: they must never change.
+func TestExpBitsArePinned(t *testing.T) {
+	for x, bits := range map[float64]uint64{-0.5: 0x3fe368b2fc6f960a, -10: 0x3f07cd79b5647c9a, -3.7: 0x3f99511fc6871044, 0.3: 0x3ff599058c8c1a96} {
+		if got := math.Float64bits(exp(x)); got != bits {
+			t.Errorf("exp(%v) has bits %#x, want %#x", x, got, bits)
+		}
+	}
+}
+
+func TestTanhIsOddAndAccurate(t *testing.T) {
+	for z := -30.0; z <= 30; z += 0.37 {
+		if math.Abs(tanh(z)-math.Tanh(z)) > 1e-15 || tanh(-z) != -tanh(z) {
+			t.Errorf("tanh(%v) = %v, want %v", z, tanh(z), math.Tanh(z))
+		}
+	}
+}
+
+func TestPower(t *testing.T) {
+	for p := 1; p < 20; p++ {
+		if got, want := power(1.5, p), math.Pow(1.5, float64(p)); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("1.5^%d = %v, want %v", p, got, want)
+		}
+	}
+}
+
+func TestInt128AgreesWithBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sum, want := Int128{}, new(big.Int)
+		for range rapid.IntRange(0, 30).Draw(t, "terms") {
+			v := Int128{Lo: rapid.Uint64().Draw(t, "lo"), Hi: rapid.Int64Range(-1<<56, 1<<56).Draw(t, "hi")}
+			sum = sum.Add(v)
+			term := new(big.Int).Lsh(big.NewInt(v.Hi), 64)
+			want.Add(want, term.Add(term, new(big.Int).SetUint64(v.Lo)))
+			small := rapid.Int64().Draw(t, "small")
+			sum = sum.AddInt64(small)
+			want.Add(want, big.NewInt(small))
+		}
+		nearest, _ := new(big.Float).SetInt(want).Float64()
+		if got := sum.Float64(); got != nearest {
+			t.Fatalf("%v rounds to %v, want %v", want, got, nearest)
+		}
+	})
+}
+
+// 2 bound <= 2^52 g, and the next finer grid would not do.
+func TestGridIsFinestThatIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bound := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "mantissa"), rapid.IntRange(-300, 300).Draw(t, "exponent"))
+		g := GridFor(bound).Spacing()
+		if 2*bound > math.Ldexp(g, 52) || 2*bound < math.Ldexp(g, 50) {
+			t.Fatalf("grid %g for bound %g", g, bound)
+		}
+		v := bound * rapid.Float64Range(-1, 1).Draw(t, "v")
+		if got, want := GridFor(bound).Round(v), math.RoundToEven(v/g)*g; got != want {
+			t.Fatalf("%g rounds to %g, want %g", v, got, want)
+		}
+	})
+}
+
+// problem is a small random matrix of some kind, with a sparse part.
+type problem struct {
+	source   *Source
+	armament Armament
+	n, k     int
+	rng      *rand.Rand
+}
+
+func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *problem {
+	t.Helper()
+	spec := Spec{Function: function, Rho: 1.5, Gamma: 0.2, Coef0: 0.5, Degree: 2, Rows: n, Columns: 3}
+	var data dataset.Dataset
+	var rows RowFetcher
+	switch function {
+	case Adjacency:
+		var edges []dataset.Edge
+		for range 4 * n {
+			edges = append(edges, dataset.Edge{Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)), Weight: rng.Float64()})
+		}
+		g, err := dataset.NewGraph(n, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = g
+	default:
+		values := make([]float64, 3*n)
+		for i := range values {
+			values[i] = rng.NormFloat64()
+		}
+		p, err := dataset.NewPoints(n, 3, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = p
+	}
+	if rng.IntN(2) == 0 {
+		spec.Scale = make([]float64, n)
+		for i := range spec.Scale {
+			spec.Scale[i] = 0.1 + rng.Float64()
+		}
+	}
+	bound, err := Bound(spec, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Grid = GridFor(bound)
+	source, err := NewSource(spec, data, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sparse := &Sparse{RowStart: make([]int64, n+1)}
+	dense := make([]float64, n*n)
+	for range n {
+		i, j, w := rng.IntN(n), rng.IntN(n), spec.Grid.Round(bound*0.01*rng.NormFloat64())
+		dense[i*n+j], dense[j*n+i] = w, w
+	}
+	for i := range n {
+		for j := range n {
+			if v := dense[i*n+j]; v != 0 {
+				sparse.Column, sparse.Value = append(sparse.Column, int32(j)), append(sparse.Value, v)
+			}
+		}
+		sparse.RowStart[i+1] = int64(len(sparse.Column))
+	}
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = 0.5 + rng.Float64()
+	}
+	return &problem{source: source, armament: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+}
+
+func (p *problem) shard(t testing.TB, threads int) *Shard {
+	t.Helper()
+	s := NewShard(p.source, threads)
+	if _, err := s.Build(context.Background(), partition.All(p.n)); err != nil {
+		t.Fatal(err)
+	}
+	s.Arm(p.armament)
+	return s
+}
+
+func (p *problem) labels() []int32 {
+	labels := make([]int32, p.n)
+	for i := range labels {
+		labels[i] = int32(p.rng.IntN(p.k+1)) - 1
+	}
+	return labels
+}
+
+var functions = []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine, Adjacency}
+
+// A delta sweep has the bits of a full sweep, whatever moves, for every kind of matrix.
+func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(6) {
+		for _, function := range functions {
+			p := newProblem(t, rand.New(rand.NewPCG(seed, uint64(function))), 70+int(seed)*13, 5, function)
+			delta, tiles := p.shard(t, 2), partition.All(p.n)
+			labels := p.labels()
+			if _, err := delta.Load(ctx, tiles, 1, labels); err != nil {
+				t.Fatal(err)
+			}
+			for step := uint64(1); step < 12; step++ {
+				var moves []Move
+				for i := range labels {
+					if p.rng.IntN(8) == 0 {
+						to := int32(p.rng.IntN(p.k+1)) - 1
+						moves = append(moves, Move{Point: int32(i), From: labels[i], To: to})
+						labels[i] = to
+					}
+				}
+				q, err := delta.Update(ctx, tiles, step, moves)
+				if err != nil {
+					t.Fatal(err)
+				}
+				full := p.shard(t, 1)
+				want, err := full.Load(ctx, tiles, 1, labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(q, want) {
+					t.Fatalf("function %d: self-affinities differ after %d moves", function, len(moves))
+				}
+				for number, tile := range full.tiles {
+					for at, v := range tile.sums {
+						if math.Float64bits(v) != math.Float64bits(delta.tiles[number].sums[at]) && v != 0 {
+							t.Fatalf("function %d: sums differ in tile %d", function, number)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Repeating an operation changes nothing, and a step that does not fit is refused.
+func TestStepsAreIdempotent(t *testing.T) {
+	ctx := context.Background()
+	p := newProblem(t, rand.New(rand.NewPCG(1, 1)), 100, 4, Gaussian)
+	s, tiles := p.shard(t, 2), partition.All(p.n)
+	labels := make([]int32, p.n)
+	if _, err := s.Update(ctx, tiles, 0, nil); err != ErrNotReady {
+		t.Errorf("update before load: %v", err)
+	}
+	if _, err := s.Load(ctx, tiles, 7, labels); err != nil {
+		t.Fatal(err)
+	}
+	moves := []Move{{Point: 3, From: 0, To: 2}, {Point: 50, From: 0, To: 1}}
+	// Half of the tiles first, then all: as after a lost answer.
+	if _, err := s.Update(ctx, tiles[:2], 7, moves); err != nil {
+		t.Fatal(err)
+	}
+	once, err := s.Update(ctx, tiles, 7, moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := s.Update(ctx, tiles, 7, moves)
+	if err != nil || !slices.Equal(once, twice) {
+		t.Errorf("the second answer differs: %v", err)
+	}
+	if _, err := s.Update(ctx, tiles, 9, moves); err != ErrNotReady {
+		t.Errorf("update of a later step: %v", err)
+	}
+	s.Drop(tiles[:1])
+	if _, err := s.Update(ctx, tiles, 8, nil); err != ErrNotReady {
+		t.Errorf("update of a dropped tile: %v", err)
+	}
+}
+
+// Entries are symmetric to the bit, on the grid, and row sums stay within the bound.
+func TestEntriesAreSymmetricAndBounded(t *testing.T) {
+	ctx := context.Background()
+	for _, function := range functions {
+		p := newProblem(t, rand.New(rand.NewPCG(5, uint64(function))), 90, 3, function)
+		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
+		s, tiles := p.shard(t, 1), partition.All(p.n)
+		columns := make([][]float64, p.n)
+		for j := range p.n {
+			var err error
+			if columns[j], err = s.ColumnSum(ctx, tiles, []int32{int32(j)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limit := math.Ldexp(p.source.spec.Grid.Spacing(), 51)
+		for i := range p.n {
+			sum := 0.0
+			for j := range p.n {
+				if math.Float64bits(columns[j][i]) != math.Float64bits(columns[i][j]) {
+					t.Fatalf("function %d: (%d,%d) differs from its mirror", function, i, j)
+				}
+				if columns[j][i] != p.source.spec.Grid.Round(columns[j][i]) {
+					t.Fatalf("function %d: (%d,%d) is off the grid", function, i, j)
+				}
+				sum += math.Abs(columns[j][i])
+			}
+			if sum > limit*(1+1e-6) {
+				t.Fatalf("function %d: row %d sums to %g, over %g", function, i, sum, limit)
+			}
+		}
+		diagonal, err := s.Diagonal(ctx, tiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, p.n)
+		for i := range x {
+			x[i] = p.rng.NormFloat64()
+		}
+		y, err := s.Multiply(ctx, tiles, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.n {
+			want := 0.0
+			for j := range p.n {
+				want += columns[j][i] * x[j]
+			}
+			if diagonal[i] != columns[i][i] || math.Abs(y[i]-want) > 1e-9*(1+math.Abs(want)) {
+				t.Fatalf("function %d: row %d has diagonal %g, product %g (want %g)", function, i, diagonal[i], y[i], want)
+			}
+		}
+	}
+}
+
+// One outlier of a squared length 1e12 leaves the others their bits.
+func TestBoundByCauchySchwarz(t *testing.T) {
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = 1
+	}
+	values[0] = 1e6
+	points, err := dataset.NewPoints(1000, 1, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := Bound(Spec{Function: Linear, Rows: 1000, Columns: 1}, points)
+	if err != nil || bound != 1e6*(1e6+999) {
+		t.Errorf("bound %g, %v", bound, err)
+	}
+}
+
+func BenchmarkBuildGaussian16(b *testing.B) {
+	p := newBenchmark(b, 4096, 16)
+	b.SetBytes(4 * 4096 * 4096)
+	for b.Loop() {
+		s := NewShard(p, 1)
+		if _, err := s.Build(context.Background(), partition.All(4096)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFullSweep(b *testing.B) {
+	s := NewShard(newBenchmark(b, 4096, 16), 1)
+	tiles := partition.All(4096)
+	if _, err := s.Build(context.Background(), tiles); err != nil {
+		b.Fatal(err)
+	}
+	weights, labels := make([]float64, 4096), make([]int32, 4096)
+	for i := range weights {
+		weights[i], labels[i] = 1, int32(i%10)
+	}
+	s.Arm(Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	b.SetBytes(4 * 4096 * 4096)
+	for step := uint64(1); b.Loop(); step++ {
+		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func newBenchmark(b *testing.B, n, d int) *Source {
+	b.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	values := make([]float64, n*d)
+	for i := range values {
+		values[i] = rng.NormFloat64()
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		b.Fatal(err)
+	}
+	source, err := NewSource(Spec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}, points, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return source
+}

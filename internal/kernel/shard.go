@@ -1,0 +1,206 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Shard is some tiles of one problem with their sums: what one worker holds, or, with all tiles,
+// a whole problem in one process. Its methods take the tiles to work on and return values for
+// their rows in that order. One method runs at a time; each spreads its tiles over the threads.
+//
+// The sums of a tile carry the step they belong to. Load sets a step, Update leads from one to the
+// next, and doing either twice changes nothing: that is what makes every operation safe to retry.
+type Shard struct {
+	source     *Source
+	threads    int
+	tiles      map[int]*tile
+	armament   Armament
+	labels     []int32
+	labelsStep uint64
+	loaded     bool
+}
+
+// tile is a base tile and the sums S_ic of its rows at a step.
+type tile struct {
+	rows   partition.Range
+	base   matrix
+	sums   []float64 // sums[c*height+r], without shift
+	step   uint64
+	loaded bool
+}
+
+// NewShard makes a shard without tiles.
+func NewShard(source *Source, threads int) *Shard {
+	return &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}}
+}
+
+// Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
+func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
+	var missing []int
+	for _, number := range numbers {
+		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
+			return 0, fmt.Errorf("kernel: there is no tile %d", number)
+		}
+		if s.tiles[number] == nil {
+			missing = append(missing, number)
+		}
+	}
+	built := make([]*tile, len(missing))
+	err := s.parallel(ctx, len(missing), func(at int) error {
+		base, err := s.source.tile(ctx, missing[at])
+		built[at] = &tile{rows: partition.Tile(s.source.Rows(), missing[at]), base: base}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for at, number := range missing {
+		s.tiles[number] = built[at]
+	}
+	total := int64(0)
+	for _, number := range numbers {
+		total += s.tiles[number].bytes()
+	}
+	return total, nil
+}
+
+// Drop forgets tiles.
+func (s *Shard) Drop(numbers []int) {
+	for _, number := range numbers {
+		delete(s.tiles, number)
+	}
+}
+
+// Bytes is the memory that all tiles take.
+func (s *Shard) Bytes() int64 {
+	total := int64(0)
+	for _, t := range s.tiles {
+		total += t.bytes()
+	}
+	return total
+}
+
+func (t *tile) bytes() int64 { return t.base.bytes() + 8*int64(len(t.sums)) }
+
+// Arm sets the weights and the sparse part. Sums made with another armament are void.
+func (s *Shard) Arm(a Armament) {
+	if s.armament.K > 0 && s.armament.ID == a.ID {
+		return
+	}
+	s.armament, s.loaded = a, false
+	for _, t := range s.tiles {
+		t.sums, t.loaded = nil, false
+	}
+}
+
+// Degrees are the row sums of the base matrix; an affinity below 0 is a fault.
+func (s *Shard) Degrees(ctx context.Context, numbers []int) ([]float64, error) {
+	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.degrees(dst) })
+}
+
+// Diagonal is M_ii.
+func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
+	if s.armament.K == 0 {
+		return nil, ErrNotReady
+	}
+	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
+		for r := range dst {
+			dst[r] = s.diagonal(t, r)
+		}
+		return nil
+	})
+}
+
+// ColumnSum is the sum of M_ij over the given columns j.
+func (s *Shard) ColumnSum(ctx context.Context, numbers []int, columns []int32) ([]float64, error) {
+	if s.armament.K == 0 {
+		return nil, ErrNotReady
+	}
+	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
+		for _, j := range columns {
+			t.base.addColumn(dst, int(j))
+			s.sparseColumn(t, j, func(r int, v float64) { dst[r] += v })
+		}
+		return nil
+	})
+}
+
+// Multiply is M x: each row of the base in column order, then the sparse part in column order.
+func (s *Shard) Multiply(ctx context.Context, numbers []int, x []float64) ([]float64, error) {
+	if s.armament.K == 0 {
+		return nil, ErrNotReady
+	}
+	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
+		t.base.multiply(dst, x)
+		for r := range dst {
+			columns, values := s.armament.Sparse.Row(t.rows.From + r)
+			for at, j := range columns {
+				dst[r] += float64(values[at] * x[j])
+			}
+		}
+		return nil
+	})
+}
+
+// perRow computes one value per row of the given tiles, starting from zeros.
+func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
+	tiles, err := s.find(numbers)
+	if err != nil {
+		return nil, err
+	}
+	starts, total := make([]int, len(tiles)), 0
+	for at, t := range tiles {
+		starts[at] = total
+		total += t.rows.Len()
+	}
+	values := make([]float64, total)
+	err = s.parallel(ctx, len(tiles), func(at int) error {
+		return compute(tiles[at], values[starts[at]:starts[at]+tiles[at].rows.Len()])
+	})
+	return values, err
+}
+
+func (s *Shard) find(numbers []int) ([]*tile, error) {
+	tiles := make([]*tile, len(numbers))
+	for at, number := range numbers {
+		if tiles[at] = s.tiles[number]; tiles[at] == nil {
+			return nil, ErrNotReady
+		}
+	}
+	return tiles, nil
+}
+
+// parallel calls do for 0..count-1 on the shard's threads. Of several errors the one with the
+// lowest number wins, so that the same input gives the same error.
+func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
+	errs := make([]error, count)
+	var next atomic.Int64
+	work := func() {
+		for {
+			at := int(next.Add(1)) - 1
+			if at >= count {
+				return
+			}
+			if errs[at] = ctx.Err(); errs[at] == nil {
+				errs[at] = do(at)
+			}
+		}
+	}
+	var group sync.WaitGroup
+	for range min(s.threads, count) - 1 {
+		group.Go(work)
+	}
+	work()
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package spectral
+
+import "math"
+
+// extremes gives the least and largest eigenvalue of the symmetric tridiagonal matrix with
+// diagonal alpha and off-diagonal beta, and the last component of the least one's unit
+// eigenvector, by the implicit QL algorithm applied to the last row of the identity.
+func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
+	m := len(alpha)
+	d := append([]float64(nil), alpha...)
+	e := append(append([]float64(nil), beta[:m-1]...), 0)
+	row := make([]float64, m)
+	row[m-1] = 1
+	for l := range m {
+		diagonalise(d, e, row, l)
+	}
+	at := 0
+	largest = d[0]
+	for i, v := range d {
+		if v < d[at] {
+			at = i
+		}
+		largest = max(largest, v)
+	}
+	return d[at], largest, row[at]
+}
+
+// diagonalise drives e[l] to zero by implicit QL steps with Wilkinson's shift.
+func diagonalise(d, e, row []float64, l int) {
+	const maxRounds = 100 // a handful suffices in practice
+	for range maxRounds {
+		end := l
+		for ; end < len(d)-1; end++ {
+			if math.Abs(e[end]) <= 0x1p-52*(math.Abs(d[end])+math.Abs(d[end+1])) {
+				break
+			}
+		}
+		if end == l {
+			return
+		}
+		g := (d[l+1] - d[l]) / (2 * e[l])
+		r := math.Sqrt(float64(g*g) + 1)
+		g = d[end] - d[l] + e[l]/(g+math.Copysign(r, g))
+		s, c, p := 1.0, 1.0, 0.0
+		i := end - 1
+		for ; i >= l; i-- {
+			f, b := float64(s*e[i]), float64(c*e[i])
+			r = math.Sqrt(float64(f*f) + float64(g*g))
+			e[i+1] = r
+			if r == 0 {
+				d[i+1] -= p
+				e[end] = 0
+				break
+			}
+			s, c = f/r, g/r
+			g = d[i+1] - p
+			r = float64((d[i]-g)*s) + float64(2*c*b)
+			p = float64(s * r)
+			d[i+1] = g + p
+			g = float64(c*r) - b
+			f = row[i+1]
+			row[i+1] = float64(s*row[i]) + float64(c*f)
+			row[i] = float64(c*row[i]) - float64(s*f)
+		}
+		if r == 0 && i >= l {
+			continue
+		}
+		d[l] -= p
+		e[l] = g
+		e[end] = 0
+	}
+}
