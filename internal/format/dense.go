@@ -1,0 +1,161 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// matrix is a dense matrix as read: row by row, not yet checked by the dataset package.
+type matrix struct {
+	rows, columns int
+	values        []float64
+	header        []string // nil when the file has none
+}
+
+const denseFormats = ".csv, .tsv, .npy or .mtx"
+
+// ReadPoints reads rows of features and the names of the columns, nil when the file has none.
+func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
+	m, err := readMatrix(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	points, err := dataset.NewPoints(m.rows, m.columns, m.values)
+	if err != nil {
+		return nil, nil, fault.Wrap(err, "%s", name)
+	}
+	return points, m.header, nil
+}
+
+// LoadPoints is ReadPoints of a path.
+func LoadPoints(path string) (*dataset.Points, []string, error) {
+	var header []string
+	points, err := load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
+		points, header, err = ReadPoints(r, name)
+		return points, err
+	})
+	return points, header, err
+}
+
+// ReadKernel reads a symmetric kernel matrix.
+func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
+	m, err := readMatrix(r, name)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := dataset.NewKernel(m.rows, m.columns, m.values)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", name)
+	}
+	return kernel, nil
+}
+
+// LoadKernel is ReadKernel of a path.
+func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
+
+func readMatrix(r io.Reader, name string) (*matrix, error) {
+	s, err := newSource(r, name)
+	if err != nil {
+		return nil, err
+	}
+	switch s.suffix {
+	case ".csv":
+		return readDelimited(newLines(s), ',')
+	case ".tsv":
+		return readDelimited(newLines(s), '\t')
+	case ".npy":
+		return readNPY(s)
+	case ".mtx":
+		return readDenseMatrixMarket(newLines(s))
+	}
+	return nil, s.unknownSuffix(denseFormats)
+}
+
+// readDelimited reads a table of numbers with an optional line of names on top.
+func readDelimited(l *lines, separator byte) (*matrix, error) {
+	m := &matrix{}
+	cut := splitter{separator: separator}
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells, err := cut.split(l, line)
+		if err != nil {
+			return nil, err
+		}
+		if m.columns == 0 {
+			m.columns = len(cells)
+			switch kindOfRow(cells) {
+			case rowOfNames:
+				for _, cell := range cells {
+					m.header = append(m.header, string(cell))
+				}
+				continue
+			case rowOfBoth:
+				// Taking it for a header could lose a point and shift every index after it.
+				return nil, l.invalid("AMBIGUOUS_HEADER",
+					"the first line has both numbers and names; a header must have names only, and data numbers only")
+			}
+		}
+		if err := m.appendRow(l, cells); err != nil {
+			return nil, err
+		}
+	}
+	if m.rows == 0 {
+		return nil, l.source.invalid("EMPTY_DATA", "the file has no rows of data")
+	}
+	return m, nil
+}
+
+func (m *matrix) appendRow(l *lines, cells [][]byte) error {
+	if len(cells) != m.columns {
+		return l.invalid("RAGGED_ROWS", "the line has %d cells where the first has %d; every row needs the same number", len(cells), m.columns).
+			With("row", strconv.Itoa(m.rows))
+	}
+	for column, cell := range cells {
+		value, ok := parseFloat(cell)
+		var bad *fault.Error
+		switch {
+		case ok && finite(value):
+			m.values = append(m.values, value)
+			continue
+		case ok:
+			bad = l.invalid("NOT_FINITE", "row %d, column %d is %s; every value must be a finite number", m.rows, column, shown(cell))
+		case missing(cell):
+			bad = l.invalid("MISSING_VALUE", "row %d, column %d has no value (%s); fill it in or remove the row", m.rows, column, shown(cell))
+		default:
+			bad = l.invalid("NOT_A_NUMBER", "row %d, column %d is %s, which is no number", m.rows, column, shown(cell))
+		}
+		return bad.With("row", strconv.Itoa(m.rows)).With("column", strconv.Itoa(column))
+	}
+	m.rows++
+	return nil
+}
+
+// transpose turns columns of the given number and height into rows.
+func transpose(values []float64, rows, columns int) []float64 {
+	if rows == 1 || columns == 1 {
+		return values
+	}
+	byRow := make([]float64, len(values))
+	for column := range columns {
+		for row, v := range values[column*rows : (column+1)*rows] {
+			byRow[row*columns+column] = v
+		}
+	}
+	return byRow
+}
+
+// sizesFit tells whether rows x columns values of a size in bytes can be counted and addressed.
+func sizesFit(rows, columns, size int64) bool {
+	const most = 1 << 62
+	return rows >= 0 && columns >= 0 && (columns == 0 || rows <= most/columns) && rows*columns <= most/size
+}

@@ -1,0 +1,66 @@
+package format
+
+// A coordinate file leaves its zeros out, so a short one can name a huge matrix. Its dense form is
+// made up to freeDense values, and beyond that up to densePerEntry values for each entry that is
+// really there.
+const (
+	freeDense     = 1 << 22
+	densePerEntry = 32
+)
+
+func readDenseMatrixMarket(l *lines) (*matrix, error) {
+	m, err := openMatrixMarket(l)
+	if err != nil {
+		return nil, err
+	}
+	if m.coordinate {
+		return m.denseFromCoordinates()
+	}
+	values, err := m.array()
+	if err != nil {
+		return nil, err
+	}
+	dense := &matrix{rows: m.rows, columns: m.columns}
+	if m.symmetric {
+		dense.values = unpackTriangle(values, m.rows)
+	} else {
+		dense.values = transpose(values, m.rows, m.columns)
+	}
+	return dense, nil
+}
+
+func (m *matrixMarket) denseFromCoordinates() (*matrix, error) {
+	entries, err := m.coordinates()
+	if err != nil {
+		return nil, err
+	}
+	if m.rows == 0 || m.columns == 0 {
+		return &matrix{rows: m.rows, columns: m.columns}, nil
+	}
+	if m.rows*m.columns > max(freeDense, densePerEntry*len(entries)) {
+		return nil, m.source.invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few to be stored densely; if it is a graph, give it as one",
+			m.rows, m.columns, len(entries))
+	}
+	dense := &matrix{rows: m.rows, columns: m.columns, values: make([]float64, m.rows*m.columns)}
+	for _, e := range entries {
+		row, column := int(e.Source), int(e.Target)
+		dense.values[row*m.columns+column] += e.Weight
+		if m.symmetric && row != column {
+			dense.values[column*m.columns+row] += e.Weight
+		}
+	}
+	return dense, nil
+}
+
+// unpackTriangle makes the whole symmetric matrix of its lower triangle, given column by column.
+func unpackTriangle(triangle []float64, n int) []float64 {
+	values := make([]float64, n*n)
+	at := 0
+	for column := range n {
+		for row := column; row < n; row++ {
+			values[row*n+column], values[column*n+row] = triangle[at], triangle[at]
+			at++
+		}
+	}
+	return values
+}

@@ -1,0 +1,177 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+const graphFormats = ".csv, .tsv, .txt, .edges or .mtx"
+
+// A vertex number costs memory whether or not its vertex has edges, so one mistyped number could
+// ask for gigabytes. Files may name up to freeVertices vertices, and beyond that up to
+// verticesPerEdge for each edge; who means more gives the number of vertices.
+const (
+	freeVertices    = 1 << 22
+	verticesPerEdge = 64
+)
+
+// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight;
+// repeats add) or a Matrix Market coordinate matrix. vertices 0 takes the number from the file.
+func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
+	s, err := newSource(r, name)
+	if err != nil {
+		return nil, err
+	}
+	l := newLines(s)
+	l.skipping = true
+	var edges []dataset.Edge
+	given := vertices
+	switch s.suffix {
+	case ".csv":
+		edges, err = readEdges(l, ',', vertices)
+	case ".tsv":
+		edges, err = readEdges(l, '\t', vertices)
+	case ".txt", ".edges":
+		l.comments = "#%"
+		edges, err = readEdges(l, 0, vertices)
+	case ".mtx":
+		edges, vertices, err = readMatrixMarketGraph(l, vertices)
+	default:
+		err = s.unknownSuffix(graphFormats)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if given == 0 {
+		if err := affordable(s, vertices, edges); err != nil {
+			return nil, err
+		}
+	}
+	graph, err := dataset.NewGraph(vertices, edges)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", name)
+	}
+	return graph, nil
+}
+
+// LoadGraph is ReadGraph of a path.
+func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
+	return loadSized(path, vertices, ReadGraph)
+}
+
+func affordable(s *source, vertices int, edges []dataset.Edge) error {
+	for _, e := range edges {
+		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
+	}
+	if vertices > max(freeVertices, verticesPerEdge*len(edges)) {
+		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
+			vertices, len(edges), vertices)
+	}
+	return nil
+}
+
+// edgeColumns says where an edge's parts stand; weight -1 is nowhere.
+type edgeColumns struct {
+	source, target, weight, width int
+}
+
+func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
+	var edges []dataset.Edge
+	cut := splitter{separator: separator}
+	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
+	for first := true; ; first = false {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return edges, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells, err := cut.split(l, line)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			switch kindOfRow(cells) {
+			case rowOfNames:
+				if columns, err = nameEdgeColumns(l, cells); err != nil {
+					return nil, err
+				}
+				continue
+			case rowOfBoth:
+				return nil, l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+			}
+		}
+		edge, err := parseEdge(l, cells, columns, vertices)
+		if err != nil {
+			return nil, err
+		}
+		edges = append(edges, edge)
+	}
+}
+
+// nameEdgeColumns finds the columns by their usual names, or by position when none is known.
+func nameEdgeColumns(l *lines, cells [][]byte) (edgeColumns, error) {
+	c := edgeColumns{source: -1, target: -1, weight: -1, width: len(cells)}
+	for at, cell := range cells {
+		switch strings.ToLower(string(cell)) {
+		case "src", "source", "from":
+			c.source = at
+		case "dst", "target", "to":
+			c.target = at
+		case "weight":
+			c.weight = at
+		}
+	}
+	if c.source >= 0 && c.target >= 0 {
+		return c, nil
+	}
+	if c.source >= 0 || c.target >= 0 || len(cells) < 2 || len(cells) > 3 {
+		return c, l.invalid("MISSING_COLUMN", "the header must name the columns src and dst, and weight if there is one")
+	}
+	return edgeColumns{source: 0, target: 1, weight: 2, width: len(cells)}, nil
+}
+
+func parseEdge(l *lines, cells [][]byte, columns edgeColumns, vertices int) (dataset.Edge, error) {
+	edge := dataset.Edge{Weight: 1}
+	if len(cells) > columns.width || len(cells) <= max(columns.source, columns.target) {
+		return edge, l.invalid("RAGGED_ROWS", "the line has %d cells; an edge needs src, dst and at most a weight", len(cells))
+	}
+	var err error
+	if edge.Source, err = parseVertex(l, cells[columns.source], vertices); err != nil {
+		return edge, err
+	}
+	if edge.Target, err = parseVertex(l, cells[columns.target], vertices); err != nil {
+		return edge, err
+	}
+	if columns.weight < 0 || columns.weight >= len(cells) || len(cells[columns.weight]) == 0 {
+		return edge, nil
+	}
+	weight, ok := parseFloat(cells[columns.weight])
+	if !ok {
+		return edge, l.invalid("NOT_A_NUMBER", "the weight is %s, which is no number", shown(cells[columns.weight]))
+	}
+	if !finite(weight) {
+		return edge, l.invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", shown(cells[columns.weight]))
+	}
+	edge.Weight = weight
+	return edge, nil
+}
+
+func parseVertex(l *lines, cell []byte, vertices int) (int32, error) {
+	vertex, ok := parseInteger(cell)
+	switch {
+	case !ok:
+		return 0, l.invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", shown(cell))
+	case vertex < 0 || vertex >= math.MaxInt32:
+		return 0, l.invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
+	case vertices > 0 && vertex >= int64(vertices):
+		return 0, l.invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, vertices-1)
+	}
+	return int32(vertex), nil
+}

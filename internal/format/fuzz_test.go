@@ -1,0 +1,181 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Fuzzed readers must answer with data that holds together or with a fault, without allocating
+// much more than the input is long.
+
+// checkFuzzed allows the buffers, lists that grow, and what a format may ask for beyond its input.
+func checkFuzzed(t *testing.T, input, beyond int, read func() error) (ok bool) {
+	t.Helper()
+	var err error
+	if bytes := allocated(func() { err = read() }); bytes > uint64(2<<20+256*input+beyond) {
+		t.Fatalf("allocated %d bytes for an input of %d", bytes, input)
+	}
+	var f *fault.Error
+	if err != nil && (!errors.As(err, &f) || f.Kind != fault.InvalidArgument || f.Reason == "" || !strings.HasPrefix(f.Message, "f.")) {
+		t.Fatalf("not a proper fault: %v", err)
+	}
+	return err == nil
+}
+
+func FuzzPoints(f *testing.F) {
+	for _, seed := range []string{"x,y\n1,2\n", "1,2\r\n3,4\r\n", "\xEF\xBB\xBF\"a\"\"\",b\n1,nan\n", "1,\n\n", "\"", ",,\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		var points *dataset.Points
+		var header []string
+		read := func() (err error) {
+			points, header, err = ReadPoints(bytes.NewReader(input), "f.csv")
+			return err
+		}
+		if !checkFuzzed(t, len(input), 0, read) {
+			return
+		}
+		if header != nil && len(header) != points.D {
+			t.Fatalf("%d names for %d columns", len(header), points.D)
+		}
+		var written bytes.Buffer
+		if err := WritePoints(&written, nil, points); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := ReadPoints(&written, "f.csv")
+		if err != nil || again.N != points.N || !slices.Equal(again.Values, points.Values) {
+			t.Fatalf("%+v came back as %+v, %v", points, again, err)
+		}
+	})
+}
+
+func FuzzNPY(f *testing.F) {
+	f.Add([]byte(npy("<f8", false, "(2, 2)", 1.0, 2.0, 3.0, 4.0)))
+	f.Add([]byte(npy(">i4", true, "(1, 2)", int32(1), int32(2))))
+	f.Add([]byte(npy("|u1", false, "(3,)", []byte{1, 2, 3})))
+	f.Add([]byte(npy("<f2", false, "(1000000000, 1000)", uint16(1))))
+	f.Add([]byte(npyFile(2, "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (1,)}", "")))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		var points *dataset.Points
+		read := func() (err error) {
+			points, _, err = ReadPoints(bytes.NewReader(input), "f.npy")
+			return err
+		}
+		if checkFuzzed(t, len(input), 0, read) && len(points.Values) != points.N*points.D {
+			t.Fatalf("%d values for %d x %d", len(points.Values), points.N, points.D)
+		}
+	})
+}
+
+// graphBeyond is for vertices without edges: a row start, and its copy while the rows are filled.
+const graphBeyond = 20 * freeVertices
+
+func FuzzMatrixMarket(f *testing.F) {
+	for _, seed := range []string{
+		"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 5\n",
+		"%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 1\n2 1\n",
+		"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
+		"%%MatrixMarket matrix array integer general\n2 1\n1\n2\n",
+		"%%MatrixMarket matrix coordinate real general\n2000000 2000000 1\n1 2 5\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		checkFuzzed(t, len(input), 8*freeDense, func() error {
+			points, _, err := ReadPoints(bytes.NewReader(input), "f.mtx")
+			if err == nil && len(points.Values) != points.N*points.D {
+				t.Fatalf("%d values for %d x %d", len(points.Values), points.N, points.D)
+			}
+			return err
+		})
+		var graph *dataset.Graph
+		read := func() (err error) {
+			graph, err = ReadGraph(bytes.NewReader(input), "f.mtx", 0)
+			return err
+		}
+		if checkFuzzed(t, len(input), graphBeyond, read) && int(graph.RowStart[graph.N]) != len(graph.Column) {
+			t.Fatalf("rows end at %d of %d", graph.RowStart[graph.N], len(graph.Column))
+		}
+	})
+}
+
+func FuzzEdges(f *testing.F) {
+	for _, seed := range []string{"src,dst,weight\n0,1,2\n", "0,1\n1,2,.5\n", "weight,to,from\n1,2,3\n", "0,4000000\n", "a,b\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		for _, name := range []string{"f.csv", "f.tsv", "f.edges"} {
+			checkFuzzed(t, len(input), graphBeyond, func() error {
+				graph, err := ReadGraph(bytes.NewReader(input), name, 0)
+				if err == nil && len(graph.Column) == 0 {
+					t.Fatal("a graph of no edges has no vertices either")
+				}
+				return err
+			})
+		}
+	})
+}
+
+func FuzzConstraints(f *testing.F) {
+	for _, seed := range []string{"i,j,kind,weight\n0,1,must,\n1,2,cannot,2\n", "kind,j,i\nmust-link,0,1\n", "i,j,kind\n", "0,1,must\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const points = 50
+		var constraints []constraint.Constraint
+		read := func() (err error) {
+			constraints, err = ReadConstraints(bytes.NewReader(input), "f.csv", points)
+			return err
+		}
+		if !checkFuzzed(t, len(input), 0, read) {
+			return
+		}
+		if _, err := constraint.NewSet(points, constraints, constraint.UnitWeight); err != nil && !fault.Is(err, "BAD_WEIGHT") {
+			t.Fatalf("what was read is not accepted: %v", err) // only a sum of weights may still overflow
+		}
+	})
+}
+
+func FuzzLabels(f *testing.F) {
+	for _, seed := range []string{"index,label\n1,5\n0,-5\n", "label\n1\n2\n", "index,label\n", "index,weight\n0,1\n", "index\n3\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const points = 50
+		lines := bytes.Count(input, []byte("\n")) + 1
+		var labels []int64
+		read := func() (err error) {
+			labels, err = ReadLabels(bytes.NewReader(input), "f.csv", 0)
+			return err
+		}
+		if checkFuzzed(t, len(input), 0, read) && len(labels) >= lines {
+			t.Fatalf("%d labels from %d lines", len(labels), lines)
+		}
+		checkFuzzed(t, len(input), 0, func() error {
+			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
+			if err == nil && len(seeds) > points {
+				t.Fatalf("%d distinct seeds of %d points", len(seeds), points)
+			}
+			return err
+		})
+		checkFuzzed(t, len(input), 0, func() error {
+			weights, err := ReadWeights(bytes.NewReader(input), "f.csv", points)
+			if err == nil && (len(weights) != points || slices.ContainsFunc(weights, func(w float64) bool { return !(w > 0) })) {
+				t.Fatalf("weights %v", weights)
+			}
+			return err
+		})
+		checkFuzzed(t, len(input), 0, func() error {
+			_, err := ReadIndices(bytes.NewReader(input), "f.csv", points)
+			return err
+		})
+	})
+}

@@ -1,0 +1,77 @@
+package format
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// readMatrixMarketGraph reads the affinity matrix of a graph as edges.
+//
+// A "symmetric" file lists each edge once. A "general" one that is symmetric lists each edge in
+// both directions, and is the affinity matrix as it stands; any other is a list of edges, whose
+// repeats add.
+func readMatrixMarketGraph(l *lines, vertices int) ([]dataset.Edge, int, error) {
+	m, err := openMatrixMarket(l)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !m.coordinate:
+		return nil, 0, m.source.invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; give a dense array as a kernel matrix")
+	case m.rows != m.columns:
+		return nil, 0, m.source.invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; a graph's is square", m.rows, m.columns)
+	case vertices > 0 && vertices != m.rows:
+		return nil, 0, m.source.invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.rows, vertices)
+	}
+	edges, err := m.coordinates()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !m.symmetric {
+		edges = withoutMirrorImages(edges)
+	}
+	return edges, m.rows, nil
+}
+
+// rounding is how far, relative to the largest weight, the two directions of an edge may differ
+// and still be taken for the same number.
+const rounding = 1e-9
+
+// withoutMirrorImages keeps one of both directions of each edge if all edges have both with the
+// same weight, and every edge otherwise. The edges are sorted in place.
+func withoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
+	slices.SortFunc(edges, func(a, b dataset.Edge) int {
+		return cmp.Or(
+			cmp.Compare(min(a.Source, a.Target), min(b.Source, b.Target)),
+			cmp.Compare(max(a.Source, a.Target), max(b.Source, b.Target)),
+			cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.Weight, b.Weight))
+	})
+	largest := 0.0
+	for _, e := range edges {
+		largest = math.Max(largest, math.Abs(e.Weight))
+	}
+	for from := 0; from < len(edges); {
+		upMinusDown := 0.0
+		to := from
+		for ; to < len(edges) && sameEnds(edges[from], edges[to]); to++ {
+			switch e := edges[to]; {
+			case e.Source < e.Target:
+				upMinusDown += e.Weight
+			case e.Source > e.Target:
+				upMinusDown -= e.Weight
+			}
+		}
+		if math.Abs(upMinusDown) > rounding*largest {
+			return edges
+		}
+		from = to
+	}
+	return slices.DeleteFunc(edges, func(e dataset.Edge) bool { return e.Source > e.Target })
+}
+
+func sameEnds(a, b dataset.Edge) bool {
+	return a.Source == b.Source && a.Target == b.Target || a.Source == b.Target && a.Target == b.Source
+}

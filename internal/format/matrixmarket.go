@@ -1,0 +1,204 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// mmHeader is the banner and the size line of a Matrix Market file.
+type mmHeader struct {
+	coordinate bool // else array: every value, column by column
+	pattern    bool // entries have no value and count as 1
+	symmetric  bool // the lower triangle stands for both
+	rows       int
+	columns    int
+	entries    int64 // lines of a coordinate file, values of an array
+}
+
+// matrixMarket reads the body of a file after its header.
+type matrixMarket struct {
+	mmHeader
+	*lines
+	cut splitter
+}
+
+func openMatrixMarket(l *lines) (*matrixMarket, error) {
+	m := &matrixMarket{lines: l}
+	l.skipping = true
+	banner, err := l.read()
+	if errors.Is(err, io.EOF) {
+		return nil, l.source.invalid("EMPTY_DATA", "the file is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := m.parseBanner(strings.Fields(strings.ToLower(string(banner)))); err != nil {
+		return nil, err
+	}
+	l.comments = "%"
+	cells, err := m.nextCells()
+	if errors.Is(err, io.EOF) {
+		return nil, l.source.invalid("TRUNCATED_FILE", "the line with the matrix's size is missing")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, m.parseSize(cells)
+}
+
+func (m *matrixMarket) parseBanner(words []string) error {
+	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
+		return m.invalid("NOT_MATRIX_MARKET", "the first line must be like %q", "%%MatrixMarket matrix coordinate real symmetric")
+	}
+	unsupported := func(word, use string) error {
+		return m.invalid("UNSUPPORTED_MATRIX", "Matrix Market files of kind %q are not supported; use %s", word, use)
+	}
+	switch words[2] {
+	case "coordinate":
+		m.coordinate = true
+	case "array":
+	default:
+		return unsupported(words[2], "coordinate or array")
+	}
+	switch {
+	case words[3] == "real", words[3] == "integer", words[3] == "double":
+	case words[3] == "pattern" && m.coordinate:
+		m.pattern = true
+	default:
+		return unsupported(words[3], "real or integer, or pattern with coordinate")
+	}
+	switch words[4] {
+	case "general":
+	case "symmetric":
+		m.symmetric = true
+	default:
+		return unsupported(words[4], "general or symmetric")
+	}
+	return nil
+}
+
+func (m *matrixMarket) parseSize(cells [][]byte) error {
+	sizes := [3]int64{}
+	want := 2
+	if m.coordinate {
+		want = 3
+	}
+	bad := m.invalid("BAD_SIZE_LINE", "the size line must hold %d counts (rows, columns%s)", want, map[bool]string{true: ", entries"}[m.coordinate])
+	if len(cells) != want {
+		return bad
+	}
+	for at, cell := range cells {
+		size, ok := parseInteger(cell)
+		if !ok || size < 0 {
+			return bad
+		}
+		sizes[at] = size
+	}
+	rows, columns := sizes[0], sizes[1]
+	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.coordinate && !sizesFit(rows, columns, 8) {
+		return m.invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
+	}
+	if m.symmetric && rows != columns {
+		return m.invalid("NOT_SQUARE", "the matrix is said to be symmetric but has %d rows and %d columns", rows, columns)
+	}
+	m.rows, m.columns, m.entries = int(rows), int(columns), sizes[2]
+	if !m.coordinate {
+		m.entries = rows * columns
+		if m.symmetric {
+			m.entries = rows * (rows + 1) / 2
+		}
+	}
+	return nil
+}
+
+func (m *matrixMarket) nextCells() ([][]byte, error) {
+	line, err := m.next()
+	if err != nil {
+		return nil, err
+	}
+	return m.cut.split(m.lines, line)
+}
+
+// coordinates reads every entry of a coordinate file, as edges from row to column, 0-based.
+func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
+	var entries []dataset.Edge
+	want := 3
+	if m.pattern {
+		want = 2
+	}
+	for {
+		cells, err := m.nextCells()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(entries)) == m.entries {
+			return nil, m.invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.entries)
+		}
+		if len(cells) != want {
+			return nil, m.invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
+		}
+		row, rowOK := parseInteger(cells[0])
+		column, columnOK := parseInteger(cells[1])
+		if !rowOK || !columnOK || row < 1 || row > int64(m.rows) || column < 1 || column > int64(m.columns) {
+			return nil, m.invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
+				cells[0], cells[1], m.rows, m.columns)
+		}
+		entry := dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
+		if !m.pattern {
+			if entry.Weight, err = m.value(cells[2]); err != nil {
+				return nil, err
+			}
+		}
+		entries = append(entries, entry)
+	}
+	if int64(len(entries)) < m.entries {
+		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.entries, len(entries))
+	}
+	return entries, nil
+}
+
+func (m *matrixMarket) value(cell []byte) (float64, error) {
+	value, ok := parseFloat(cell)
+	if !ok {
+		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", shown(cell))
+	}
+	if !finite(value) {
+		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", shown(cell))
+	}
+	return value, nil
+}
+
+// array reads every value of an array file, in the file's order.
+func (m *matrixMarket) array() ([]float64, error) {
+	var values []float64
+	for {
+		cells, err := m.nextCells()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, cell := range cells {
+			if int64(len(values)) == m.entries {
+				return nil, m.invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.entries)
+			}
+			value, err := m.value(cell)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, value)
+		}
+	}
+	if int64(len(values)) < m.entries {
+		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", m.entries, len(values))
+	}
+	return values, nil
+}

@@ -1,0 +1,216 @@
+package format
+
+import (
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// ReadConstraints reads i,j,kind and optionally weight, for so many points (0: not known yet, so
+// that indices are checked later). A missing column or an empty cell is no weight.
+func ReadConstraints(r io.Reader, name string, points int) ([]constraint.Constraint, error) {
+	const i, j, kind, weight = 0, 1, 2, 3
+	t, err := openTable(r, name, column{name: "i"}, column{name: "j"}, column{name: "kind"}, column{name: "weight", optional: true})
+	if err != nil {
+		return nil, err
+	}
+	var constraints []constraint.Constraint
+	err = t.each(func() (err error) {
+		var c constraint.Constraint
+		if c.I, err = t.index(i, points); err != nil {
+			return err
+		}
+		if c.J, err = t.index(j, points); err != nil {
+			return err
+		}
+		if c.Kind, err = t.kind(kind); err != nil {
+			return err
+		}
+		if c.I == c.J && c.Kind == constraint.CannotLink {
+			return t.invalid("SELF_CANNOT_LINK", "point %d cannot be apart from itself", c.I)
+		}
+		if len(t.cell(weight)) > 0 {
+			c.Weighted = true
+			if c.Weight, err = t.weight(weight); err != nil {
+				return err
+			}
+		}
+		constraints = append(constraints, c)
+		return nil
+	})
+	return orNone(constraints, err)
+}
+
+// LoadConstraints is ReadConstraints of a path.
+func LoadConstraints(path string, points int) ([]constraint.Constraint, error) {
+	return loadSized(path, points, ReadConstraints)
+}
+
+func (t *table) kind(column int) (constraint.Kind, error) {
+	switch strings.ToLower(string(t.cell(column))) {
+	case "must", "must-link":
+		return constraint.MustLink, nil
+	case "cannot", "cannot-link":
+		return constraint.CannotLink, nil
+	}
+	return 0, t.invalid("UNKNOWN_CONSTRAINT_KIND", "the kind is %s; use must or cannot", shown(t.cell(column)))
+}
+
+// Seed is a point whose label is given.
+type Seed struct {
+	Index int32
+	Label int64
+}
+
+// ReadSeeds reads index,label, in the file's order, for so many points (0: not known yet).
+func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
+	t, err := openTable(r, name, column{name: "index"}, column{name: "label"})
+	if err != nil {
+		return nil, err
+	}
+	var seeds []Seed
+	seen := onlyOnce{}
+	err = t.each(func() (err error) {
+		var seed Seed
+		if seed.Index, err = t.index(0, points); err != nil {
+			return err
+		}
+		if seed.Label, err = t.integer(1); err != nil {
+			return err
+		}
+		seeds = append(seeds, seed)
+		return seen.add(t, seed.Index)
+	})
+	return orNone(seeds, err)
+}
+
+// LoadSeeds is ReadSeeds of a path.
+func LoadSeeds(path string, points int) ([]Seed, error) { return loadSized(path, points, ReadSeeds) }
+
+// ReadWeights reads index,weight for so many points; a point that is not listed weighs 1.
+func ReadWeights(r io.Reader, name string, points int) ([]float64, error) {
+	if points < 1 {
+		return nil, fault.Invalid("EMPTY_DATA", "%s: there are no points to weigh", name)
+	}
+	t, err := openTable(r, name, column{name: "index"}, column{name: "weight"})
+	if err != nil {
+		return nil, err
+	}
+	weights := make([]float64, points)
+	for i := range weights {
+		weights[i] = 1
+	}
+	seen := onlyOnce{}
+	err = t.each(func() error {
+		index, err := t.index(0, points)
+		if err != nil {
+			return err
+		}
+		if weights[index], err = t.weight(1); err != nil {
+			return err
+		}
+		return seen.add(t, index)
+	})
+	return orNone(weights, err)
+}
+
+// LoadWeights is ReadWeights of a path.
+func LoadWeights(path string, points int) ([]float64, error) {
+	return loadSized(path, points, ReadWeights)
+}
+
+// ReadIndices reads a column index: distinct points, in the file's order, out of so many (0: not
+// known yet).
+func ReadIndices(r io.Reader, name string, points int) ([]int32, error) {
+	t, err := openTable(r, name, column{name: "index"})
+	if err != nil {
+		return nil, err
+	}
+	var indices []int32
+	seen := onlyOnce{}
+	err = t.each(func() error {
+		index, err := t.index(0, points)
+		if err != nil {
+			return err
+		}
+		indices = append(indices, index)
+		return seen.add(t, index)
+	})
+	return orNone(indices, err)
+}
+
+// LoadIndices is ReadIndices of a path.
+func LoadIndices(path string, points int) ([]int32, error) {
+	return loadSized(path, points, ReadIndices)
+}
+
+// ReadLabels reads one label for each point: index,label in any order of rows, or a lone column
+// label in the order of the points. Labels are any integers. points 0 takes their number from the
+// file.
+func ReadLabels(r io.Reader, name string, points int) ([]int64, error) {
+	const index, label = 0, 1
+	t, err := openTable(r, name, column{name: "index", optional: true}, column{name: "label"})
+	if err != nil {
+		return nil, err
+	}
+	var rows []Seed
+	seen := onlyOnce{}
+	err = t.each(func() (err error) {
+		if len(rows) == math.MaxInt32 {
+			return t.invalid("TOO_MANY_ROWS", "more than %d labels are not supported", math.MaxInt32)
+		}
+		row := Seed{Index: int32(len(rows))}
+		if t.has(index) {
+			if row.Index, err = t.index(index, points); err != nil {
+				return err
+			}
+			if err := seen.add(t, row.Index); err != nil {
+				return err
+			}
+		}
+		row.Label, err = t.integer(label)
+		rows = append(rows, row)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return placeLabels(t, rows, points)
+}
+
+// LoadLabels is ReadLabels of a path.
+func LoadLabels(path string, points int) ([]int64, error) {
+	return loadSized(path, points, ReadLabels)
+}
+
+// placeLabels puts labels of distinct indices in the order of the points. As the indices are
+// distinct, there is one for every point if none is beyond their number.
+func placeLabels(t *table, rows []Seed, points int) ([]int64, error) {
+	if points > 0 && len(rows) != points {
+		return nil, t.source.invalid("SIZE_MISMATCH", "the file has %d labels for %d points; each needs one", len(rows), points)
+	}
+	labels := make([]int64, len(rows))
+	for _, row := range rows {
+		if int(row.Index) >= len(rows) {
+			return nil, t.source.invalid("INDEX_OUT_OF_RANGE", "point %d is listed, but the file has only %d labels; every point from 0 on needs one",
+				row.Index, len(rows))
+		}
+		labels[row.Index] = row.Label
+	}
+	return labels, nil
+}
+
+// orNone drops what was read before an error; an empty set is not nil, which means "not given" to
+// some callers.
+func orNone[T any](rows []T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		rows = []T{}
+	}
+	return rows, nil
+}

@@ -1,0 +1,262 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// ClustersPlot is a clustering in two dimensions.
+type ClustersPlot struct {
+	XY     [][2]float64 // one for each point, from Project, ProjectKernel or LayoutGraph
+	Axes   [2]string    // names of the two coordinates; empty: it has no meaning and no scale
+	Labels []int32      // 0..K-1
+	K      int
+	Pairs  []constraint.Pair
+	Graph  *dataset.Graph // nil for points
+	Truth  []int32        // optional: the true classes, any numbers
+
+	Title, Subtitle string
+}
+
+// The looks of lines.
+var (
+	mustStyle         = draw.LineStyle{Color: faint, Width: 0.9}
+	cannotStyle       = draw.LineStyle{Color: faint, Width: 0.9, Dashes: []vg.Length{3, 2.5}}
+	mustBrokenStyle   = draw.LineStyle{Color: violation, Width: 2.2}
+	cannotBrokenStyle = draw.LineStyle{Color: violation, Width: 2.2, Dashes: []vg.Length{5, 3}}
+	disagreeStyle     = draw.LineStyle{Color: ink, Width: 0.9}
+)
+
+// Clusters draws the points coloured by cluster, the satisfied constraints faintly and the violated
+// ones boldly on top. Of large data sets it draws a sample, and says so.
+func Clusters(w io.Writer, c ClustersPlot) error {
+	if err := c.check(); err != nil {
+		return fmt.Errorf("draw the clusters: %w", err)
+	}
+	d := c.choose()
+	s := newSheet(sheetWidth, sheetHeight)
+	top := s.heading(c.Title, c.Subtitle, d.notes) - 14
+	f := c.frame(s, top)
+	s.drawFrame(f)
+	c.drawEdges(s, f, d)
+	c.drawPairs(s, f, d.kept)
+	c.drawPoints(s, f, d)
+	c.drawLegend(s, top, d)
+	return s.writeTo(w)
+}
+
+func (c ClustersPlot) check() error {
+	n := len(c.XY)
+	switch {
+	case len(c.Labels) != n:
+		return fmt.Errorf("%d points but %d labels", n, len(c.Labels))
+	case len(c.Truth) != 0 && len(c.Truth) != n:
+		return fmt.Errorf("%d points but %d true classes", n, len(c.Truth))
+	case c.Graph != nil && c.Graph.N != n:
+		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
+	}
+	for i, xy := range c.XY {
+		if !isFinite(xy[0]) || !isFinite(xy[1]) {
+			return fmt.Errorf("point %d is at (%v, %v)", i, xy[0], xy[1])
+		}
+	}
+	return checkLabels(n, c.K, c.Labels, c.Pairs)
+}
+
+func checkLabels(n, k int, labels []int32, pairs []constraint.Pair) error {
+	if k > n {
+		return fmt.Errorf("%d clusters of %d points", k, n)
+	}
+	for i, label := range labels {
+		if label < 0 || int(label) >= k {
+			return fmt.Errorf("point %d has label %d outside 0..%d", i, label, k-1)
+		}
+	}
+	for _, p := range pairs {
+		if p.I < 0 || int(p.I) >= n || p.J < 0 || int(p.J) >= n {
+			return fmt.Errorf("the constraint %d-%d names a point outside 0..%d", p.I, p.J, n-1)
+		}
+	}
+	return nil
+}
+
+// mostStretch is how much of the frame's width or height equal scales may leave empty.
+const mostStretch = 4
+
+// frame fits the data into the space left of the legend. Both axes get the same scale (a circle
+// is round) unless they measure different things or the picture would become a thin strip.
+func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
+	xs, ys := make([]float64, len(c.XY)), make([]float64, len(c.XY))
+	for i, xy := range c.XY {
+		xs[i], ys[i] = xy[0], xy[1]
+	}
+	x, y := axis{name: c.Axes[0]}, axis{name: c.Axes[1]}
+	x.lo, x.hi = span(xs...)
+	y.lo, y.hi = span(ys...)
+	x.lo, x.hi = padded(x.lo, x.hi, 0.04)
+	y.lo, y.hi = padded(y.lo, y.hi, 0.04)
+
+	f := frame{x: x, y: y, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: margin, Y: margin + roomBelow(axis{name: x.name, ticks: ticksOf(x)})},
+		Max: vg.Point{X: s.Max.X - margin - legendWidth - 22, Y: top},
+	}}
+	// The y axis' labels take room from the x axis, which under equal scales changes the y axis:
+	// the second round knows how much.
+	for range 2 {
+		f.x, f.y = x, y
+		if size := f.Size(); (x.name == "") == (y.name == "") {
+			equalScale(&f.x, &f.y, float64(size.X), float64(size.Y))
+		}
+		f.x.ticks, f.y.ticks = ticksOf(f.x), ticksOf(f.y)
+		f.Min.X = max(f.Min.X, margin+s.room(f.y))
+	}
+	return f
+}
+
+// ticksOf are the ticks of a coordinate that means something.
+func ticksOf(a axis) []tick {
+	if a.name == "" {
+		return nil
+	}
+	return linearTicks(a.lo, a.hi, 10, 0)
+}
+
+// equalScale widens the axis that has the finer scale.
+func equalScale(x, y *axis, width, height float64) {
+	perX, perY := (x.hi-x.lo)/width, (y.hi-y.lo)/height
+	if perX > mostStretch*perY || perY > mostStretch*perX {
+		return
+	}
+	widen := func(a *axis, to float64) {
+		by := (to - (a.hi - a.lo)) / 2
+		a.lo, a.hi = a.lo-by, a.hi+by
+	}
+	if perX > perY {
+		widen(y, perX*height)
+	} else {
+		widen(x, perY*width)
+	}
+}
+
+func (c ClustersPlot) drawEdges(s *sheet, f frame, d drawing) {
+	segments := make([][2]vg.Point, len(d.edges))
+	for at, e := range d.edges {
+		segments[at] = [2]vg.Point{f.at(c.XY[e[0]][0], c.XY[e[0]][1]), f.at(c.XY[e[1]][0], c.XY[e[1]][1])}
+	}
+	s.strokePath(edgeLook(len(d.edges)), segments)
+}
+
+// edgeLook is lighter for more edges.
+func edgeLook(edges int) draw.LineStyle {
+	if edges <= 1000 {
+		return draw.LineStyle{Color: fewEdges, Width: 0.7}
+	}
+	return draw.LineStyle{Color: manyEdges, Width: 0.5}
+}
+
+func styleOf(p constraint.Pair, broken bool) draw.LineStyle {
+	switch {
+	case p.Kind == constraint.MustLink && broken:
+		return mustBrokenStyle
+	case p.Kind == constraint.MustLink:
+		return mustStyle
+	case broken:
+		return cannotBrokenStyle
+	}
+	return cannotStyle
+}
+
+func (c ClustersPlot) drawPairs(s *sheet, f frame, pairs []constraint.Pair) {
+	for _, p := range pairs {
+		c.drawPair(s, f, p, styleOf(p, false))
+	}
+}
+
+func (c ClustersPlot) drawPair(s *sheet, f frame, p constraint.Pair, style draw.LineStyle) {
+	a, b := f.at(c.XY[p.I][0], c.XY[p.I][1]), f.at(c.XY[p.J][0], c.XY[p.J][1])
+	s.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+}
+
+// drawPoints draws the points, over them the violated constraints, and over those their ends.
+func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
+	radius, outline := pointLook(len(d.points))
+	ends := make(map[int]bool, 2*len(d.broken))
+	for _, p := range d.broken {
+		ends[int(p.I)], ends[int(p.J)] = true, true
+	}
+	order := slices.Clone(d.points)
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(shuffleKey(a), shuffleKey(b)) })
+	put := func(i int, outline *draw.LineStyle) {
+		at := f.at(c.XY[i][0], c.XY[i][1])
+		s.drawMarker(markerOf(int(c.Labels[i])), at, radius, outline)
+		if d.disagree != nil && d.disagree[i] {
+			s.SetLineStyle(disagreeStyle)
+			s.Stroke(shape{}.path(at, radius+2))
+		}
+	}
+	for _, i := range order {
+		if !ends[i] {
+			put(i, outline)
+		}
+	}
+	for _, p := range d.broken {
+		style := styleOf(p, true)
+		casing := draw.LineStyle{Color: white, Width: style.Width + 1.6}
+		c.drawPair(s, f, p, casing)
+		c.drawPair(s, f, p, style)
+	}
+	rim := draw.LineStyle{Color: violation, Width: 1.2}
+	for _, i := range order {
+		if ends[i] {
+			put(i, &rim)
+		}
+	}
+}
+
+// pointLook is smaller for more points; outlines would double a large file.
+func pointLook(points int) (radius vg.Length, outline *draw.LineStyle) {
+	outline = &draw.LineStyle{Color: white, Width: 0.6}
+	switch {
+	case points <= 150:
+		return 4.2, outline
+	case points <= 500:
+		return 3.4, outline
+	case points <= 1500:
+		return 2.7, outline
+	}
+	return 2.1, nil
+}
+
+func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
+	l := s.newLegend(s.Max.X-margin, top)
+	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
+	l.constraints(d.tally)
+	if d.totalEdges > 0 {
+		l.line(edgeLook(len(d.edges)), "edge", count(d.totalEdges))
+	}
+	if d.disagree != nil {
+		disagree := 0
+		for _, differs := range d.disagree {
+			if differs {
+				disagree++
+			}
+		}
+		l.ring(disagreeStyle, "truth disagrees", count(disagree))
+	}
+}
+
+func clusterSizes(labels []int32, k int) []int {
+	sizes := make([]int, max(k, 0))
+	for _, label := range labels {
+		sizes[label]++
+	}
+	return sizes
+}

@@ -1,0 +1,273 @@
+package picture
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+func paintClusters(c ClustersPlot) func(io.Writer) error {
+	return func(w io.Writer) error { return Clusters(w, c) }
+}
+
+// faintStroke is how satisfied constraints look; translucent colours come out a shade off.
+const faintStroke = "stroke-opacity:0.43137;stroke-width:0.9"
+
+func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
+	r := generator()
+	xy, truth := twoCircles(r, 200)
+	labels := slices.Clone(truth)
+	for i := range 10 {
+		labels[i] = 1 - labels[i]
+	}
+	pairs := randomPairs(r, truth, 50)
+	pairs = append(pairs,
+		constraint.Pair{I: 0, J: 40, Kind: constraint.MustLink},
+		constraint.Pair{I: 1, J: 50, Kind: constraint.CannotLink}) // both violated
+	_, broken, tally := splitPairs(pairs, labels)
+	if tally.mustBroken == 0 || tally.cannotBroken == 0 {
+		t.Fatal("the example should violate both kinds")
+	}
+	elements, _ := render(t, paintClusters(ClustersPlot{
+		XY: xy, Axes: [2]string{"x0", "x1"}, Labels: labels, K: 2, Pairs: pairs, Truth: truth,
+		Title: "Two circles", Subtitle: "gaussian kernel",
+	}))
+
+	// One more of each for the legend.
+	sizes := clusterSizes(labels, 2)
+	for cluster, size := range sizes {
+		if got := filled(elements, cluster); got != size+1 {
+			t.Errorf("%d markers of cluster %d, want %d and one in the legend", got, cluster, size)
+		}
+	}
+	ends := map[int32]bool{}
+	for _, p := range broken {
+		ends[p.I], ends[p.J] = true, true
+	}
+	for _, c := range []struct {
+		what  string
+		parts []string
+		want  int
+	}{
+		{"all satisfied", []string{faintStroke}, tally.mustKept + tally.cannotKept + 2},
+		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, tally.cannotKept + 1},
+		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(broken) + 2},
+		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, tally.cannotBroken + 1},
+		{"rims of violated ends", []string{"stroke:#D62728", "stroke-width:1.2"}, len(ends)},
+		{"points that the truth disagrees with", []string{"stroke:#22262B", "stroke-width:0.9"}, 10 + 1},
+	} {
+		if got := styled(elements, c.parts...); got != c.want {
+			t.Errorf("%s: %d elements, want %d", c.what, got, c.want)
+		}
+	}
+	wantTexts(t, elements, "Two circles", "gaussian kernel", "x0", "x1", "cluster 0", "cluster 1",
+		count(sizes[0]), count(sizes[1]), "must-link, satisfied", count(tally.mustKept),
+		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "truth disagrees")
+}
+
+func TestViolatedConstraintsLieOnTop(t *testing.T) {
+	xy := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {3, 0}}
+	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: []int32{0, 0, 1, 1}, K: 2, Pairs: []constraint.Pair{
+		{I: 0, J: 3, Kind: constraint.MustLink}, {I: 0, J: 1, Kind: constraint.MustLink},
+	}}))
+	at := func(part string) int {
+		return slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, part) })
+	}
+	kept, point, broken := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
+	if !(kept < point && point < broken) {
+		t.Errorf("order is satisfied %d, points %d, violated %d", kept, point, broken)
+	}
+}
+
+func TestClustersSamplesLargeData(t *testing.T) {
+	r := generator()
+	points, truth := gaussians(r, 30000, 4, 10, 3)
+	xy, axes := Project(points)
+	labels := disturbed(r, truth, 10, 0.02)
+	pairs := randomPairs(r, truth, 3000)
+	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
+	if size > 2_000_000 {
+		t.Errorf("the file has %d bytes", size)
+	}
+	markers := 0
+	for cluster := range 10 {
+		markers += filled(elements, cluster)
+	}
+	if markers != mostPoints+10 {
+		t.Errorf("%d markers, want %d and 10 in the legend", markers, mostPoints)
+	}
+	_, broken, tally := splitPairs(pairs, labels)
+	if len(broken) == 0 || len(broken) > mostConstraints {
+		t.Fatalf("the example violates %d", len(broken))
+	}
+	if got := styled(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(broken)+2 {
+		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(broken))
+	}
+	wantTexts(t, elements, count(tally.cannotKept),
+		"Drawn: 5,000 of 30,000 points, "+count(mostConstraints+len(broken))+" of 3,000 constraints.")
+}
+
+func TestClustersWorstCaseStaysSmall(t *testing.T) {
+	r := generator()
+	n := mostPoints
+	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
+	var edges []dataset.Edge
+	for i := range g.N {
+		neighbours, _ := g.Row(i)
+		for _, j := range neighbours {
+			edges = append(edges, dataset.Edge{Source: int32(i), Target: j, Weight: 1})
+		}
+	}
+	large := graph(t, n, edges...)
+	labels, classes := make([]int32, n), make([]int32, n)
+	xy := make([][2]float64, n)
+	for i := range labels {
+		labels[i], classes[i] = int32(i%40), r.Int32N(3)
+		xy[i] = [2]float64{r.NormFloat64(), r.NormFloat64()}
+	}
+	elements, size := render(t, paintClusters(ClustersPlot{
+		XY: xy, Labels: labels, K: 40, Graph: large, Truth: classes, Pairs: randomPairs(r, classes, 5000),
+	}))
+	if size > 2_000_000 {
+		t.Errorf("the file has %d bytes", size)
+	}
+	wantTexts(t, elements, "… 28 more", "edge")
+	notes := strings.Join(texts(elements), "\n")
+	if !strings.Contains(notes, "12,000 of ") || !strings.Contains(notes, "600 of 5,000 constraints") {
+		t.Errorf("the notes do not say what was left out: %s", notes)
+	}
+}
+
+func TestClustersLegendOfManyClusters(t *testing.T) {
+	for _, c := range []struct {
+		k          int
+		last, more string
+	}{{12, "cluster 11", ""}, {13, "cluster 12", ""}, {14, "cluster 11", "… 2 more"}, {300, "cluster 11", "… 288 more"}} {
+		xy, labels := make([][2]float64, c.k), make([]int32, c.k)
+		for i := range labels {
+			xy[i], labels[i] = [2]float64{float64(i % 17), float64(i / 17)}, int32(i)
+		}
+		elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: c.k}))
+		have := texts(elements)
+		listed := slices.DeleteFunc(slices.Clone(have), func(s string) bool { return !strings.HasPrefix(s, "cluster ") })
+		if listed[len(listed)-1] != c.last {
+			t.Errorf("k=%d lists up to %q, want %q", c.k, listed[len(listed)-1], c.last)
+		}
+		if c.more != "" {
+			wantTexts(t, elements, c.more)
+		}
+	}
+}
+
+func TestMarkersDiffer(t *testing.T) {
+	seen := map[marker]int{}
+	for cluster := range 36 {
+		m := markerOf(cluster)
+		if other, found := seen[m]; found {
+			t.Errorf("clusters %d and %d look the same", other, cluster)
+		}
+		seen[m] = cluster
+	}
+	markerOf(math.MaxInt32) // any number has a look
+}
+
+func TestClustersOfDegenerateData(t *testing.T) {
+	const huge = math.MaxFloat64
+	for name, xy := range map[string][][2]float64{
+		"none":      {},
+		"one":       {{3, 4}},
+		"identical": {{1e9, 1e9}, {1e9, 1e9}, {1e9, 1e9}},
+		"line":      {{0, 5}, {1, 5}, {2, 5}},
+		"huge":      {{huge, -huge}, {-huge, huge}, {0, 0}},
+		"tiny":      {{5e-324, 0}, {0, 5e-324}, {0, 0}},
+		"close":     {{1, 1}, {math.Nextafter(1, 2), 1}},
+		"strip":     {{0, 0}, {1e12, 1e-12}},
+	} {
+		for _, axes := range [][2]string{{}, {"x0", "x1"}, {"x0", ""}} {
+			k := min(1, len(xy))
+			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)), K: k, Title: name}))
+			if got := filled(elements, 0); got != len(xy)+k {
+				t.Errorf("%s: %d markers, want %d", name, got, len(xy)+k)
+			}
+		}
+	}
+}
+
+func TestClustersKeepsCirclesRound(t *testing.T) {
+	xy, labels := twoCircles(generator(), 100)
+	f := ClustersPlot{XY: xy, Axes: [2]string{"x0", "x1"}, Labels: labels, K: 2}.frame(newSheet(sheetWidth, sheetHeight), 500)
+	o, right, up := f.at(0, 0), f.at(1, 0), f.at(0, 1)
+	if ratio := float64((right.X - o.X) / (up.Y - o.Y)); math.Abs(ratio-1) > 1e-9 {
+		t.Errorf("a unit of x is %.3f units of y wide", ratio)
+	}
+}
+
+func TestTitlesMayHoldAnything(t *testing.T) {
+	elements, _ := render(t, paintClusters(ClustersPlot{
+		Title:    "a<b & \"c\"\x00\x1b\xff\nd]]>",
+		Subtitle: strings.Repeat("long ", 100000),
+	}))
+	wantTexts(t, elements, "a<b & \"c\" d]]>")
+	shortened := false
+	for _, txt := range texts(elements) {
+		shortened = shortened || (strings.HasPrefix(txt, "long ") && strings.HasSuffix(txt, "…"))
+	}
+	if !shortened {
+		t.Error("the long subtitle was not shortened")
+	}
+}
+
+func TestTextNamesFontsOfTheSameMetrics(t *testing.T) {
+	elements, _ := render(t, paintClusters(ClustersPlot{Title: "fonts"}))
+	for _, e := range elements {
+		if e.name == "text" && !strings.Contains(e.style, "'Liberation Sans',Arial,Helvetica,sans-serif") {
+			t.Errorf("%q has style %q", e.data, e.style)
+		}
+	}
+}
+
+func TestClustersRejectsWhatDoesNotFit(t *testing.T) {
+	xy := [][2]float64{{0, 0}, {1, 1}}
+	good := ClustersPlot{XY: xy, Labels: []int32{0, 1}, K: 2}
+	for name, spoil := range map[string]func(c *ClustersPlot){
+		"labels":           func(c *ClustersPlot) { c.Labels = c.Labels[:1] },
+		"label too large":  func(c *ClustersPlot) { c.Labels = []int32{0, 2} },
+		"label negative":   func(c *ClustersPlot) { c.Labels = []int32{0, -1} },
+		"too many":         func(c *ClustersPlot) { c.K = 1 << 40 },
+		"pair":             func(c *ClustersPlot) { c.Pairs = []constraint.Pair{{I: 0, J: 2, Kind: constraint.MustLink}} },
+		"truth":            func(c *ClustersPlot) { c.Truth = []int32{1} },
+		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
+		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
+		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
+		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
+	} {
+		c := good
+		spoil(&c)
+		var out bytes.Buffer
+		if err := Clusters(&out, c); err == nil || out.Len() > 0 {
+			t.Errorf("%s: error %v, %d bytes written", name, err, out.Len())
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestWriteErrorsComeBack(t *testing.T) {
+	for name, err := range map[string]error{
+		"clusters":  Clusters(brokenWriter{}, ClustersPlot{}),
+		"objective": Objective(brokenWriter{}, ObjectivePlot{}),
+		"graph":     ClusterGraph(brokenWriter{}, ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

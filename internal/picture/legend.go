@@ -1,0 +1,120 @@
+package picture
+
+import (
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	legendWidth   = vg.Length(172)
+	legendLine    = vg.Length(17)
+	legendSymbol  = vg.Length(26) // width of a line sample; markers stand in its middle
+	mostInLegend  = 12            // clusters
+	legendSection = vg.Length(9)  // extra space between sections
+)
+
+// legend is a column of entries, written from the top down.
+type legend struct {
+	s           *sheet
+	left, right vg.Length
+	y           vg.Length // baseline of the next entry
+}
+
+func (s *sheet) newLegend(right, top vg.Length) *legend {
+	return &legend{s: s, left: right - legendWidth, right: right, y: top - 10}
+}
+
+func (l *legend) centre() vg.Point {
+	return vg.Point{X: l.left + legendSymbol/2, Y: l.y + 3.4}
+}
+
+func (l *legend) text(name, number string) {
+	room := l.right - l.left - legendSymbol - 8 - l.s.textWidth(countText, number)
+	l.s.write(legendText, alignLeft, l.left+legendSymbol+6, l.y, l.s.fit(legendText, name, room))
+	l.s.write(countText, alignRight, l.right, l.y, number)
+	l.y -= legendLine
+}
+
+func (l *legend) heading(name string) {
+	l.s.write(lettering{size: 10, bold: true, color: ink}, alignLeft, l.left, l.y, name)
+	l.y -= legendLine
+}
+
+func (l *legend) remark(txt string) {
+	l.s.write(countText, alignLeft, l.left+legendSymbol+6, l.y, txt)
+	l.y -= legendLine
+}
+
+func (l *legend) line(style draw.LineStyle, name, number string) {
+	at := l.centre()
+	l.s.StrokeLine2(style, l.left, at.Y, l.left+legendSymbol, at.Y)
+	l.text(name, number)
+}
+
+func (l *legend) marker(m marker, name, number string) {
+	outline := draw.LineStyle{Color: white, Width: 0.6}
+	l.s.drawMarker(m, l.centre(), 4.4, &outline)
+	l.text(name, number)
+}
+
+func (l *legend) ring(style draw.LineStyle, name, number string) {
+	l.s.SetLineStyle(style)
+	l.s.Stroke(shape{}.path(l.centre(), 4.6))
+	l.text(name, number)
+}
+
+// clusters lists the sizes of the first clusters, as look shows them.
+func (l *legend) clusters(sizes []int, look func(cluster int) marker) {
+	l.heading("Clusters")
+	for cluster, size := range sizes {
+		if cluster == mostInLegend && len(sizes) > mostInLegend+1 {
+			rest := 0
+			for _, size := range sizes[cluster:] {
+				rest += size
+			}
+			l.text("… "+count(len(sizes)-cluster)+" more", count(rest))
+			break
+		}
+		l.marker(look(cluster), "cluster "+count(cluster), count(size))
+	}
+	l.y -= legendSection
+}
+
+// constraints lists both kinds of links and how many hold.
+func (l *legend) constraints(t tally) {
+	if t.total() == 0 {
+		return
+	}
+	l.heading("Constraints")
+	if t.mustKept+t.mustBroken > 0 {
+		l.line(mustStyle, "must-link, satisfied", count(t.mustKept))
+	}
+	if t.cannotKept+t.cannotBroken > 0 {
+		l.line(cannotStyle, "cannot-link, satisfied", count(t.cannotKept))
+	}
+	if t.mustBroken > 0 {
+		l.line(mustBrokenStyle, "must-link, violated", count(t.mustBroken))
+	}
+	if t.cannotBroken > 0 {
+		l.line(cannotBrokenStyle, "cannot-link, violated", count(t.cannotBroken))
+	}
+	if t.mustBroken+t.cannotBroken == 0 {
+		l.remark("none violated")
+	}
+	l.y -= legendSection
+}
+
+// counts lists the constraints in words, where they are not drawn.
+func (l *legend) counts(t tally) {
+	if t.total() == 0 {
+		return
+	}
+	l.heading("Constraints satisfied")
+	if all := t.mustKept + t.mustBroken; all > 0 {
+		l.text("must-link", count(t.mustKept)+" of "+count(all))
+	}
+	if all := t.cannotKept + t.cannotBroken; all > 0 {
+		l.text("cannot-link", count(t.cannotKept)+" of "+count(all))
+	}
+	l.y -= legendSection
+}

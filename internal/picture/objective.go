@@ -1,0 +1,228 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// ObjectivePlot is the course of a run: one entry per recorded iteration, in order.
+type ObjectivePlot struct {
+	Name       string // of the objective, also the title when there is no other
+	Iterations []int
+	Values     []float64
+	Moved      []int // points that changed cluster; nil: not drawn
+	Shifts     []int // iterations at which the diagonal was shifted
+	Title      string
+}
+
+const (
+	mostCoursePoints = 2000 // of a line; longer courses are thinned evenly
+	mostDots         = 80   // beyond them the line goes without
+	widestLinear     = 50   // moved points beyond this get a logarithmic axis
+)
+
+// Objective draws the objective value over the iterations, above a small panel of moved points.
+// Values that are not finite leave a gap.
+func Objective(w io.Writer, o ObjectivePlot) error {
+	if len(o.Iterations) != len(o.Values) {
+		return fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
+	}
+	if len(o.Moved) != 0 && len(o.Moved) != len(o.Iterations) {
+		return fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
+	}
+	s := newSheet(sheetWidth, 480)
+	title := o.Title
+	if title == "" {
+		title = o.Name
+	}
+	top := s.heading(title, o.summary())
+	if len(o.Values) == 0 {
+		s.write(quietText, alignCentre, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
+		return s.writeTo(w)
+	}
+	course, moves := o.frames(s, top)
+	s.drawFrame(course)
+	o.drawShifts(s, course)
+	o.drawCourse(s, course)
+	if len(o.Moved) > 0 {
+		s.drawFrame(moves)
+		o.drawMoves(s, moves)
+	}
+	return s.writeTo(w)
+}
+
+// summary is the line below the title.
+func (o ObjectivePlot) summary() string {
+	last := len(o.Values) - 1
+	if last < 0 {
+		return ""
+	}
+	line := fmt.Sprintf("%s at iteration %s", value(o.Values[last]), count(o.Iterations[last]))
+	if last > 0 {
+		line += fmt.Sprintf(", from %s at iteration %s", value(o.Values[0]), count(o.Iterations[0]))
+	}
+	switch len(o.Shifts) {
+	case 0:
+	case 1:
+		line += " · dashed: a shift of the diagonal"
+	default:
+		line += fmt.Sprintf(" · dashed: %d shifts of the diagonal", len(o.Shifts))
+	}
+	return line
+}
+
+// frames places the two panels over one iteration axis.
+func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
+	var shown, iterations []float64
+	for at, v := range o.Values {
+		iterations = append(iterations, float64(o.Iterations[at]))
+		if isFinite(v) {
+			shown = append(shown, v)
+		}
+	}
+	for _, at := range o.Shifts {
+		iterations = append(iterations, float64(at))
+	}
+	first, last := span(iterations...)
+	if spread := last - first; len(o.Values) == 1 || spread < 1 {
+		centre := float64(o.Iterations[0])
+		first, last = math.Min(first, centre-1), math.Max(last, centre+1)
+	}
+	x := axis{}
+	x.lo, x.hi = padded(first, last, 0.02)
+	x.ticks = linearTicks(x.lo, x.hi, 12, 1)
+	if len(o.Values) == 1 && len(o.Shifts) == 0 {
+		x.ticks = []tick{{at: float64(o.Iterations[0]), label: count(o.Iterations[0])}}
+	}
+
+	y := axis{name: o.Name}
+	y.lo, y.hi = span(shown...)
+	y.lo, y.hi = padded(y.lo, y.hi, 0.08)
+	y.ticks = linearTicks(y.lo, y.hi, 7, 0)
+
+	m := axis{name: "moved"}
+	most := 1
+	for _, moved := range o.Moved {
+		most = max(most, moved)
+	}
+	m.hi = float64(most) * 1.1
+	if most > widestLinear {
+		m.warp, m.hi = math.Log1p, float64(most)*1.5
+		m.ticks = everySecond(decadeTicks(m.hi), 5)
+	} else {
+		m.ticks = linearTicks(0, m.hi, 4, 1)
+	}
+
+	left := margin + max(s.room(y), s.room(m))
+	right := s.Max.X - margin
+	x.name = "iteration"
+	bottom := margin + roomBelow(x)
+	moves = frame{x: x, y: m, Rectangle: vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: bottom + 72}}}
+	if len(o.Moved) > 0 {
+		x.name = ""
+		bottom = moves.Max.Y + 16 + roomBelow(x)
+	}
+	course = frame{x: x, y: y, Rectangle: vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top - 20}}}
+	return course, moves
+}
+
+// everySecond drops ticks until at most want are left.
+func everySecond(ticks []tick, want int) []tick {
+	for len(ticks) > want {
+		kept := ticks[:0]
+		for at, t := range ticks {
+			if at%2 == 0 {
+				kept = append(kept, t)
+			}
+		}
+		ticks = kept
+	}
+	return ticks
+}
+
+func (o ObjectivePlot) drawShifts(s *sheet, f frame) {
+	style := draw.LineStyle{Color: shiftLine, Width: 1.1, Dashes: []vg.Length{4, 3}}
+	text := lettering{size: 9.5, color: shiftLine}
+	for _, iteration := range o.Shifts {
+		at := f.at(float64(iteration), f.y.lo)
+		s.StrokeLine2(style, at.X, f.Min.Y, at.X, f.Max.Y)
+		if len(o.Shifts) <= 6 {
+			s.write(text, alignCentre, at.X, f.Max.Y+3, "shift")
+		}
+	}
+}
+
+func (o ObjectivePlot) drawCourse(s *sheet, f frame) {
+	style := draw.LineStyle{Color: palette[0], Width: 1.8}
+	var line []vg.Point
+	var dots []vg.Point
+	flush := func() {
+		if len(line) > 1 {
+			s.StrokeLines(style, line)
+		}
+		line = nil
+	}
+	for _, at := range evenly(len(o.Values), mostCoursePoints) {
+		if !isFinite(o.Values[at]) {
+			flush()
+			continue
+		}
+		point := f.at(float64(o.Iterations[at]), o.Values[at])
+		line, dots = append(line, point), append(dots, point)
+	}
+	flush()
+	outline := draw.LineStyle{Color: white, Width: 0.9}
+	for at, dot := range dots {
+		if len(dots) <= mostDots || at == len(dots)-1 {
+			s.drawMarker(markerOf(0), dot, 3.4, &outline)
+		}
+	}
+	if len(dots) > 0 && isFinite(o.Values[len(o.Values)-1]) {
+		o.annotateLast(s, f, dots[len(dots)-1])
+	}
+}
+
+// annotateLast writes the final value by its dot, on the side where the line is not: a course
+// ends low where it fell and high where it rose.
+func (o ObjectivePlot) annotateLast(s *sheet, f frame, dot vg.Point) {
+	text := lettering{size: 11, bold: true, color: palette[0]}
+	label := value(o.Values[len(o.Values)-1])
+	half := s.textWidth(text, label) / 2
+	x := min(dot.X, f.Max.X-half)
+	y := dot.Y + 9
+	if dot.Y > f.Min.Y+f.Size().Y*0.6 {
+		y = dot.Y - 17
+	}
+	s.SetColor(white)
+	s.Fill(vg.Rectangle{Min: vg.Point{X: x - half - 2, Y: y - 2}, Max: vg.Point{X: x + half + 2, Y: y + 9}}.Path())
+	s.write(text, alignCentre, x, y, label)
+}
+
+// drawMoves draws a bar for each iteration, or a line once bars would be thinner than a hair.
+func (o ObjectivePlot) drawMoves(s *sheet, f frame) {
+	chosen := evenly(len(o.Moved), mostCoursePoints)
+	perIteration := f.Size().X / vg.Length(f.x.hi-f.x.lo)
+	if perIteration < 3 {
+		var line []vg.Point
+		for _, at := range chosen {
+			line = append(line, f.at(float64(o.Iterations[at]), float64(o.Moved[at])))
+		}
+		s.StrokeLines(draw.LineStyle{Color: palette[0], Width: 1.2}, line)
+		return
+	}
+	half := min(perIteration*0.35, 9)
+	for _, at := range chosen {
+		end := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
+		if o.Moved[at] <= 0 {
+			continue
+		}
+		s.SetColor(palette[4])
+		s.Fill(vg.Rectangle{Min: vg.Point{X: end.X - half, Y: f.Min.Y}, Max: vg.Point{X: end.X + half, Y: end.Y}}.Path())
+	}
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

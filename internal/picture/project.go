@@ -1,0 +1,146 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+const (
+	mostPCARows     = 20000     // principal components of more rows come from an even sample
+	mostPCAValues   = 4_000_000 // and of wide rows from a smaller one still,
+	fewestPCARows   = 1000      // but not below this
+	widestDense     = 500       // columns up to which the covariance matrix is formed
+	pcaIterations   = 60
+	leastVarianceAt = 1e-20 // a variance below this share of the total is none
+)
+
+// Project gives every point two coordinates and names them: the data itself for two columns; the
+// value and a deterministic spread (no meaning, no name) for one; the first two principal
+// components for more. Of more than 20,000 rows (fewer if they are wide) the components are those
+// of an even sample; every row is then projected on them.
+func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
+	xy = make([][2]float64, points.N)
+	switch points.D {
+	case 1:
+		for i := range xy {
+			// The golden ratio's multiples spread evenly over 0..1 for any number of points.
+			_, spread := math.Modf(float64(i) * (math.Phi - 1))
+			xy[i] = [2]float64{points.Values[i], spread}
+		}
+		return xy, [2]string{"x0", ""}
+	case 2:
+		for i := range xy {
+			xy[i] = [2]float64(points.Row(i))
+		}
+		return xy, [2]string{"x0", "x1"}
+	}
+	p := principal(points)
+	centred := make([]float64, points.D)
+	for i := range xy {
+		p.centre(centred, points.Row(i))
+		for c, loading := range p.loadings {
+			xy[i][c] = clampDrawn(dot(loading, centred) / p.scale)
+		}
+	}
+	for c := range axes {
+		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*p.shares[c])
+	}
+	return xy, axes
+}
+
+// components are the first two principal components of points that were multiplied by scale.
+type components struct {
+	scale    float64
+	mean     []float64
+	loadings [2][]float64
+	shares   [2]float64 // of the total variance
+}
+
+// centre is a row, scaled and relative to the mean.
+func (p *components) centre(to, row []float64) {
+	for j, v := range row {
+		to[j] = v*p.scale - p.mean[j]
+	}
+}
+
+// safeScale is the power of two that brings values to about 1, so that their squares neither
+// overflow nor vanish; multiplying by it is exact.
+func safeScale(values []float64) float64 {
+	largest := 0.0
+	for _, v := range values {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	_, exponent := math.Frexp(largest)
+	return math.Ldexp(1, -min(max(exponent, -1000), 1000))
+}
+
+func principal(points *dataset.Points) *components {
+	d := points.D
+	rows := evenly(points.N, min(mostPCARows, max(fewestPCARows, mostPCAValues/d)))
+	p := &components{scale: safeScale(points.Values), mean: make([]float64, d)}
+	for _, i := range rows {
+		for j, v := range points.Row(i) {
+			p.mean[j] += v * p.scale
+		}
+	}
+	for j := range p.mean {
+		p.mean[j] /= float64(len(rows))
+	}
+	centred := block(len(rows), d)
+	total := 0.0
+	for at, i := range rows {
+		p.centre(centred[at], points.Row(i))
+		total += dot(centred[at], centred[at])
+	}
+
+	var values []float64
+	var vectors [][]float64
+	if d <= widestDense {
+		values, vectors = leadingDense(centred, d)
+	} else {
+		values, vectors = leading(d, 2, pcaIterations, scatter(centred))
+	}
+	for c := range p.loadings {
+		p.loadings[c] = make([]float64, d)
+		if !(values[c] > leastVarianceAt*total) {
+			continue // no variance in this direction: all points stay at 0
+		}
+		addScaled(p.loadings[c], signOf(vectors[c]), vectors[c])
+		p.shares[c] = values[c] / total
+	}
+	return p
+}
+
+// leadingDense forms the d x d scatter matrix X'X and decomposes it.
+func leadingDense(centred [][]float64, d int) (values []float64, vectors [][]float64) {
+	sums := make([]float64, d*d)
+	for _, row := range centred {
+		for a, v := range row {
+			addScaled(sums[a*d+a:(a+1)*d], v, row[a:]) // upper triangle
+		}
+	}
+	values, all := eigenDescending(mat.NewSymDense(d, sums))
+	vectors = block(2, d)
+	for c := range vectors {
+		mat.Col(vectors[c], c, all)
+	}
+	return values, vectors
+}
+
+// scatter multiplies by X'X without forming it, one pass over the rows for all vectors.
+func scatter(centred [][]float64) func(dst, src [][]float64) {
+	return func(dst, src [][]float64) {
+		for _, out := range dst {
+			clear(out)
+		}
+		for _, row := range centred {
+			for c, in := range src {
+				addScaled(dst[c], dot(row, in), row)
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// Package picture draws what a run found, as SVG: the objective over the iterations, the points
+// in two dimensions with their clusters and constraints, and a summary of graphs too large to lay
+// out.
+//
+// It takes values and writes to an io.Writer; it reads no files, no clock and no global state, and
+// the same input gives the same bytes. The projections and layouts that turn points, kernels and
+// graphs into two coordinates live here too (Project, ProjectKernel, LayoutGraph).
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// sheet is one picture being drawn. Its origin is the lower left corner, its unit the point.
+type sheet struct {
+	draw.Canvas
+	svg   *vgsvg.Canvas
+	fonts *font.Cache
+}
+
+// The size of every picture: wide enough for a legend beside the drawing.
+const (
+	sheetWidth  = vg.Length(780)
+	sheetHeight = vg.Length(560)
+	margin      = vg.Length(22)
+)
+
+func newSheet(width, height vg.Length) *sheet {
+	svg := vgsvg.NewWith(vgsvg.UseWH(width, height))
+	s := &sheet{Canvas: draw.New(svg), svg: svg, fonts: font.NewCache(liberation.Collection())}
+	s.SetColor(white)
+	s.Fill(s.Rectangle.Path())
+	return s
+}
+
+// writeTo writes the finished picture. The fonts are named, not embedded (that would add half a
+// megabyte), so every text also names the families of the same metrics: without them a viewer that
+// lacks Liberation Sans falls back to a serif of another width.
+func (s *sheet) writeTo(w io.Writer) error {
+	var out bytes.Buffer
+	if _, err := s.svg.WriteTo(&out); err != nil {
+		return fmt.Errorf("render the picture: %w", err)
+	}
+	portable := bytes.ReplaceAll(out.Bytes(),
+		[]byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	if _, err := w.Write(portable); err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	return nil
+}
+
+// lettering is how a text looks.
+type lettering struct {
+	size  vg.Length
+	bold  bool
+	color color.Color
+}
+
+// alignment is the share of a text's width that lies left of where it is put.
+type alignment float64
+
+const (
+	alignLeft   alignment = 0
+	alignCentre alignment = 0.5
+	alignRight  alignment = 1
+)
+
+func (s *sheet) face(l lettering) font.Face {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if l.bold {
+		f.Weight = xfont.WeightBold
+	}
+	return s.fonts.Lookup(f, l.size)
+}
+
+func (s *sheet) textWidth(l lettering, txt string) vg.Length {
+	face := s.face(l)
+	return face.Width(printable(txt))
+}
+
+// write puts a line of text with its baseline at y.
+func (s *sheet) write(l lettering, align alignment, x, y vg.Length, txt string) {
+	txt = printable(txt)
+	if txt == "" {
+		return
+	}
+	face := s.face(l)
+	s.SetColor(l.color)
+	s.FillString(face, vg.Point{X: x - vg.Length(align)*face.Width(txt), Y: y}, txt)
+}
+
+// writeUp puts a text that reads upwards, centred on y, with its baseline at x.
+func (s *sheet) writeUp(l lettering, x, y vg.Length, txt string) {
+	s.Push()
+	s.Translate(vg.Point{X: x, Y: y})
+	s.Rotate(math.Pi / 2)
+	s.write(l, alignCentre, 0, 0, txt)
+	s.Pop()
+}
+
+// mostRunes is more than any line of a picture holds; what follows need not be measured.
+const mostRunes = 400
+
+// fit shortens a text to a width.
+func (s *sheet) fit(l lettering, txt string, width vg.Length) string {
+	runes := []rune(printable(txt))
+	if len(runes) <= mostRunes && s.textWidth(l, string(runes)) <= width {
+		return string(runes)
+	}
+	shortened := func(length int) string { return strings.TrimRight(string(runes[:length]), " ") + "…" }
+	tooLong := sort.Search(min(len(runes), mostRunes), func(length int) bool {
+		return s.textWidth(l, shortened(length)) > width
+	})
+	return shortened(max(0, tooLong-1))
+}
+
+// printable drops what XML forbids (control characters, broken UTF-8) and puts line breaks on one
+// line: titles come from users.
+func printable(txt string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r < 0x20 || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF || (r >= 0x7F && r < 0xA0):
+			return -1
+		}
+		return r
+	}, txt)
+}
+
+// heading writes title, subtitle and notes at the top, and returns the height left below them.
+func (s *sheet) heading(title string, lines ...string) vg.Length {
+	y, room := s.Max.Y-margin, s.Max.X-2*margin
+	if title != "" {
+		y -= 12
+		s.write(titleText, alignLeft, margin, y, s.fit(titleText, title, room))
+		y -= 4
+	}
+	for _, line := range lines {
+		if line == "" {
+			continue
+		}
+		y -= 13
+		s.write(quietText, alignLeft, margin, y, s.fit(quietText, line, room))
+		y -= 2
+	}
+	return y
+}
+
+// strokePath draws many unconnected segments as one element: small, and where they cross a
+// translucent colour does not pile up.
+func (s *sheet) strokePath(style draw.LineStyle, segments [][2]vg.Point) {
+	if len(segments) == 0 {
+		return
+	}
+	var path vg.Path
+	for _, ends := range segments {
+		path.Move(ends[0])
+		path.Line(ends[1])
+	}
+	s.SetLineStyle(style)
+	s.Stroke(path)
+}
