@@ -1,0 +1,244 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// ErrExists says that a blob's name is taken.
+var ErrExists = errors.New("store: the blob exists already")
+
+// Blobs holds large values under write-once names such as "jobs/42/17/labels". A name is
+// lower-case letters, digits and ._- in parts joined by slashes, each part beginning with a
+// letter or digit; no name may be the directory of another ("a" beside "a/b").
+type Blobs interface {
+	// Put writes a blob through the function it is given. The blob is visible and durable when
+	// Put returns nil; when write fails or the name is taken (ErrExists), nothing is changed.
+	Put(ctx context.Context, name string, write func(io.Writer) error) error
+
+	// Open reads length bytes from offset on, fewer if the blob ends before; length -1 means to
+	// the end. It returns ErrNotFound when there is no such blob.
+	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
+
+	// Size returns the length of a blob in bytes, or ErrNotFound.
+	Size(ctx context.Context, name string) (int64, error)
+
+	// Delete removes a blob, or returns ErrNotFound. Its name must not be used again.
+	Delete(ctx context.Context, name string) error
+
+	// List returns the names that begin with prefix, sorted.
+	List(ctx context.Context, prefix string) ([]string, error)
+
+	Close() error
+}
+
+const (
+	maxNameLength = 512
+	maxPartLength = 200 // leaves room for the suffix of a temporary file
+	tempSuffix    = ".tmp"
+	escapeMark    = "__" // gocloud writes __0x2f__ for what a file's name cannot hold
+	writeBuffer   = 64 << 10
+)
+
+var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
+
+// bucket is Blobs over a gocloud bucket.
+type bucket struct {
+	*blob.Bucket
+	root string // the directory of a local bucket, otherwise empty
+
+	// gocloud's directory driver looks whether a name is free and then renames; the lock makes
+	// that one step, and a name found taken is durable already.
+	publishing sync.Mutex
+}
+
+// OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if need
+// be), or another scheme whose gocloud driver is part of the program.
+func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
+	if !strings.Contains(where, "://") {
+		return openDirectory(where)
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not a URL: %v", where, err)
+	}
+	switch {
+	case u.Scheme == memblob.Scheme:
+		return &bucket{Bucket: memblob.OpenBucket(nil)}, nil
+	case u.Scheme == fileblob.Scheme:
+		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Path == "" {
+			return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not of the form file:///DIRECTORY", where)
+		}
+		return openDirectory(filepath.FromSlash(u.Path))
+	case !blob.DefaultURLMux().ValidBucketScheme(u.Scheme):
+		return nil, fault.Invalid("BLOBS_SCHEME_UNSUPPORTED",
+			"the blob store %q needs a driver for %s:// that this program was built without; "+
+				"use a directory, file:///DIRECTORY or mem://", where, u.Scheme)
+	}
+	b, err := blob.OpenBucket(ctx, where)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the blob store %s: %w", u.Redacted(), err)
+	}
+	return &bucket{Bucket: b}, nil
+}
+
+func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	// Spares the writing when the name is taken already; Close looks again.
+	if taken, err := b.Exists(ctx, name); err != nil {
+		return blobError(name, err)
+	} else if taken {
+		return fmt.Errorf("blob %q: %w", name, ErrExists)
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var file *os.File // of a local bucket: the temporary file, to be synced before it gets its name
+	w, err := b.NewWriter(ctx, name, &blob.WriterOptions{
+		IfNotExist: true,
+		// Given a type, gocloud holds back no bytes to guess one from.
+		ContentType: "application/octet-stream",
+		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
+	})
+	if err != nil {
+		return blobError(name, err)
+	}
+	published := false
+	defer func() {
+		if !published { // also when write panics
+			cancel() // makes Close throw away what was written
+			_ = w.Close()
+		}
+	}()
+
+	buffered := bufio.NewWriterSize(w, writeBuffer)
+	if err := write(buffered); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return blobError(name, err)
+	}
+	if file != nil {
+		if err := file.Sync(); err != nil {
+			return blobError(name, err)
+		}
+	}
+	published = true
+	return b.publish(name, w)
+}
+
+// publish gives a written blob its name.
+func (b *bucket) publish(name string, w *blob.Writer) error {
+	if b.root != "" {
+		b.publishing.Lock()
+		defer b.publishing.Unlock()
+	}
+	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return fmt.Errorf("blob %q: %w", name, ErrExists)
+	} else if err != nil {
+		return blobError(name, err)
+	}
+	if b.root == "" {
+		return nil
+	}
+	return blobError(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name)), b.root))
+}
+
+func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if offset < 0 || length < -1 {
+		return nil, fmt.Errorf("blob %q: cannot read %d bytes from offset %d", name, length, offset)
+	}
+	r, err := b.NewRangeReader(ctx, name, offset, length, nil)
+	if err != nil {
+		return nil, blobError(name, err)
+	}
+	return r, nil
+}
+
+func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
+	if err := checkName(name); err != nil {
+		return 0, err
+	}
+	attributes, err := b.Attributes(ctx, name)
+	if err != nil {
+		return 0, blobError(name, err)
+	}
+	return attributes.Size, nil
+}
+
+func (b *bucket) Delete(ctx context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return blobError(name, b.Bucket.Delete(ctx, name))
+}
+
+func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
+	if prefix != "" {
+		if err := checkName(strings.TrimSuffix(prefix, "/")); err != nil {
+			return nil, err
+		}
+	}
+	if b.root != "" {
+		return listDirectory(b.root, prefix)
+	}
+	var names []string
+	objects := b.Bucket.List(&blob.ListOptions{Prefix: prefix})
+	for {
+		object, err := objects.Next(ctx)
+		if err == io.EOF {
+			slices.Sort(names)
+			return names, nil
+		}
+		if err != nil {
+			return nil, blobError(prefix, err)
+		}
+		names = append(names, object.Key)
+	}
+}
+
+// checkName keeps names within the bucket, equal on every file system and object store, and
+// apart from the driver's own files.
+func checkName(name string) error {
+	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
+	for part := range strings.SplitSeq(name, "/") {
+		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs")
+	}
+	if !ok {
+		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+
+			"in parts joined by slashes, or is too long, holds __ or ends in a reserved suffix", name)
+	}
+	return nil
+}
+
+func blobError(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return fmt.Errorf("blob %q: %w", name, ErrNotFound)
+	}
+	return fmt.Errorf("blob %q: %w", name, err)
+}

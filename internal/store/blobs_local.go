@@ -1,0 +1,87 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// strandedAfter is the age at which a temporary file must be a crash's: no write takes so long.
+const strandedAfter = 24 * time.Hour
+
+func openDirectory(dir string) (Blobs, error) {
+	if dir == "" {
+		return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store has an empty name; give a directory or a URL")
+	}
+	root, err := filepath.Abs(dir)
+	if err == nil {
+		err = makeDirectories(root)
+	}
+	if err != nil {
+		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
+	}
+	removeStranded(root, time.Now().Add(-strandedAfter))
+	b, err := fileblob.OpenBucket(root, &fileblob.Options{
+		DirFileMode: 0o700,
+		NoTempDir:   true, // a rename from another file system would fail
+		Metadata:    fileblob.MetadataDontWrite,
+	})
+	if err != nil {
+		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
+	}
+	return &bucket{Bucket: b, root: root}, nil
+}
+
+// removeStranded deletes temporary files that a crash left long ago. It is housekeeping: what
+// cannot be removed stays, and does no harm.
+func removeStranded(root string, before time.Time) {
+	_ = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, tempSuffix) {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
+			_ = os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's
+// directory driver lists directory by directory ("a/b" before "a-b") and, when the list has more
+// than a page, loses its place where that differs from the order of names.
+func listDirectory(root, prefix string) ([]string, error) {
+	// Only the last part of a prefix can be incomplete, so the walk starts at the others.
+	start := filepath.Join(root, filepath.FromSlash(prefix[:strings.LastIndex(prefix, "/")+1]))
+	var names []string
+	err := filepath.WalkDir(start, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile, or no blob has this prefix
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(relative)
+		// What has no valid name is not a blob: a temporary file, or somebody else's.
+		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	return names, nil
+}

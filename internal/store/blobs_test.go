@@ -1,0 +1,348 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestBlobs holds every kind of Blobs to the same behaviour.
+func TestBlobs(t *testing.T) {
+	cases := map[string]func(*testing.T, Blobs){
+		"round trip":         testBlobRoundTrip,
+		"write once":         testBlobWriteOnce,
+		"one of many":        testBlobOneOfMany,
+		"failing writer":     testBlobFailingWriter,
+		"panicking writer":   testBlobPanickingWriter,
+		"cancelled":          testBlobCancelled,
+		"ranges":             testBlobRanges,
+		"absent":             testBlobAbsent,
+		"listing":            testBlobListing,
+		"names":              testBlobNames,
+		"after closing":      testBlobClosed,
+		"hidden until ready": testBlobHidden,
+	}
+	for kind, where := range map[string]func(*testing.T) string{
+		"memory":    func(*testing.T) string { return "mem://" },
+		"directory": func(t *testing.T) string { return filepath.Join(t.TempDir(), "new", "dir") },
+		"file URL":  func(t *testing.T) string { return "file://" + filepath.Join(t.TempDir(), "new dir") },
+	} {
+		for what, run := range cases {
+			t.Run(kind+"/"+what, func(t *testing.T) {
+				b, err := OpenBlobs(t.Context(), where(t))
+				check(t, err)
+				run(t, b)
+				if what != "after closing" {
+					check(t, b.Close())
+				}
+			})
+		}
+	}
+}
+
+func testBlobRoundTrip(t *testing.T, b Blobs) {
+	for _, size := range []int{0, 1, 511, 512, 513, writeBuffer, 3*writeBuffer + 7} {
+		name, content := fmt.Sprintf("sizes/%d", size), pattern(size)
+		put(t, b, name, content)
+		if got := read(t, b, name, 0, -1); !bytes.Equal(got, content) {
+			t.Errorf("%d bytes come back as %d, or changed", size, len(got))
+		}
+		if got, err := b.Size(t.Context(), name); err != nil || got != int64(size) {
+			t.Errorf("Size(%s) = %d, %v", name, got, err)
+		}
+	}
+}
+
+func testBlobWriteOnce(t *testing.T, b Blobs) {
+	put(t, b, "jobs/1/labels", []byte("first"))
+	err := b.Put(t.Context(), "jobs/1/labels", func(io.Writer) error {
+		t.Error("the content was asked for although the name is taken")
+		return nil
+	})
+	is(t, err, ErrExists)
+	if got := read(t, b, "jobs/1/labels", 0, -1); string(got) != "first" {
+		t.Fatalf("the blob became %q", got)
+	}
+}
+
+// testBlobOneOfMany: of writers that all found the name free, one succeeds and its bytes stay.
+func testBlobOneOfMany(t *testing.T, b Blobs) {
+	const writers = 8
+	var ready, group sync.WaitGroup
+	var winner atomic.Int64
+	ready.Add(writers)
+	for i := range int64(writers) {
+		group.Go(func() {
+			err := b.Put(t.Context(), "contested", func(w io.Writer) error {
+				ready.Done()
+				ready.Wait() // nobody publishes before all write
+				_, err := fmt.Fprint(w, i+1)
+				return err
+			})
+			if err == nil && !winner.CompareAndSwap(0, i+1) {
+				t.Error("two writers succeeded")
+			}
+			if err != nil && !errors.Is(err, ErrExists) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := string(read(t, b, "contested", 0, -1)); got != fmt.Sprint(winner.Load()) {
+		t.Errorf("%d succeeded, the content is %s's", winner.Load(), got)
+	}
+	onlyBlobs(t, b, "contested")
+}
+
+func testBlobFailingWriter(t *testing.T, b Blobs) {
+	broken := errors.New("broken")
+	err := b.Put(t.Context(), "jobs/1/labels", func(w io.Writer) error {
+		_, err := w.Write(pattern(2 * writeBuffer))
+		return errors.Join(broken, err)
+	})
+	is(t, err, broken)
+	onlyBlobs(t, b)
+	put(t, b, "jobs/1/labels", []byte("the name is still free"))
+}
+
+func testBlobPanickingWriter(t *testing.T, b Blobs) {
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = b.Put(t.Context(), "x", func(w io.Writer) error {
+			_, _ = w.Write(pattern(2 * writeBuffer))
+			panic("writer")
+		})
+	}()
+	onlyBlobs(t, b)
+	put(t, b, "x", nil)
+}
+
+func testBlobCancelled(t *testing.T, b Blobs) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := b.Put(ctx, "x", func(w io.Writer) error {
+		_, err := w.Write(pattern(10))
+		cancel()
+		return err
+	})
+	is(t, err, context.Canceled)
+	onlyBlobs(t, b)
+}
+
+func testBlobRanges(t *testing.T, b Blobs) {
+	content := pattern(1000)
+	put(t, b, "x", content)
+	for _, r := range []struct{ offset, length, from, to int64 }{
+		{0, -1, 0, 1000}, {0, 1000, 0, 1000}, {10, 5, 10, 15}, {10, -1, 10, 1000}, {999, 1, 999, 1000},
+		{990, 100, 990, 1000}, {1000, -1, 0, 0}, {1000, 10, 0, 0}, {500, 0, 0, 0},
+	} {
+		if got := read(t, b, "x", r.offset, r.length); !bytes.Equal(got, content[r.from:r.to]) {
+			t.Errorf("%d bytes from %d: got %d bytes, want %d", r.length, r.offset, len(got), r.to-r.from)
+		}
+	}
+	for _, r := range [][2]int64{{-1, 5}, {0, -2}} {
+		if _, err := b.Open(t.Context(), "x", r[0], r[1]); err == nil {
+			t.Errorf("%d bytes from %d can be read", r[1], r[0])
+		}
+	}
+}
+
+func testBlobAbsent(t *testing.T, b Blobs) {
+	put(t, b, "a/b", nil)
+	for _, name := range []string{"x", "a/c"} {
+		_, err := b.Open(t.Context(), name, 0, -1)
+		is(t, err, ErrNotFound)
+		_, err = b.Size(t.Context(), name)
+		is(t, err, ErrNotFound)
+		is(t, b.Delete(t.Context(), name), ErrNotFound)
+	}
+	check(t, b.Delete(t.Context(), "a/b"))
+	_, err := b.Open(t.Context(), "a/b", 0, -1)
+	is(t, err, ErrNotFound)
+}
+
+func testBlobListing(t *testing.T, b Blobs) {
+	all := []string{"a-b", "a.b", "a/a", "a/b/c", "a0", "b", "b_1/x"}
+	for _, i := range []int{4, 2, 6, 0, 1, 5, 3} {
+		put(t, b, all[i], nil)
+	}
+	for prefix, want := range map[string][]string{
+		"": all, "a": all[:5], "a/": all[2:4], "a/b": all[3:4], "a/b/": all[3:4], "a/b/c": all[3:4], "c": nil, "c/d": nil, "b_": all[6:],
+	} {
+		got, err := b.List(t.Context(), prefix)
+		if check(t, err); !slices.Equal(got, want) {
+			t.Errorf("List(%q) = %q, want %q", prefix, got, want)
+		}
+	}
+	for _, prefix := range []string{"/", "..", "../", "a/../"} {
+		_, err := b.List(t.Context(), prefix)
+		reason(t, err, "BLOB_NAME_INVALID")
+	}
+}
+
+func testBlobNames(t *testing.T, b Blobs) {
+	for _, name := range []string{"", ".", "..", "../x", "a/../b", "a/..", "/a", "a/", "a//b", "a/./b", ".hidden", "A", "a b",
+		`a\b`, "a\x00", "a\n", "ä", "x.tmp", "x.tmp/y", "x.attrs", "-rf", "_", "a__0x2f__b",
+		strings.Repeat("a", maxPartLength+1), strings.Repeat("a/", maxNameLength/2) + "a"} {
+		err := b.Put(t.Context(), name, func(io.Writer) error {
+			t.Errorf("%q was written", name)
+			return nil
+		})
+		reason(t, err, "BLOB_NAME_INVALID")
+		_, err = b.Open(t.Context(), name, 0, -1)
+		reason(t, err, "BLOB_NAME_INVALID")
+		_, err = b.Size(t.Context(), name)
+		reason(t, err, "BLOB_NAME_INVALID")
+		reason(t, b.Delete(t.Context(), name), "BLOB_NAME_INVALID")
+	}
+	good := []string{strings.Repeat("a", maxPartLength), "0", "a..b", "a_b", "jobs/6f9619ff-8b86-d011-b42d-00cf4fc964ff/17/labels.npy"}
+	for _, name := range good {
+		put(t, b, name, []byte(name))
+		if got := string(read(t, b, name, 0, -1)); got != name {
+			t.Errorf("%q holds %q", name, got)
+		}
+	}
+}
+
+func testBlobClosed(t *testing.T, b Blobs) {
+	check(t, b.Close())
+	err := b.Put(t.Context(), "x", func(io.Writer) error { return nil })
+	if err == nil || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
+		t.Errorf("Put after Close gives %v", err)
+	}
+}
+
+func testBlobHidden(t *testing.T, b Blobs) {
+	check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
+		_, err := w.Write(pattern(2 * writeBuffer))
+		if _, openErr := b.Open(t.Context(), "x", 0, -1); !errors.Is(openErr, ErrNotFound) {
+			t.Errorf("a blob can be opened while it is written: %v", openErr)
+		}
+		if names, _ := b.List(t.Context(), ""); len(names) > 0 {
+			t.Errorf("a blob that is being written is listed: %q", names)
+		}
+		return err
+	}))
+	onlyBlobs(t, b, "x")
+}
+
+func TestBlobsStayInTheirDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second time they are there already
+		b, err := OpenBlobs(t.Context(), filepath.Join(dir, "blobs"))
+		check(t, err)
+		if err := b.Put(t.Context(), "jobs/1", func(w io.Writer) error { return nil }); err != nil {
+			is(t, err, ErrExists)
+		}
+		onlyBlobs(t, b, "jobs/1")
+		check(t, b.Close())
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("beside the blobs there is %v (%v)", entries, err)
+	}
+}
+
+func TestBlobsRemoveStrandedFiles(t *testing.T) {
+	dir := t.TempDir()
+	long := time.Now().Add(-2 * strandedAfter)
+	for name, age := range map[string]time.Time{"x.17ab.tmp": long, "sub/y.17ab.tmp": long, "fresh.17ab.tmp": time.Now(), "old": long} {
+		file := filepath.Join(dir, name)
+		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		check(t, os.WriteFile(file, nil, 0o600))
+		check(t, os.Chtimes(file, age, age))
+	}
+	b, err := OpenBlobs(t.Context(), dir)
+	check(t, err)
+	defer b.Close()
+	if got := files(t, dir); !slices.Equal(got, []string{"fresh.17ab.tmp", "old"}) {
+		t.Errorf("left %q", got)
+	}
+	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, []string{"old"}) {
+		t.Errorf("listed %q, %v", got, err)
+	}
+}
+
+func TestOpenBlobsRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	for where, want := range map[string]string{
+		"":                       "BLOBS_URL_INVALID",
+		"file://":                "BLOBS_URL_INVALID",
+		"file://relative/dir":    "BLOBS_URL_INVALID",
+		"file:///dir?metadata=x": "BLOBS_URL_INVALID",
+		"%://":                   "BLOBS_URL_INVALID",
+		"s3://bucket":            "BLOBS_SCHEME_UNSUPPORTED",
+		file:                     "BLOBS_DIR_UNUSABLE",
+		file + "/below":          "BLOBS_DIR_UNUSABLE",
+	} {
+		_, err := OpenBlobs(t.Context(), where)
+		reason(t, err, want)
+	}
+}
+
+// Helpers.
+
+func pattern(size int) []byte {
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = byte(i * 31 >> 3)
+	}
+	return content
+}
+
+func put(t *testing.T, b Blobs, name string, content []byte) {
+	t.Helper()
+	check(t, b.Put(t.Context(), name, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}))
+}
+
+func read(t *testing.T, b Blobs, name string, offset, length int64) []byte {
+	t.Helper()
+	r, err := b.Open(t.Context(), name, offset, length)
+	check(t, err)
+	content, err := io.ReadAll(r)
+	check(t, err)
+	check(t, r.Close())
+	return content
+}
+
+// onlyBlobs fails unless the bucket holds exactly these, on the disk too.
+func onlyBlobs(t *testing.T, b Blobs, want ...string) {
+	t.Helper()
+	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, want) {
+		t.Errorf("the bucket holds %q (%v), want %q", got, err, want)
+	}
+	if root := b.(*bucket).root; root != "" {
+		if got := files(t, root); !slices.Equal(got, want) {
+			t.Errorf("the directory holds %q, want %q", got, want)
+		}
+	}
+}
+
+func files(t *testing.T, root string) []string {
+	t.Helper()
+	var found []string
+	check(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			relative, _ := filepath.Rel(root, path)
+			found = append(found, filepath.ToSlash(relative))
+		}
+		return err
+	}))
+	return found
+}

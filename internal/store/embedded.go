@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Settings of the embedded etcd. Only the latest value of a key is ever read, so little history
+// is kept; what compaction frees is given back to the disk at the next start.
+const (
+	embeddedMaxTxnOps     = 1024
+	embeddedMaxRequest    = 2 << 20 // more than MaxCommitBytes
+	embeddedQuota         = 4 << 30
+	embeddedKeepRevisions = "1000"
+	embeddedDefragMiB     = 64
+	slowWarning           = time.Second
+)
+
+// OpenEmbedded opens the state kept by an etcd inside this process, in dir, which is created if
+// need be. No port and no socket is opened. One process at a time can have a directory open;
+// a second one gets the fault DATA_DIR_IN_USE at once.
+func OpenEmbedded(ctx context.Context, dir string, log hclog.Logger) (State, error) {
+	s, _, err := openEmbedded(ctx, dir, log, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openEmbedded is OpenEmbedded with a chance to change the settings.
+func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func(*embed.Config)) (*etcdState, *embed.Etcd, error) {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	unlock, err := lockDirectory(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := embeddedConfig(filepath.Join(dir, "etcd"), log)
+	if adjust != nil {
+		adjust(cfg)
+	}
+	server, err := startEtcd(ctx, cfg)
+	if err != nil {
+		unlock()
+		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+
+			"restore them from a backup or start with another directory", dir, err)
+	}
+	s := newEtcdState(v3client.New(server.Server), log, func() { server.Close(); unlock() })
+	if err := s.inherit(ctx); err != nil {
+		s.Close()
+		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
+	}
+	return s, server, nil
+}
+
+// lockDirectory makes dir ours. etcd has a lock of its own, but waits for it forever.
+func lockDirectory(dir string) (unlock func(), err error) {
+	if dir == "" {
+		return nil, fault.Invalid("DATA_DIR_MISSING", "the embedded store needs a data directory")
+	}
+	if err := makeDirectories(dir); err != nil {
+		return nil, fault.Invalid("DATA_DIR_UNUSABLE", "cannot use the data directory: %v", err)
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, fault.New(fault.FailedPrecondition, "DATA_DIR_IN_USE",
+			"data directory %s is in use by another coordinator", dir)
+	}
+	if err != nil {
+		return nil, fault.Invalid("DATA_DIR_UNUSABLE", "cannot lock the data directory: %v", err)
+	}
+	return func() { lock.Close() }, nil
+}
+
+func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
+	cfg := embed.NewConfig()
+	cfg.Name = "cleave"
+	cfg.Dir = dir
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn))
+
+	// A cluster of one that nobody dials: it listens nowhere, and its client calls it directly.
+	// The peer address only names the member; as a literal it needs no resolver.
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls, cfg.ListenPeerUrls = nil, nil, nil
+	cfg.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.EnableGRPCGateway = false
+	cfg.AuthToken = "" // no users either
+	// A lone member waits out an election timeout before it elects itself; nobody can outvote it.
+	cfg.TickMs, cfg.ElectionMs = 20, 200
+
+	cfg.MaxTxnOps = embeddedMaxTxnOps
+	cfg.MaxRequestBytes = embeddedMaxRequest
+	cfg.QuotaBackendBytes = embeddedQuota
+	cfg.AutoCompactionMode = embed.CompactorModeRevision
+	cfg.AutoCompactionRetention = embeddedKeepRevisions
+	cfg.BootstrapDefragThresholdMegabytes = embeddedDefragMiB
+	cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = slowWarning, slowWarning
+	return cfg
+}
+
+// startEtcd starts a server and waits until it serves.
+func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err error) {
+	// etcd panics over files that it cannot make sense of; to us that is an error like others.
+	defer func() {
+		if p := recover(); p != nil {
+			server, err = nil, fmt.Errorf("etcd cannot start: %v", p)
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := checkDatabase(filepath.Join(cfg.Dir, "member", "snap", "db")); err != nil {
+		return nil, err
+	}
+	server, err = embed.StartEtcd(cfg)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-server.Server.ReadyNotify():
+		return server, nil
+	case <-server.Server.StopNotify():
+		err = errors.New("etcd stopped while starting")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	server.Close()
+	return nil, err
+}
+
+// checkDatabase opens etcd's database as etcd does, only that etcd panics over a damaged one in a
+// goroutine of its own, where nobody can recover.
+func checkDatabase(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return db.Close()
+}
+
+// inherit clears up after the last process that had this directory. It is gone, for we hold the
+// lock: so its leadership is over, without waiting for its lease to run out. And if it ran into
+// the quota, the space it has freed since can be used again; etcd raises the alarm anew if not.
+func (s *etcdState) inherit(ctx context.Context) error {
+	if _, err := s.client.Delete(ctx, electionRoot+"/", clientv3.WithPrefix()); err != nil {
+		return err
+	}
+	alarms, err := s.client.AlarmList(ctx)
+	if err != nil || len(alarms.Alarms) == 0 {
+		return err
+	}
+	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+	if errors.Is(err, rpctypes.ErrCorrupt) {
+		return fmt.Errorf("etcd reports damaged data: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Everything of ours in an etcd that others may share is under cleave/; entries and the election
+// are kept apart so that no transaction can touch the election.
+const (
+	entryRoot    = "cleave/state/"
+	electionRoot = "cleave/election" // the election puts its own slash after it
+)
+
+// etcdState is the State over an etcd client, whether etcd runs in this process or elsewhere.
+type etcdState struct {
+	client  *clientv3.Client
+	log     hclog.Logger
+	release func() // stops what was started for this state alone; called last
+
+	// ctx ends when the state closes. Calls run under it as well as under their own context, and
+	// Close waits for them: an embedded server must not stop beneath a call that is reading.
+	ctx    context.Context
+	cancel context.CancelFunc
+	calls  sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	busy   bool      // a Lead is under way
+	term   *etcdTerm // nil when not leading
+}
+
+func newEtcdState(client *clientv3.Client, log hclog.Logger, release func()) *etcdState {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &etcdState{client: client, log: log, release: release, ctx: ctx, cancel: cancel}
+}
+
+// begin enters one call; done leaves it. A call that is cancelled before it begins does nothing.
+func (s *etcdState) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, ErrClosed
+	}
+	s.calls.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() { stop(); cancel(); s.calls.Done() }, nil
+}
+
+func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer done()
+	resp, err := s.client.Get(ctx, entryRoot+key)
+	if err != nil {
+		return Entry{}, s.explain(err)
+	}
+	if len(resp.Kvs) == 0 {
+		return Entry{}, ErrNotFound
+	}
+	return Entry{Key: key, Value: resp.Kvs[0].Value, Revision: resp.Kvs[0].ModRevision}, nil
+}
+
+func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if after != "" {
+		after = entryRoot + after
+	}
+	from, to := span(entryRoot+prefix, after)
+	if from >= to { // entryRoot has an end, so `to` is never empty
+		return nil, nil
+	}
+	// Without an explicit order etcd answers in key order, and can stop at the limit.
+	resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	found := make([]Entry, len(resp.Kvs))
+	for i, kv := range resp.Kvs {
+		found[i] = Entry{Key: string(kv.Key[len(entryRoot):]), Value: kv.Value, Revision: kv.ModRevision}
+	}
+	return found, nil
+}
+
+func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
+	if err := txn.validate(); err != nil {
+		return 0, err
+	}
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	term := s.currentTerm()
+	if term == nil {
+		return 0, ErrNotLeader
+	}
+
+	conditions := make([]clientv3.Cmp, 0, len(txn.If)+1)
+	conditions = append(conditions, term.fence())
+	for _, c := range txn.If {
+		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(entryRoot+c.Key), "=", c.Revision))
+	}
+	changes := make([]clientv3.Op, 0, len(txn.Put)+len(txn.Delete))
+	for _, e := range txn.Put {
+		changes = append(changes, clientv3.OpPut(entryRoot+e.Key, string(e.Value)))
+	}
+	for _, key := range txn.Delete {
+		changes = append(changes, clientv3.OpDelete(entryRoot+key))
+	}
+
+	// When it fails, the same atomic step reads the election key, to tell a lost election from a
+	// condition that does not hold.
+	resp, err := s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(term.key)).Commit()
+	if err != nil {
+		return 0, s.explain(err)
+	}
+	if resp.Succeeded {
+		return resp.Header.Revision, nil
+	}
+	seen := resp.Responses[0].GetResponseRange().Kvs
+	if len(seen) == 1 && seen[0].CreateRevision == term.revision {
+		return 0, ErrConflict
+	}
+	term.end()
+	<-term.lost
+	return 0, ErrNotLeader
+}
+
+func (s *etcdState) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+
+	s.cancel()
+	s.calls.Wait()
+	err := s.client.Close()
+	if errors.Is(err, context.Canceled) { // how the client says that it was open
+		err = nil
+	}
+	s.release()
+	return err
+}
+
+// explain turns the errors of etcd that a person can do something about into faults.
+func (s *etcdState) explain(err error) error {
+	switch {
+	case s.ctx.Err() != nil:
+		return ErrClosed
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
+			"etcd refuses a transaction with so many operations; start etcd with --max-txn-ops=1024")
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
+			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return fault.New(fault.ResourceExhausted, "STORE_FULL",
+			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
+				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// patience bounds what must happen, never what must not.
+const patience = 20 * time.Second
+
+func opened(t *testing.T, b backend) State {
+	t.Helper()
+	s := b.open(t)
+	t.Cleanup(func() { check(t, s.Close()) })
+	return s
+}
+
+func leading(t *testing.T, b backend) (State, Leadership) {
+	t.Helper()
+	s := opened(t, b)
+	return s, lead(t, s)
+}
+
+func lead(t *testing.T, s State) Leadership {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	term, err := s.Lead(ctx, t.Name())
+	check(t, err)
+	return term
+}
+
+func commit(t *testing.T, s State, txn Txn) int64 {
+	t.Helper()
+	revision, err := s.Commit(t.Context(), txn)
+	check(t, err)
+	return revision
+}
+
+func get(t *testing.T, s State, key string) Entry {
+	t.Helper()
+	e, err := s.Get(t.Context(), key)
+	check(t, err)
+	return e
+}
+
+func list(t *testing.T, s State, prefix, after string, limit int) []Entry {
+	t.Helper()
+	found, err := s.List(t.Context(), prefix, after, limit)
+	check(t, err)
+	return found
+}
+
+func keys(t *testing.T, s State, prefix, after string, limit int) []string {
+	t.Helper()
+	var found []string
+	for _, e := range list(t, s, prefix, after, limit) {
+		found = append(found, e.Key)
+	}
+	return found
+}
+
+func over(t *testing.T, term Leadership) {
+	t.Helper()
+	select {
+	case <-term.Lost():
+	case <-time.After(patience):
+		t.Fatal("the term does not end")
+	}
+}
+
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing comes")
+		panic("unreachable")
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func is(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got %v, want %v", err, want)
+	}
+}
+
+func reason(t *testing.T, err error, want string) {
+	t.Helper()
+	if !fault.Is(err, want) {
+		t.Fatalf("got %v, want the fault %s", err, want)
+	}
+}

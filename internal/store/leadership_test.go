@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+)
+
+func testResigned(t *testing.T, b backend) {
+	s, term := leading(t, b)
+	r := commit(t, s, Txn{Put: []Entry{{Key: t.Name()}}})
+	check(t, term.Resign(t.Context()))
+	over(t, term)
+	_, err := s.Commit(t.Context(), Txn{If: []Condition{{t.Name(), r}}, Delete: []string{t.Name()}})
+	is(t, err, ErrNotLeader)
+	get(t, s, t.Name())
+	check(t, term.Resign(t.Context())) // a second time does nothing
+
+	again := lead(t, s)
+	if again.Revision() <= term.Revision() {
+		t.Fatalf("term %d after term %d", again.Revision(), term.Revision())
+	}
+	check(t, term.Resign(t.Context())) // nor does it end the next term
+	commit(t, s, Txn{Delete: []string{t.Name()}})
+}
+
+// testDeposed: another leads, and the old leader does not know yet. Nothing it writes may land.
+func testDeposed(t *testing.T, b backend) {
+	old, term := leading(t, b)
+	commit(t, old, Txn{Put: []Entry{{Key: t.Name(), Value: []byte("old")}}})
+	b.depose(t, old)
+	_, next := leading(t, b)
+	if next.Revision() <= term.Revision() {
+		t.Fatalf("term %d after term %d", next.Revision(), term.Revision())
+	}
+	_, err := old.Commit(t.Context(), Txn{Put: []Entry{{Key: t.Name(), Value: []byte("late")}}})
+	is(t, err, ErrNotLeader)
+	over(t, term)
+	if got := get(t, old, t.Name()).Value; string(got) != "old" {
+		t.Fatalf("a deposed leader wrote %q", got)
+	}
+	select {
+	case <-next.Lost():
+		t.Fatal("the new leader lost its term to the old one's write")
+	default:
+	}
+}
+
+// testLost: a leader that writes nothing also learns that its term is over.
+func testLost(t *testing.T, b backend) {
+	s, term := leading(t, b)
+	b.depose(t, s)
+	over(t, term)
+	lead(t, s)
+	commit(t, s, Txn{Put: []Entry{{Key: t.Name()}}})
+}
+
+// testOneLeader: candidates count by read and write, each in a term of its own. Two leaders at a
+// time would lose a count or fail a condition.
+func testOneLeader(t *testing.T, b backend) {
+	const candidates, terms = 3, 4
+	counter := t.Name()
+	count := func(s State) error {
+		for range terms {
+			term, err := s.Lead(t.Context(), "candidate")
+			if err != nil {
+				return err
+			}
+			e, err := s.Get(t.Context(), counter)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			txn := Txn{If: []Condition{{counter, e.Revision}}, Put: []Entry{{Key: counter, Value: append(e.Value, '.')}}}
+			if _, err := s.Commit(t.Context(), txn); err != nil {
+				return err
+			}
+			if err := term.Resign(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var group sync.WaitGroup
+	for range candidates {
+		s := opened(t, b)
+		group.Go(func() {
+			if err := count(s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := len(get(t, opened(t, b), counter).Value); got != candidates*terms {
+		t.Fatalf("counted %d of %d", got, candidates*terms)
+	}
+}
+
+func testLeadTwice(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	_, err := s.Lead(t.Context(), "again")
+	is(t, err, errAlreadyLeading)
+}
+
+// testImpatientCandidate: one who gives up leaves the queue.
+func testImpatientCandidate(t *testing.T, b backend) {
+	_, term := leading(t, b)
+	impatient := opened(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := impatient.Lead(ctx, "impatient")
+		gaveUp <- err
+	}()
+	cancel()
+	is(t, receive(t, gaveUp), context.Canceled)
+	check(t, term.Resign(t.Context()))
+	leading(t, b)
+}
+
+func testClosing(t *testing.T, b backend) {
+	s, term := leading(t, b)
+	waiting := opened(t, b)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := waiting.Lead(t.Context(), "waiting")
+		ended <- err
+	}()
+	check(t, waiting.Close())
+	is(t, receive(t, ended), ErrClosed)
+
+	check(t, s.Close())
+	check(t, s.Close())
+	over(t, term)
+	check(t, term.Resign(t.Context()))
+	_, err := s.Get(t.Context(), "x")
+	is(t, err, ErrClosed)
+	_, err = s.List(t.Context(), "x", "", 0)
+	is(t, err, ErrClosed)
+	_, err = s.Commit(t.Context(), Txn{})
+	is(t, err, ErrClosed)
+	_, err = s.Lead(t.Context(), "late")
+	is(t, err, ErrClosed)
+	leading(t, b) // closing resigned
+}

@@ -1,0 +1,237 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// memory is a State that forgets when the process ends: for `cleave run` and for tests. Several
+// handles may share one map, as several processes share one etcd.
+type memory struct {
+	shared *sharedMemory
+	closed chan struct{} // guarded by shared.mu for closing
+
+	// Guarded by shared.mu.
+	busy bool        // a Lead is under way
+	term *memoryTerm // nil when not leading
+}
+
+// sharedMemory is what all handles see.
+type sharedMemory struct {
+	mu       sync.Mutex
+	revision int64
+	keys     []string // sorted
+	entries  map[string]Entry
+	leader   *memoryTerm // nil when nobody leads
+}
+
+// NewMemory returns an empty State in memory.
+func NewMemory() State {
+	return newMemoryHandle(&sharedMemory{entries: map[string]Entry{}})
+}
+
+func newMemoryHandle(shared *sharedMemory) *memory {
+	return &memory{shared: shared, closed: make(chan struct{})}
+}
+
+// begin locks the state for one call, unless the handle is closed or the call is cancelled.
+func (m *memory) begin(ctx context.Context) (unlock func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.shared.mu.Lock()
+	if m.isClosed() {
+		m.shared.mu.Unlock()
+		return nil, ErrClosed
+	}
+	return m.shared.mu.Unlock, nil
+}
+
+func (m *memory) isClosed() bool {
+	select {
+	case <-m.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer unlock()
+	e, ok := m.shared.entries[key]
+	if !ok {
+		return Entry{}, ErrNotFound
+	}
+	e.Value = bytes.Clone(e.Value)
+	return e, nil
+}
+
+func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	from, to := span(prefix, after)
+	start, _ := slices.BinarySearch(m.shared.keys, from)
+	var found []Entry
+	for _, key := range m.shared.keys[start:] {
+		if to != "" && key >= to || limit > 0 && len(found) == limit {
+			break
+		}
+		e := m.shared.entries[key]
+		e.Value = bytes.Clone(e.Value)
+		found = append(found, e)
+	}
+	return found, nil
+}
+
+func (m *memory) Commit(ctx context.Context, txn Txn) (int64, error) {
+	if err := txn.validate(); err != nil {
+		return 0, err
+	}
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	s := m.shared
+	if m.term == nil {
+		return 0, ErrNotLeader
+	}
+	for _, c := range txn.If {
+		if s.entries[c.Key].Revision != c.Revision {
+			return 0, ErrConflict
+		}
+	}
+	// As in etcd, a transaction makes one revision, and none if it changes nothing.
+	next := s.revision + 1
+	for _, e := range txn.Put {
+		s.put(Entry{Key: e.Key, Value: bytes.Clone(e.Value), Revision: next})
+		s.revision = next
+	}
+	for _, key := range txn.Delete {
+		if s.remove(key) {
+			s.revision = next
+		}
+	}
+	return s.revision, nil
+}
+
+func (s *sharedMemory) put(e Entry) {
+	if at, found := slices.BinarySearch(s.keys, e.Key); !found {
+		s.keys = slices.Insert(s.keys, at, e.Key)
+	}
+	s.entries[e.Key] = e
+}
+
+func (s *sharedMemory) remove(key string) bool {
+	at, found := slices.BinarySearch(s.keys, key)
+	if found {
+		s.keys = slices.Delete(s.keys, at, at+1)
+		delete(s.entries, key)
+	}
+	return found
+}
+
+func (m *memory) Lead(ctx context.Context, _ string) (Leadership, error) {
+	if err := m.startCampaign(ctx); err != nil {
+		return nil, err
+	}
+	defer m.endCampaign()
+	for {
+		won, other, err := m.tryLead(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if won != nil {
+			return won, nil
+		}
+		select {
+		case <-other.lost:
+		case <-m.closed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (m *memory) startCampaign(ctx context.Context) error {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if m.busy || m.term != nil {
+		return errAlreadyLeading
+	}
+	m.busy = true
+	return nil
+}
+
+func (m *memory) endCampaign() {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	m.busy = false
+}
+
+// tryLead starts a term if nobody leads; otherwise it says whose term to wait for.
+func (m *memory) tryLead(ctx context.Context) (won, other *memoryTerm, err error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	s := m.shared
+	if s.leader != nil {
+		return nil, s.leader, nil
+	}
+	s.revision++
+	m.term = &memoryTerm{state: m, revision: s.revision, lost: make(chan struct{})}
+	s.leader = m.term
+	return m.term, nil, nil
+}
+
+func (m *memory) Close() error {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	if m.isClosed() {
+		return nil
+	}
+	m.term.end()
+	close(m.closed)
+	return nil
+}
+
+// memoryTerm is a Leadership.
+type memoryTerm struct {
+	state    *memory
+	revision int64
+	lost     chan struct{}
+}
+
+func (t *memoryTerm) Revision() int64       { return t.revision }
+func (t *memoryTerm) Lost() <-chan struct{} { return t.lost }
+
+func (t *memoryTerm) Resign(context.Context) error {
+	t.state.shared.mu.Lock()
+	defer t.state.shared.mu.Unlock()
+	t.end()
+	return nil
+}
+
+// end finishes a term that is still on; the caller holds the lock.
+func (t *memoryTerm) end() {
+	if t != nil && t.state.term == t {
+		t.state.term, t.state.shared.leader = nil, nil
+		close(t.lost)
+	}
+}
+
+var errAlreadyLeading = errors.New("store: Lead was called by a process that leads or is waiting to lead")

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+const (
+	etcdScheme       = "etcd://"
+	reachTimeout     = 5 * time.Second
+	keepaliveTime    = 10 * time.Second // notices a peer that vanished without a word
+	keepaliveTimeout = 3 * time.Second
+)
+
+// Open opens the state that a specification names: `memory`, `embedded` (in dataDir), or
+// `etcd://A:2379,B:2379`.
+func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, error) {
+	endpoints, isEtcd := strings.CutPrefix(spec, etcdScheme)
+	switch {
+	case spec == "memory":
+		return NewMemory(), nil
+	case spec == "embedded":
+		return OpenEmbedded(ctx, dataDir, log)
+	case isEtcd:
+		return OpenEtcd(ctx, strings.Split(endpoints, ","), log)
+	}
+	return nil, fault.Invalid("STORE_UNKNOWN",
+		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
+}
+
+// OpenEtcd opens the state in an etcd cluster; endpoints are HOST:PORT. If none of them answers
+// within a few seconds it gives up with the fault STORE_UNREACHABLE.
+func OpenEtcd(ctx context.Context, endpoints []string, log hclog.Logger) (State, error) {
+	return openEtcd(ctx, endpoints, log, reachTimeout)
+}
+
+func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout time.Duration) (State, error) {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	if len(endpoints) == 0 {
+		return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "no etcd endpoint is given; use HOST:PORT")
+	}
+	for _, endpoint := range endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT", endpoint)
+		}
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            endpoints,
+		DialKeepAliveTime:    keepaliveTime,
+		DialKeepAliveTimeout: keepaliveTimeout,
+		// It warns of every attempt; what fails in the end comes back as an error.
+		Logger: zapLogger(log.Named("etcd"), hclog.Debug),
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The client connects lazily; one read tells now whether anybody is there.
+	reach, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := client.Get(reach, entryRoot, clientv3.WithCountOnly()); err != nil {
+		client.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fault.New(fault.FailedPrecondition, "STORE_UNREACHABLE",
+			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
+			strings.Join(endpoints, ","), timeout, err)
+	}
+	return newEtcdState(client, log, func() {}), nil
+}

@@ -1,0 +1,325 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backend is a kind of State with one store behind it.
+type backend struct {
+	open   func(t *testing.T) State // as another process would
+	depose func(t *testing.T, leader State)
+	stock  bool // an etcd of default settings, which allows fewer operations
+}
+
+// backends starts every kind. Both etcds share the test's lifetime; starting one takes a while.
+func backends(t *testing.T) map[string]backend {
+	shared := &sharedMemory{entries: map[string]Entry{}}
+	_, inProcess := startEmbedded(t, nil)
+	_, listening := startEmbedded(t, func(cfg *embed.Config) {
+		cfg.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+		cfg.AdvertiseClientUrls = cfg.ListenClientUrls
+		// As etcd comes.
+		cfg.MaxTxnOps, cfg.MaxRequestBytes = embed.DefaultMaxTxnOps, embed.DefaultMaxRequestBytes
+	})
+	address := listening.Clients[0].Addr().String()
+	revoke := func(t *testing.T, leader State) {
+		s := leader.(*etcdState)
+		check(t, s.revoke(t.Context(), s.currentTerm().lease))
+	}
+	return map[string]backend{
+		"memory": {
+			open: func(t *testing.T) State { return newMemoryHandle(shared) },
+			depose: func(t *testing.T, leader State) {
+				check(t, leader.(*memory).term.Resign(t.Context()))
+			},
+		},
+		"embedded": {
+			open: func(t *testing.T) State {
+				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), func() {})
+			},
+			depose: revoke,
+		},
+		"external": {
+			open: func(t *testing.T) State {
+				s, err := Open(t.Context(), "etcd://"+address, "", nil)
+				check(t, err)
+				return s
+			},
+			depose: revoke,
+			stock:  true,
+		},
+	}
+}
+
+func startEmbedded(t *testing.T, adjust func(*embed.Config)) (State, *embed.Etcd) {
+	t.Helper()
+	s, server, err := openEmbedded(t.Context(), t.TempDir(), nil, adjust)
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	return s, server
+}
+
+// TestConformance holds every kind of State to the same behaviour.
+func TestConformance(t *testing.T) {
+	cases := map[string]func(*testing.T, backend){
+		"not leading":         testNotLeading,
+		"conditions":          testConditions,
+		"atomic":              testAtomic,
+		"listing":             testListing,
+		"matches a model":     testModel,
+		"limits":              testLimits,
+		"values are copied":   testCopies,
+		"resigned":            testResigned,
+		"deposed":             testDeposed,
+		"lost without a word": testLost,
+		"one leader":          testOneLeader,
+		"lead twice":          testLeadTwice,
+		"impatient candidate": testImpatientCandidate,
+		"closing":             testClosing,
+		"cancelled":           testCancelled,
+	}
+	for name, b := range backends(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for what, run := range cases {
+				t.Run(what, func(t *testing.T) { run(t, b) })
+			}
+		})
+	}
+}
+
+func testNotLeading(t *testing.T, b backend) {
+	s := opened(t, b)
+	_, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: t.Name()}}})
+	is(t, err, ErrNotLeader)
+	_, err = s.Get(t.Context(), t.Name())
+	is(t, err, ErrNotFound)
+}
+
+func testConditions(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	key := t.Name()
+	absent := Condition{Key: key}
+	first := commit(t, s, Txn{If: []Condition{absent}, Put: []Entry{{Key: key, Value: []byte("one")}}})
+	_, err := s.Commit(t.Context(), Txn{If: []Condition{absent}, Put: []Entry{{Key: key, Value: []byte("two")}}})
+	is(t, err, ErrConflict)
+	e := get(t, s, key)
+	if string(e.Value) != "one" || e.Revision != first || e.Key != key {
+		t.Fatalf("got %+v, want the value of revision %d", e, first)
+	}
+	second := commit(t, s, Txn{If: []Condition{{key, first}}, Put: []Entry{{Key: key, Value: []byte("two")}}})
+	if second <= first {
+		t.Fatalf("revision %d after %d", second, first)
+	}
+	_, err = s.Commit(t.Context(), Txn{If: []Condition{{key, first}}, Delete: []string{key}})
+	is(t, err, ErrConflict)
+	commit(t, s, Txn{If: []Condition{{key, second}}, Delete: []string{key}})
+	_, err = s.Get(t.Context(), key)
+	is(t, err, ErrNotFound)
+	_, err = s.Commit(t.Context(), Txn{If: []Condition{{key, second}}})
+	is(t, err, ErrConflict)
+
+	// A transaction that changes nothing still checks, and makes no revision.
+	before := commit(t, s, Txn{If: []Condition{absent}})
+	if after := commit(t, s, Txn{Delete: []string{key}}); after != before {
+		t.Fatalf("deleting what is absent made revision %d of %d", after, before)
+	}
+}
+
+func testAtomic(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	key := func(i int) string { return fmt.Sprintf("%s/%d", t.Name(), i) }
+	r := commit(t, s, Txn{Put: []Entry{{Key: key(1)}, {Key: key(2)}}})
+	_, err := s.Commit(t.Context(), Txn{
+		If:     []Condition{{key(1), r}, {key(2), r - 1}},
+		Put:    []Entry{{Key: key(3)}},
+		Delete: []string{key(1)},
+	})
+	is(t, err, ErrConflict)
+	if got := keys(t, s, t.Name(), "", 0); !slices.Equal(got, []string{key(1), key(2)}) {
+		t.Fatalf("a failed transaction left %q", got)
+	}
+	r = commit(t, s, Txn{If: []Condition{{key(1), r}}, Put: []Entry{{Key: key(3)}, {Key: key(2)}}, Delete: []string{key(1)}})
+	for _, k := range []string{key(2), key(3)} {
+		if e := get(t, s, k); e.Revision != r {
+			t.Fatalf("%s is of revision %d, its transaction %d", k, e.Revision, r)
+		}
+	}
+}
+
+func testListing(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	at := t.Name() + "/"
+	all := []string{at + "a", at + "a/b", at + "a0", at + "b", at + "b\xff", at + "b\xff\xff", at + "c"}
+	var txn Txn
+	for _, i := range []int{3, 0, 6, 5, 1, 4, 2} {
+		txn.Put = append(txn.Put, Entry{Key: all[i], Value: []byte(all[i])})
+	}
+	commit(t, s, txn)
+	for _, c := range []struct {
+		prefix, after string
+		limit         int
+		want          []string
+	}{
+		{at, "", 0, all},
+		{at, "", 2, all[:2]},
+		{at, all[1], 2, all[2:4]},
+		{at, all[6], 0, nil},
+		{at, at + "a\x00", 1, all[1:2]},     // after a key that does not exist
+		{at + "a", all[2], 0, nil},          // `after` is the last of the prefix
+		{at + "a", all[3], 0, nil},          // `after` is beyond the prefix
+		{at + "b", all[0], 0, all[3:6]},     // `after` is before the prefix
+		{at + "b\xff", "", 0, all[4:6]},     // a prefix whose end is not one byte up
+		{at + "a", at + "a", 100, all[1:3]}, // strictly after
+		{at + "z", "", 0, nil},
+	} {
+		if got := keys(t, s, c.prefix, c.after, c.limit); !slices.Equal(got, c.want) {
+			t.Errorf("List(%q, %q, %d) = %q, want %q", c.prefix, c.after, c.limit, got, c.want)
+		}
+	}
+	for _, e := range list(t, s, "", "", 0) { // the empty prefix lists entries, not the election
+		if !strings.HasPrefix(e.Key, "TestConformance") {
+			t.Errorf("List shows %q, which nobody put", e.Key)
+		}
+	}
+}
+
+// testModel compares random transactions with a plain map.
+func testModel(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	rounds := 0
+	rapid.Check(t, func(r *rapid.T) {
+		rounds++
+		if rounds > 20 { // each is several round trips to a disk
+			return
+		}
+		at := fmt.Sprintf("%s/%d/", t.Name(), rounds)
+		model := map[string]Entry{}
+		name := rapid.Map(rapid.IntRange(0, 5), func(i int) string { return fmt.Sprint(at, i) })
+		for range rapid.IntRange(1, 6).Draw(r, "transactions") {
+			var txn Txn
+			holds := true
+			for _, k := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(r, "if") {
+				c := Condition{Key: k, Revision: model[k].Revision}
+				if rapid.IntRange(0, 3).Draw(r, "wrong") == 0 {
+					c.Revision++
+					holds = false
+				}
+				txn.If = append(txn.If, c)
+			}
+			for i, k := range rapid.SliceOfNDistinct(name, 0, 5, rapid.ID).Draw(r, "change") {
+				if i%3 == 2 {
+					txn.Delete = append(txn.Delete, k)
+				} else {
+					txn.Put = append(txn.Put, Entry{Key: k, Value: rapid.SliceOf(rapid.Byte()).Draw(r, "value")})
+				}
+			}
+			revision, err := s.Commit(context.Background(), txn)
+			if !holds {
+				if !errors.Is(err, ErrConflict) {
+					r.Fatalf("got %v, want a conflict", err)
+				}
+				continue
+			}
+			if err != nil {
+				r.Fatal(err)
+			}
+			for _, e := range txn.Put {
+				model[e.Key] = Entry{e.Key, e.Value, revision}
+			}
+			for _, k := range txn.Delete {
+				delete(model, k)
+			}
+		}
+		found, err := s.List(context.Background(), at, "", 0)
+		if err != nil || len(found) != len(model) {
+			r.Fatalf("%d entries, want %d (%v)", len(found), len(model), err)
+		}
+		for _, e := range found {
+			want := model[e.Key]
+			if e.Revision != want.Revision || !bytes.Equal(e.Value, want.Value) {
+				r.Fatalf("got %+v, want %+v", e, want)
+			}
+		}
+	})
+}
+
+func testLimits(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	key := t.Name()
+	room := MaxCommitBytes - opRoom - len(key)
+	value := bytes.Repeat([]byte{0xff}, room)
+	commit(t, s, Txn{Put: []Entry{{Key: key, Value: value}}})
+	if got := get(t, s, key).Value; !bytes.Equal(got, value) {
+		t.Fatalf("a value of %d bytes came back with %d", len(value), len(got))
+	}
+	_, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: key, Value: append(value, 0)}}})
+	reason(t, err, "TRANSACTION_TOO_LARGE")
+	if !strings.Contains(err.Error(), key) {
+		t.Errorf("%q does not name the key", err)
+	}
+
+	var many Txn
+	for i := range MaxCommitOps {
+		many.Put = append(many.Put, Entry{Key: fmt.Sprintf("%s/%d", key, i)})
+		many.If = append(many.If, Condition{Key: fmt.Sprintf("%s/%d", key, i)})
+	}
+	_, err = s.Commit(t.Context(), many)
+	if b.stock {
+		reason(t, err, "TRANSACTION_TOO_LONG")
+		if !strings.Contains(err.Error(), "--max-txn-ops") {
+			t.Errorf("%q does not say what to do", err)
+		}
+	} else {
+		check(t, err)
+	}
+	many.Delete = append(many.Delete, key)
+	_, err = s.Commit(t.Context(), many)
+	reason(t, err, "TRANSACTION_TOO_LONG")
+
+	_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: key}}, Delete: []string{key}})
+	reason(t, err, "TRANSACTION_REPEATS_KEY")
+	for _, txn := range []Txn{{Put: []Entry{{}}}, {Delete: []string{""}}, {If: []Condition{{}}}} {
+		if _, err := s.Commit(t.Context(), txn); err == nil || !strings.Contains(err.Error(), "empty key") {
+			t.Errorf("%+v gives %v", txn, err)
+		}
+	}
+}
+
+func testCopies(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	value := []byte("mine")
+	commit(t, s, Txn{Put: []Entry{{Key: t.Name(), Value: value}}})
+	value[0] = 'X'
+	got := get(t, s, t.Name()).Value
+	got[1] = 'X'
+	list(t, s, t.Name(), "", 0)[0].Value[2] = 'X'
+	if got := get(t, s, t.Name()).Value; string(got) != "mine" {
+		t.Fatalf("the stored value became %q", got)
+	}
+}
+
+func testCancelled(t *testing.T, b backend) {
+	s, _ := leading(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Get(ctx, "x")
+	is(t, err, context.Canceled)
+	_, err = s.Commit(ctx, Txn{Put: []Entry{{Key: t.Name()}}})
+	is(t, err, context.Canceled)
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// zapLogger makes the logger that etcd wants out of ours. etcd is talkative: its information is
+// debugging to us, and the caller says what its warnings are. What it calls fatal panics instead
+// of ending the process, so that a bad data directory can be reported as an error.
+func zapLogger(log hclog.Logger, warnings hclog.Level) *zap.Logger {
+	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(zapcore.WriteThenPanic))
+}
+
+// harmless tells the complaints that mean nothing here: one is about ports that an embedded server
+// does not even open, the others come when a new server looks for its storage version before it
+// has written one (it looks again after some seconds).
+func harmless(message string) bool {
+	switch message {
+	case "Running http and grpc server on single port. This is not recommended for production.",
+		"Failed to detect schema version",
+		"failed to update storage version":
+		return true
+	}
+	return false
+}
+
+// zapCore writes zap entries to an hclog.Logger.
+type zapCore struct {
+	log      hclog.Logger
+	warnings hclog.Level
+	fields   []zapcore.Field
+}
+
+func (c zapCore) level(level zapcore.Level) hclog.Level {
+	switch {
+	case level >= zapcore.ErrorLevel:
+		return hclog.Error
+	case level == zapcore.WarnLevel:
+		return c.warnings
+	case level == zapcore.InfoLevel:
+		return hclog.Debug
+	}
+	return hclog.Trace
+}
+
+func (c zapCore) Enabled(level zapcore.Level) bool { return c.level(level) >= c.log.GetLevel() }
+
+func (c zapCore) With(fields []zapcore.Field) zapcore.Core {
+	c.fields = c.together(fields)
+	return c
+}
+
+func (c zapCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(entry.Level) && !harmless(entry.Message) {
+		return checked.AddCore(entry, c)
+	}
+	return checked
+}
+
+func (c zapCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	encoder := zapcore.NewMapObjectEncoder()
+	var pairs []any
+	for _, f := range c.together(fields) {
+		f.AddTo(encoder)
+		if value, ok := encoder.Fields[f.Key]; ok {
+			pairs = append(pairs, f.Key, value)
+		}
+	}
+	c.log.Log(c.level(entry.Level), entry.Message, pairs...)
+	return nil
+}
+
+func (c zapCore) Sync() error { return nil }
+
+func (c zapCore) together(fields []zapcore.Field) []zapcore.Field {
+	return append(c.fields[:len(c.fields):len(c.fields)], fields...)
+}
