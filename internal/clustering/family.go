@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/spectral"
@@ -68,19 +69,42 @@ func newKernelFamily(ctx context.Context, p *Problem, x Executor, o Observer) (*
 	}
 	f.diagonalTerm = partition.Sum(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
 	f.diagonalSize = partition.Sum(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
-	f.warnCoarseGrid(o)
+	typical := medianMagnitude(f.diagonal)
+	f.warnCoarseGrid(o, typical)
+	f.warnHeavyConstraints(o, typical)
 	return f, nil
 }
 
-// warnCoarseGrid tells when one outlier eats the bits of everything else.
-func (f *kernelFamily) warnCoarseGrid(o Observer) {
-	magnitudes := make([]float64, len(f.diagonal))
-	for i, v := range f.diagonal {
+func medianMagnitude(values []float64) float64 {
+	magnitudes := make([]float64, len(values))
+	for i, v := range values {
 		magnitudes[i] = math.Abs(v)
 	}
 	slices.Sort(magnitudes)
-	typical, spacing := magnitudes[len(magnitudes)/2], f.p.Matrix.Grid.Spacing()
-	if typical > 0 && spacing > 0x1p-24*typical {
+	return magnitudes[len(magnitudes)/2]
+}
+
+// heavyConstraint is how many times the typical diagonal entry a default weight may be before a
+// pair's own bond hides the data from it.
+const heavyConstraint = 5
+
+// warnHeavyConstraints tells when few constraints on many points share the total weight n/k: the
+// pairs then bind so strongly that clusters shrink to them.
+func (f *kernelFamily) warnHeavyConstraints(o Observer, typical float64) {
+	count := f.p.Constraints.Len()
+	if count == 0 || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+		return
+	}
+	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
+		f.notice(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
+			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
+			plural(count, "constraint"), f.p.n, weight, typical, typical))
+	}
+}
+
+// warnCoarseGrid tells when one outlier eats the bits of everything else.
+func (f *kernelFamily) warnCoarseGrid(o Observer, typical float64) {
+	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
 		f.notice(o, "COARSE_GRID", fmt.Sprintf(
 			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
 	}

@@ -281,3 +281,28 @@ func TestBadSpecs(t *testing.T) {
 		t.Errorf("negative kernel values under a cut: %v", err)
 	}
 }
+
+func TestNoticesAboutWeights(t *testing.T) {
+	points := blobs(t, newRand(1), 200, 2, 2)
+	codes := func(spec Spec) (codes []string) {
+		for _, n := range solve(t, points, spec).Warnings {
+			codes = append(codes, n.Code)
+		}
+		return codes
+	}
+	one := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
+	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"HEAVY_CONSTRAINTS"}) {
+		t.Errorf("one constraint of weight 100: %v", got)
+	}
+	one[0].Weight, one[0].Weighted = 1, true
+	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); len(got) > 0 {
+		t.Errorf("a constraint of weight 1: %v", got)
+	}
+	one[0].Weight = 1e12
+	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"COARSE_GRID"}) {
+		t.Errorf("a constraint of weight 1e12: %v", got)
+	}
+	if got := codes(Spec{K: 2, Restarts: 3, Start: StartFarthestFirst, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {
+		t.Errorf("restarts of one start: %v", got)
+	}
+}
