@@ -53,7 +53,8 @@ var house = []room{
 	{"store", io, "fault"},
 
 	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition spectral"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault kernel partition store wire"},
+	{"fleet", api, "clustering dataset fault kernel partition wire"},
+	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel partition store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format picture store synth wire worker"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -19,12 +20,20 @@ type kernelKmeans struct {
 	rng       *rand.Rand
 	sigma     float64
 	iteration int
+	labeling
+	seen map[[sha256.Size]byte]bool // labelings of accepted steps
+}
 
+// labeling is a partition of the points and its exact sums.
+type labeling struct {
 	labels      []int32
 	counts      []int32
 	weightUnits []kernel.Int128 // s_c in units of the weight grid
 	selfUnits   []kernel.Int128 // Q_c in units of the grid
-	seen        map[[sha256.Size]byte]bool
+}
+
+func (l labeling) clone() labeling {
+	return labeling{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
 }
 
 // Labels implements Method.
@@ -61,12 +70,12 @@ func (m *kernelKmeans) Init(ctx context.Context, x Executor) (Report, error) {
 // Step moves all points at once to their nearest cluster, fills emptied clusters, and undoes it all
 // when the objective rose or the labeling was seen before.
 func (m *kernelKmeans) Step(ctx context.Context, x Executor) (Report, error) {
-	before := append([]int32(nil), m.labels...)
+	before := m.labeling.clone()
 	valueBefore, riseBefore := m.Value(), m.shiftedValue()
 	if err := m.batch(ctx, x); err != nil {
 		return Report{}, m.restoreAfter(err, before)
 	}
-	moves := difference(before, m.labels)
+	moves := difference(before.labels, m.labels)
 	if len(moves) == 0 {
 		return Report{Stop: StopConverged}, nil
 	}
@@ -127,10 +136,10 @@ func (m *kernelKmeans) afterUndo(ctx context.Context, x Executor, repeated bool)
 	}}, nil
 }
 
-// restoreAfter keeps the labels of the last accepted step when an operation failed on the way, so
+// restoreAfter keeps the labeling of the last accepted step when an operation failed on the way, so
 // that a cancelled run ends with labels that belong to its history.
-func (m *kernelKmeans) restoreAfter(err error, before []int32) error {
-	m.labels = before
+func (m *kernelKmeans) restoreAfter(err error, before labeling) error {
+	m.labeling = before
 	return err
 }
 
