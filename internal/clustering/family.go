@@ -118,7 +118,7 @@ func (f *kernelFamily) notice(o Observer, code, message string) {
 
 // auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
 // diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
-// one percent is added against an eigenvalue beyond the residual.
+// two and a half percent are added against an eigenvalue beyond the residual.
 func (f *kernelFamily) auto(ctx context.Context, x Executor) (float64, error) {
 	if f.autoShift != nil {
 		return *f.autoShift, nil
@@ -142,7 +142,7 @@ func (f *kernelFamily) auto(ctx context.Context, x Executor) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	shift := max(0, float64(1.01*(least.Residual-least.Value)))
+	shift := max(0, float64(1.025*(least.Residual-least.Value)))
 	f.autoShift = &shift
 	return shift, nil
 }

@@ -8,6 +8,9 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -25,7 +28,8 @@ type Extreme struct {
 // Bounds of the Lanczos process.
 const (
 	maxSteps          = 300
-	relativeResidual  = 1e-5  // of |Value|: good enough for a shift
+	minSteps          = 30    // before a residual is believed: the least may not have shown yet
+	relativeResidual  = 1e-3  // of |Value|: good enough for a shift
 	negligibleSpread  = 1e-10 // of the largest |eigenvalue|: zero for all purposes
 	breakdownRelative = 1e-13
 )
@@ -42,12 +46,11 @@ func Least(ctx context.Context, n int, apply Operator, rng *rand.Rand) (Extreme,
 		}
 		w = append([]float64(nil), w...)
 		alpha = append(alpha, dot(v, w))
-		for range 2 { // twice is enough to keep the basis orthogonal to rounding
-			for _, u := range basis {
-				subtractMultiple(w, u, dot(u, w))
-			}
+		subtractMultiple(w, v, alpha[len(alpha)-1])
+		if last := len(beta) - 1; last >= 0 {
+			subtractMultiple(w, basis[last], beta[last])
 		}
-		norm := math.Sqrt(dot(w, w))
+		norm := orthogonalise(w, basis)
 		least, largest, last := extremes(alpha, beta)
 		e := Extreme{Value: least, Residual: float64(norm * math.Abs(last)), Steps: len(alpha)}
 		scale := max(math.Abs(least), math.Abs(largest))
@@ -55,9 +58,8 @@ func Least(ctx context.Context, n int, apply Operator, rng *rand.Rand) (Extreme,
 		case len(alpha) == n, norm <= breakdownRelative*scale:
 			e.Residual = min(e.Residual, float64(breakdownRelative*scale)) // an invariant subspace
 			return e, nil
-		case e.Residual <= relativeResidual*math.Abs(least) && len(alpha) >= 10,
-			e.Residual <= negligibleSpread*scale && len(alpha) >= 10,
-			len(alpha) == maxSteps:
+		case len(alpha) < minSteps:
+		case e.Residual <= relativeResidual*math.Abs(least), e.Residual <= negligibleSpread*scale, len(alpha) == maxSteps:
 			return e, nil
 		}
 		for i := range w {
@@ -83,12 +85,61 @@ func randomUnit(n int, rng *rand.Rand) []float64 {
 	return v
 }
 
+// orthogonalise takes from w what rounding left of it along the basis and tells its length. A second
+// pass is needed only when the first cancelled much: then what is left is mostly rounding too.
+func orthogonalise(w []float64, basis [][]float64) float64 {
+	const cancelled = 0.7 // of the length: Kahan's and Parlett's "twice is enough"
+	before := math.Sqrt(dot(w, w))
+	along := make([]float64, len(basis))
+	for range 2 {
+		parallel(len(basis), func(j int) { along[j] = dot(basis[j], w) })
+		parallel(partition.TileCount(len(w)), func(tile int) {
+			rows := partition.Tile(len(w), tile)
+			for j, u := range basis {
+				subtractMultiple(w[rows.From:rows.To], u[rows.From:rows.To], along[j])
+			}
+		})
+		after := math.Sqrt(dot(w, w))
+		if after > cancelled*before {
+			return after
+		}
+		before = after
+	}
+	return before
+}
+
+// parallel calls do for 0..count-1 on all processors; each call is on its own, so the bits of the
+// result do not depend on how many there are.
+func parallel(count int, do func(at int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), count) {
+		group.Go(func() {
+			for at := int(next.Add(1)) - 1; at < count; at = int(next.Add(1)) - 1 {
+				do(at)
+			}
+		})
+	}
+	group.Wait()
+}
+
 // dot sums each tile in row order, then the tiles in tile order.
 func dot(x, y []float64) float64 {
-	return partition.Sum(len(x), func(i int) float64 { return float64(x[i] * y[i]) })
+	total, height := 0.0, partition.TileRows(len(x))
+	for len(x) > 0 {
+		rows := min(height, len(x))
+		part := 0.0
+		for i, v := range x[:rows] {
+			part += float64(v * y[i])
+		}
+		total += part
+		x, y = x[rows:], y[rows:]
+	}
+	return total
 }
 
 func subtractMultiple(w, u []float64, factor float64) {
+	w = w[:len(u)]
 	for i, v := range u {
 		w[i] -= float64(factor * v)
 	}
