@@ -21,7 +21,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build cleave, coordinator and worker into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X github.com/cleave-project/cleave/internal/cli/shell.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: ## Run all tests

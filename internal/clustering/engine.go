@@ -112,7 +112,7 @@ func Run(ctx context.Context, p *Problem, x Executor, o Observer) (*Result, erro
 		if restarts > 1 {
 			o.Restart(restart)
 		}
-		result, value, err := runOnce(ctx, p, family.method(restart), x, restart, o)
+		result, value, err := runOnce(ctx, p, family, x, restart, o)
 		if err != nil && (ctx.Err() == nil || best == nil) {
 			return nil, err
 		}
@@ -145,8 +145,8 @@ func (p *Problem) restarts(family *kernelFamily, o Observer) int {
 	return restarts
 }
 
-func runOnce(ctx context.Context, p *Problem, m Method, x Executor, restart int, o Observer) (*Result, float64, error) {
-	result := &Result{Restart: restart}
+func runOnce(ctx context.Context, p *Problem, family *kernelFamily, x Executor, restart int, o Observer) (*Result, float64, error) {
+	m, result := family.method(restart), &Result{Restart: restart}
 	record := func(report Report) {
 		if report.Entry != nil {
 			result.History = append(result.History, *report.Entry)
@@ -163,6 +163,9 @@ func runOnce(ctx context.Context, p *Problem, m Method, x Executor, restart int,
 		return nil, 0, err
 	}
 	record(report)
+	if restart == 0 {
+		family.warnLopsided(o, m.Labels())
+	}
 	o.Phase(PhaseIterate)
 	for result.StopReason == 0 {
 		if result.Iterations >= p.spec.MaxIterations {

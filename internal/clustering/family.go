@@ -102,6 +102,24 @@ func (f *kernelFamily) warnHeavyConstraints(o Observer, typical float64) {
 	}
 }
 
+// lopsided is the share of all points in one cluster above which a start is no start.
+const lopsided = 0.95
+
+// warnLopsided tells when nearly all points start in one cluster: on a sparse graph most vertices
+// have no edge to the few chosen ones, so that all clusters are equally far and the first takes all.
+func (f *kernelFamily) warnLopsided(o Observer, labels []int32) {
+	sizes := make([]int, f.p.spec.K)
+	for _, c := range labels {
+		sizes[c]++
+	}
+	start := f.p.start()
+	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != StartLabels && start != StartRandom &&
+		float64(largest) > lopsided*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
+		f.notice(o, "LOPSIDED_START", fmt.Sprintf(
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))
+	}
+}
+
 // warnCoarseGrid tells when one outlier eats the bits of everything else.
 func (f *kernelFamily) warnCoarseGrid(o Observer, typical float64) {
 	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {

@@ -306,3 +306,14 @@ func TestNoticesAboutWeights(t *testing.T) {
 		t.Errorf("restarts of one start: %v", got)
 	}
 }
+
+func TestLopsidedStartIsTold(t *testing.T) {
+	graph := randomGraph(t, newRand(2), 400, 2)
+	says := func(start Start) bool {
+		result := solve(t, graph, Spec{K: 2, Seed: 1, MaxIterations: 20, Start: start, KernelKmeans: &KernelKmeans{}})
+		return slices.ContainsFunc(result.Warnings, func(n Notice) bool { return n.Code == "LOPSIDED_START" })
+	}
+	if !says(StartKmeansPlusPlus) || says(StartRandom) {
+		t.Error("k-means++ on a sparse graph must be told lopsided, a random start must not")
+	}
+}
