@@ -291,7 +291,7 @@ func TestNoticesAboutWeights(t *testing.T) {
 		return codes
 	}
 	one := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
-	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"HEAVY_CONSTRAINTS"}) {
+	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "HEAVY_CONSTRAINTS") {
 		t.Errorf("one constraint of weight 100: %v", got)
 	}
 	one[0].Weight, one[0].Weighted = 1, true
@@ -299,7 +299,7 @@ func TestNoticesAboutWeights(t *testing.T) {
 		t.Errorf("a constraint of weight 1: %v", got)
 	}
 	one[0].Weight = 1e12
-	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"COARSE_GRID"}) {
+	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "COARSE_GRID") {
 		t.Errorf("a constraint of weight 1e12: %v", got)
 	}
 	if got := codes(Spec{K: 2, Restarts: 3, Start: StartFarthestFirst, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -380,4 +381,17 @@ func newBenchmark(b *testing.B, n, d int) *Source {
 		b.Fatal(err)
 	}
 	return source
+}
+
+func TestPanicOnAThreadIsAnError(t *testing.T) {
+	s := &Shard{threads: 3}
+	err := s.parallel(context.Background(), 5, func(at int) error {
+		if at == 3 {
+			panic("boom")
+		}
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -176,7 +177,8 @@ func (s *Shard) find(numbers []int) ([]*tile, error) {
 }
 
 // parallel calls do for 0..count-1 on the shard's threads. Of several errors the one with the
-// lowest number wins, so that the same input gives the same error.
+// lowest number wins, so that the same input gives the same error; a panic is an error too, since
+// nobody could recover it from a goroutine.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
 	errs := make([]error, count)
 	var next atomic.Int64
@@ -187,7 +189,7 @@ func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) 
 				return
 			}
 			if errs[at] = ctx.Err(); errs[at] == nil {
-				errs[at] = do(at)
+				errs[at] = guarded(at, do)
 			}
 		}
 	}
@@ -203,4 +205,13 @@ func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) 
 		}
 	}
 	return nil
+}
+
+func guarded(at int, do func(at int) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kernel: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(at)
 }
