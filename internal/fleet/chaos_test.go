@@ -1,0 +1,45 @@
+package fleet_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// Kills, pauses, cuts, joins and drains at random moments, also while operations run. Whatever
+// happens, the bits are those of one local shard.
+func TestWhateverHappensTheBitsStay(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			hands := []*hand{c.hire("w0"), c.hire("w1"), c.hire("w2")}
+			p := gaussianProblem(t, 203, seed)
+			s := newSequence(c, c.submit(p, nil), p, seed)
+			var background sync.WaitGroup
+			defer background.Wait()
+			s.run(40, func(op int) {
+				victim := s.random.IntN(len(hands))
+				h := hands[victim]
+				switch event := s.random.IntN(24); {
+				case event < 1:
+					background.Go(h.kill)
+					hands[victim] = c.hire(fmt.Sprint("after-kill-", op))
+				case event < 2:
+					background.Go(func() {
+						if _, err := c.fleet.Drain(h.name); err != nil {
+							t.Log(err) // it may be lost just now
+						}
+					})
+					hands[victim] = c.hire(fmt.Sprint("after-drain-", op))
+				case event < 3:
+					h.line.pause() // until it is resumed, killed, or declared lost
+				case event < 8:
+					background.Go(h.line.resume)
+				case event < 12:
+					background.Go(h.line.cut)
+				}
+			})
+		})
+	}
+}

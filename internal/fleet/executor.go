@@ -1,0 +1,340 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// ErrReleased is what operations get after Release.
+var ErrReleased = errors.New("fleet: the job has released its workers")
+
+// Status is how far a job's placement on workers is.
+type Status struct {
+	Waiting    string // what the job waits for, in words; empty when it does not
+	TilesBuilt int
+	Tiles      int
+	Workers    int // that hold tiles of the job
+}
+
+// Executor runs the operations of one job over all workers: clustering.Executor. It keeps the
+// labels and the step that they belong to, so that any tile can be made anew anywhere.
+//
+// Operations run one at a time. Each goes on until every tile has answered once, over however many
+// workers that takes.
+type Executor struct {
+	fleet        *Fleet
+	jobID        string
+	key          string // the job's name on the wire: no two executors share one
+	datasetID    string
+	datasetBytes int64
+	spec         kernel.Spec
+	mean, scale  *operand
+
+	turn     sync.Mutex // one operation at a time
+	labels   []int32    // nil: none loaded
+	step     uint64     // of the labels; grows with every Load and Update
+	armed    *armament
+	stood    bool // an operation succeeded, so there were workers enough
+	progress progress
+	life     context.Context // ends with Release
+	release  context.CancelFunc
+
+	// Guarded by Fleet.mu; the states of tiles and seats also belong to the operation under way.
+	tiles   []tile
+	seats   map[*session]*seat
+	ailing  map[*session]bool // failed us with an internal error: used only when there is no other
+	full    map[*session]bool // said that it has no memory left
+	ops     int               // since the last placement or the last look at the balance
+	settled <-chan struct{}   // Fleet.changed when the placement was last found good
+}
+
+// tile is where a tile lives and what is known of it there.
+type tile struct {
+	at    *session // nil: nowhere
+	epoch uint64   // of its placement
+	bytes int64
+	built bool
+	step  uint64 // of its sums, 0: none
+}
+
+// seat is a worker's part in the job.
+type seat struct {
+	tiles    int
+	prepared bool
+	armed    uint64 // the armament that it has, 0: none
+}
+
+// armament is kernel.Armament as operands.
+type armament struct {
+	id                              uint64
+	k                               int
+	weights, starts, columns, value *operand
+}
+
+var _ clustering.Executor = (*Executor)(nil)
+
+// NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
+// there is no worker, until ctx ends, and tells how it goes through report, one call at a time.
+func (f *Fleet) NewExecutor(ctx context.Context, jobID, datasetID string, datasetBytes int64, spec kernel.Spec, report func(Status)) (*Executor, error) {
+	e := &Executor{
+		fleet:        f,
+		jobID:        jobID,
+		datasetID:    datasetID,
+		datasetBytes: datasetBytes,
+		spec:         spec,
+		tiles:        make([]tile, partition.TileCount(spec.Rows)),
+		seats:        map[*session]*seat{},
+		ailing:       map[*session]bool{},
+		full:         map[*session]bool{},
+		progress:     progress{report: report, last: Status{Tiles: partition.TileCount(spec.Rows)}},
+	}
+	e.life, e.release = context.WithCancel(context.Background())
+	if spec.Mean != nil {
+		e.mean = f.operand(func() []byte { return wire.PackFloat64s(spec.Mean) })
+	}
+	if spec.Scale != nil {
+		e.scale = f.operand(func() []byte { return wire.PackFloat64s(spec.Scale) })
+	}
+	for t := range e.tiles {
+		e.tiles[t].bytes = e.baseBytes(t)
+	}
+	f.mu.Lock()
+	f.nextJob++
+	e.key = fmt.Sprintf("%s#%d", jobID, f.nextJob)
+	f.executors[e] = struct{}{}
+	f.mu.Unlock()
+	if err := e.perform(ctx, &operation{name: "build"}); err != nil {
+		e.Release()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Release frees what the job holds on workers. An operation under way fails with ErrReleased.
+func (e *Executor) Release() {
+	f := e.fleet
+	f.mu.Lock()
+	if _, here := f.executors[e]; !here {
+		f.mu.Unlock()
+		return
+	}
+	delete(f.executors, e)
+	e.release()
+	e.vacate()
+	f.announce()
+	f.mu.Unlock()
+
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	e.mean.drop()
+	e.scale.drop()
+	e.armed.drop()
+}
+
+// baseBytes is the memory of a tile without sums. Tiles of a graph are views of the data set.
+func (e *Executor) baseBytes(t int) int64 {
+	if e.spec.Function == kernel.Adjacency {
+		return 0
+	}
+	return kernel.DenseTileBytes(e.spec.Rows, t)
+}
+
+// Degrees implements clustering.Executor.
+func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
+	return e.perRow(ctx, &operation{name: "degrees", request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
+	}})
+}
+
+// Arm implements clustering.Executor. Each armament gets a number of our own, so that no two of a
+// job are ever mistaken for each other.
+func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
+	sparse := a.Sparse
+	if sparse == nil {
+		sparse = &kernel.Sparse{RowStart: make([]int64, e.spec.Rows+1)}
+	}
+	if a.K < 1 || len(a.Weights) != e.spec.Rows || len(sparse.RowStart) != e.spec.Rows+1 || len(sparse.Column) != len(sparse.Value) {
+		return fmt.Errorf("fleet: an armament of %d clusters, %d weights and %d sparse rows for %d rows",
+			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
+	}
+	e.turn.Lock()
+	id := uint64(1)
+	if e.armed != nil {
+		id = e.armed.id + 1
+		e.armed.drop()
+	}
+	e.armed = &armament{
+		id: id, k: a.K,
+		weights: e.fleet.operand(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.fleet.operand(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.fleet.operand(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		value:   e.fleet.operand(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+	}
+	e.labels = nil
+	e.resize(a.K)
+	e.turn.Unlock()
+	return e.perform(ctx, &operation{name: "arm"})
+}
+
+// Diagonal implements clustering.Executor.
+func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
+	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}
+	}})
+}
+
+// ColumnSum implements clustering.Executor.
+func (e *Executor) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
+	packed := e.fleet.operand(func() []byte { return wire.PackInt32s(columns) })
+	defer packed.drop()
+	return e.perRow(ctx, &operation{name: "column sum", request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_ColumnSum{ColumnSum: &workerv1.ColumnSum{Columns: packed.payload()}}
+	}})
+}
+
+// Multiply implements clustering.Executor.
+func (e *Executor) Multiply(ctx context.Context, x []float64) ([]float64, error) {
+	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(x) })
+	defer packed.drop()
+	return e.perRow(ctx, &operation{name: "multiply", request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload()}}
+	}})
+}
+
+// Load implements clustering.Executor.
+func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
+	if err := e.checkLabels(labels); err != nil {
+		return nil, err
+	}
+	own := append([]int32(nil), labels...)
+	sums, err := e.advance(ctx, "load", own, nil)
+	if err == nil {
+		e.labels = own
+	}
+	return sums, err
+}
+
+// Update implements clustering.Executor. The moves are made in the labels first: a tile that has to
+// be made anew meanwhile is loaded with the labels after the moves.
+func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+	if e.labels == nil {
+		return nil, errors.New("fleet: update before load")
+	}
+	for at, m := range moves {
+		if m.Point < 0 || int(m.Point) >= len(e.labels) || e.labels[m.Point] != m.From || m.To < -1 || int(m.To) >= e.armed.k {
+			e.undo(moves[:at])
+			return nil, fmt.Errorf("fleet: move %d takes point %d from cluster %d to %d, which is not how things stand", at, m.Point, m.From, m.To)
+		}
+		e.labels[m.Point] = m.To
+	}
+	sums, err := e.advance(ctx, "update", e.labels, moves)
+	if err != nil {
+		e.undo(moves)
+	}
+	return sums, err
+}
+
+func (e *Executor) undo(moves []kernel.Move) {
+	for at := len(moves) - 1; at >= 0; at-- {
+		e.labels[moves[at].Point] = moves[at].From
+	}
+}
+
+// Assign implements clustering.Executor.
+func (e *Executor) Assign(ctx context.Context, stats kernel.Stats) ([]kernel.Move, error) {
+	packed := wire.StatsToProto(stats)
+	byTile := make([][]kernel.Move, len(e.tiles))
+	err := e.atStep(ctx, &operation{
+		name:     "assign",
+		rowBytes: 12,
+		request: func(c *workerv1.Command) {
+			c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
+		},
+		merge: func(tiles []int, done *reply) error {
+			moves, err := wire.UnpackMoves(done.values)
+			if err != nil {
+				return err
+			}
+			return e.split(tiles, moves, byTile)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var moves []kernel.Move
+	for _, part := range byTile {
+		moves = append(moves, part...)
+	}
+	return moves, nil
+}
+
+// split sorts the moves of ascending tiles into their tiles.
+func (e *Executor) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) error {
+	for _, t := range tiles {
+		end, rows := 0, partition.Tile(e.spec.Rows, t)
+		for end < len(moves) && int(moves[end].Point) < rows.To {
+			if int(moves[end].Point) < rows.From {
+				return fmt.Errorf("a move of point %d out of order", moves[end].Point)
+			}
+			end++
+		}
+		byTile[t], moves = moves[:end], moves[end:]
+	}
+	if len(moves) > 0 {
+		return fmt.Errorf("a move of point %d, which nobody asked about", moves[0].Point)
+	}
+	return nil
+}
+
+// Farthest implements clustering.Executor.
+func (e *Executor) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Candidate, error) {
+	packed := wire.StatsToProto(stats)
+	best := kernel.Candidate{}
+	err := e.atStep(ctx, &operation{
+		name: "farthest",
+		request: func(c *workerv1.Command) {
+			c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
+		},
+		merge: func(_ []int, done *reply) error {
+			if done.farthest.GetPoint() > math.MaxInt32 {
+				return fmt.Errorf("point %d is out of range", done.farthest.GetPoint())
+			}
+			c := kernel.Candidate{Found: done.farthest.GetFound(), Point: int32(done.farthest.GetPoint()), Distance: done.farthest.GetDistance()}
+			if c.Found && (!best.Found || c.Distance > best.Distance || c.Distance == best.Distance && c.Point < best.Point) {
+				best = c
+			}
+			return nil
+		},
+	})
+	return best, err
+}
+
+func (e *Executor) checkLabels(labels []int32) error {
+	if e.armed == nil || len(labels) != e.spec.Rows {
+		return fmt.Errorf("fleet: load of %d labels for %d rows, armed: %v", len(labels), e.spec.Rows, e.armed != nil)
+	}
+	for i, c := range labels {
+		if c < -1 || int(c) >= e.armed.k {
+			return fmt.Errorf("fleet: point %d has label %d of %d clusters", i, c, e.armed.k)
+		}
+	}
+	return nil
+}
+
+func (a *armament) drop() {
+	if a != nil {
+		a.weights.drop()
+		a.starts.drop()
+		a.columns.drop()
+		a.value.drop()
+	}
+}

@@ -1,0 +1,227 @@
+// Package fleet is the coordinator's side of its workers: their sessions, which tile lives on
+// which worker, and an executor that runs a job's operations over all of them.
+//
+// Workers dial in and keep one Attach stream. A worker's session outlives a broken stream for a
+// little while (Config.LostAfter); a worker that is silent for longer is lost, its session over
+// and its tiles placed on others. An Executor hides all that from the method that uses it: an
+// operation over all rows goes on until every tile has answered exactly once.
+//
+// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and operands; it is
+// never held while sending, receiving or waiting. A session has a reader and a writer goroutine
+// while a stream is up. An executor runs one operation at a time, with one goroutine per worker in
+// it; what only that operation touches needs no lock.
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Defaults of Config.
+const (
+	DefaultHeartbeatInterval = time.Second
+	DefaultLostAfter         = 3 * time.Second
+)
+
+// ErrClosed is what operations get once the fleet is closed.
+var ErrClosed = errors.New("fleet: the coordinator is shutting down")
+
+// DatasetSource gives the canonical bytes of data sets.
+type DatasetSource interface {
+	// OpenDataset reads length bytes from offset; length 0 means to the end.
+	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
+}
+
+// Config is how a fleet is set up. Zero durations mean the defaults.
+type Config struct {
+	Logger            hclog.Logger
+	HeartbeatInterval time.Duration // what workers are told
+	LostAfter         time.Duration // silence after which a worker is lost
+	Datasets          DatasetSource
+}
+
+// Fleet is all attached workers and the jobs that run on them.
+type Fleet struct {
+	cfg Config
+	log hclog.Logger
+
+	mu          sync.Mutex
+	sessions    map[string]*session
+	executors   map[*Executor]struct{}
+	operands    map[string][]byte
+	nextOperand uint64
+	nextJob     uint64
+	changed     chan struct{} // closed and replaced whenever a job that waits should look again
+	closed      bool
+}
+
+// New makes a fleet without workers.
+func New(cfg Config) *Fleet {
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	if cfg.HeartbeatInterval <= 0 {
+		cfg.HeartbeatInterval = DefaultHeartbeatInterval
+	}
+	if cfg.LostAfter <= 0 {
+		cfg.LostAfter = DefaultLostAfter
+	}
+	return &Fleet{
+		cfg:       cfg,
+		log:       cfg.Logger,
+		sessions:  map[string]*session{},
+		executors: map[*Executor]struct{}{},
+		operands:  map[string][]byte{},
+		changed:   make(chan struct{}),
+	}
+}
+
+// ServerOptions are what the server of WorkerService needs: workers may ping as often as grpc lets
+// them, and connections to dead machines are found out.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
+		grpc.MaxRecvMsgSize(wire.WorkerMessageBytes),
+	}
+}
+
+// Register adds WorkerService to a server.
+func (f *Fleet) Register(server *grpc.Server) {
+	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f})
+}
+
+// Changed gives a channel that is closed at the next change: a worker joined, fell silent, came
+// back, drained or left, or a job released what it held. Ask again after each.
+func (f *Fleet) Changed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
+// announce closes the current Changed channel; f.mu is held.
+func (f *Fleet) announce() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// WorkerState tells how a worker is doing.
+type WorkerState int
+
+// The states of a worker.
+const (
+	WorkerReady    WorkerState = iota + 1
+	WorkerSilent               // its stream broke or it missed heartbeats; its tiles are kept a little while
+	WorkerDraining             // it gets no new tiles and goes when its tiles are elsewhere
+)
+
+// WorkerInfo is one worker as others see it.
+type WorkerInfo struct {
+	ID            string
+	Name          string
+	State         WorkerState
+	Threads       int
+	MemoryBytes   uint64
+	Version       string
+	NumericClass  string
+	AttachedAt    time.Time
+	LastHeartbeat time.Time
+	Tiles         int
+	TileBytes     uint64 // reserved on it for tiles and data sets
+	JobIDs        []string
+}
+
+// Workers lists the workers by name.
+func (f *Fleet) Workers() []WorkerInfo {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	infos := make([]WorkerInfo, 0, len(f.sessions))
+	for _, s := range f.sessions {
+		infos = append(infos, f.info(s))
+	}
+	slices.SortFunc(infos, func(a, b WorkerInfo) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return infos
+}
+
+// info describes a session; f.mu is held.
+func (f *Fleet) info(s *session) WorkerInfo {
+	info := WorkerInfo{
+		ID: s.id, Name: s.name, State: WorkerReady,
+		Threads: s.threads, MemoryBytes: s.memory,
+		Version: s.version, NumericClass: s.numericClass,
+		AttachedAt: s.attachedAt, LastHeartbeat: s.lastSeen,
+		Tiles: s.tiles, TileBytes: uint64(max(0, s.used)),
+	}
+	switch {
+	case s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval:
+		info.State = WorkerSilent
+	case s.draining:
+		info.State = WorkerDraining
+	}
+	for e := range f.executors {
+		if e.seats[s] != nil && !slices.Contains(info.JobIDs, e.jobID) {
+			info.JobIDs = append(info.JobIDs, e.jobID)
+		}
+	}
+	slices.Sort(info.JobIDs)
+	return info
+}
+
+// Drain gives a worker, by id or name, no new tiles; it goes when those it has are elsewhere.
+func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []*session
+	if s := f.sessions[worker]; s != nil {
+		found = append(found, s)
+	} else {
+		for _, s := range f.sessions {
+			if s.name == worker {
+				found = append(found, s)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is attached", worker)
+	case 1:
+	default:
+		return WorkerInfo{}, fault.New(fault.FailedPrecondition, "AMBIGUOUS_WORKER",
+			"%d workers are named %q; give the id of one", len(found), worker)
+	}
+	s := found[0]
+	if !s.draining {
+		f.log.Info("draining worker", "worker", s.name, "id", s.id, "tiles", s.tiles)
+	}
+	f.drain(s)
+	return f.info(s), nil
+}
+
+// Close ends every session and every operation. Streams end at once, so that the server can stop.
+func (f *Fleet) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	for _, s := range f.sessions {
+		f.end(s, unavailable(ErrClosed.Error()))
+	}
+	f.announce()
+}

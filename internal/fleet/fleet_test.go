@@ -1,0 +1,463 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+func undisturbed(int) {}
+
+func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
+	problems := map[string]func(t *testing.T) *problem{
+		"points": func(t *testing.T) *problem { return gaussianProblem(t, 203, 1) },
+		"graph":  func(t *testing.T) *problem { return graphProblem(t, 400, 3000, 1) },
+		"kernel": func(t *testing.T) *problem { return kernelProblem(t, 150, 1) },
+	}
+	for name, make := range problems {
+		for _, workers := range []int{1, 2, 3, 5} {
+			t.Run(fmt.Sprint(name, "-", workers), func(t *testing.T) {
+				c := newCluster(t)
+				for w := range workers {
+					c.hire(fmt.Sprint("w", w))
+				}
+				p := make(t)
+				e := c.submit(p, nil)
+				newSequence(c, e, p, 1).run(30, undisturbed)
+				for _, w := range c.fleet.Workers() {
+					if w.Tiles == 0 {
+						t.Errorf("worker %s has no tiles", w.Name)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestMeanAndScaleTravel(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a")
+	c.hire("b")
+	scale := make([]float64, 100)
+	for i := range scale {
+		scale[i] = 1 / float64(i+1)
+	}
+	p := newProblem(t, randomPoints(t, 100, 3, 5), kernel.Spec{
+		Function: kernel.Polynomial, Gamma: 0.5, Coef0: 1, Degree: 2, Columns: 3, ZeroDiagonal: true,
+		Mean: []float64{0.5, -0.25, 1}, Scale: scale,
+	})
+	newSequence(c, c.submit(p, nil), p, 5).run(15, undisturbed)
+}
+
+func TestKilledWorkersChangeNothing(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			var hands []*hand
+			for w := range 3 {
+				hands = append(hands, c.hire(fmt.Sprint("w", w)))
+			}
+			p := gaussianProblem(t, 203, seed)
+			e := c.submit(p, nil)
+			s := newSequence(c, e, p, seed)
+			var killing sync.WaitGroup
+			defer killing.Wait()
+			s.run(30, func(op int) {
+				if op == 8 || op == 16 || op == 24 { // while the operation runs, and always one stays
+					victim := s.random.IntN(len(hands))
+					dying := hands[victim]
+					killing.Go(dying.kill)
+					hands[victim] = c.hire(fmt.Sprint("late", op))
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	c.hire("b")
+	c.hire("c")
+	p := kernelProblem(t, 203, 4) // 13 tiles, each fetched on its own when it is built
+	s := newSequence(c, c.submit(p, nil), p, 4)
+	s.arm()
+	s.load()
+	built, lost := c.shelf.opens.Load(), c.worker("a").Tiles
+	if built != 13 || lost == 0 {
+		t.Fatalf("%d tiles built, %d on the worker to be killed", built, lost)
+	}
+	a.kill()
+	s.update()
+	if again := c.shelf.opens.Load() - built; again != int64(lost) {
+		t.Errorf("%d tiles were built anew after the loss of %d", again, lost)
+	}
+	if total := c.worker("b").Tiles + c.worker("c").Tiles; total != 13 {
+		t.Errorf("the survivors have %d tiles", total)
+	}
+}
+
+func TestABrokenStreamCostsNothing(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	b := c.hire("b")
+	p := kernelProblem(t, 203, 2)
+	s := newSequence(c, c.submit(p, nil), p, 2)
+	before := c.fleet.Workers()
+	built := c.shelf.opens.Load()
+	s.run(30, func(op int) {
+		switch op % 4 {
+		case 1:
+			a.line.cut()
+		case 3:
+			b.line.cut()
+		}
+	})
+	for i, w := range c.fleet.Workers() {
+		if w.ID != before[i].ID {
+			t.Errorf("worker %s has a new session", w.Name)
+		}
+	}
+	if opens := c.shelf.opens.Load(); opens != built {
+		t.Errorf("%d tiles were built anew", opens-built)
+	}
+}
+
+func TestAPausedWorkerIsReplacedAndStartsAnew(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	c.hire("b")
+	p := gaussianProblem(t, 203, 3)
+	s := newSequence(c, c.submit(p, nil), p, 3)
+	before := c.worker("a").ID
+	s.run(20, func(op int) {
+		if op == 5 {
+			a.line.pause() // the next operations wait for it, then go on without
+		}
+	})
+	if now := c.worker("a"); now != nil && now.ID == before {
+		t.Fatal("the paused worker still has its session")
+	}
+	a.line.resume()
+	c.until("a is back", func() bool { w := c.worker("a"); return w != nil && w.ID != before })
+	s.run(20, undisturbed)
+	if c.worker("a").Tiles == 0 {
+		t.Error("the worker got no tiles after it came back")
+	}
+}
+
+func TestAJoiningWorkerTakesItsShare(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a")
+	p := kernelProblem(t, 203, 6)
+	s := newSequence(c, c.submit(p, nil), p, 6)
+	s.run(5, undisturbed)
+	built := c.shelf.opens.Load()
+	c.hire("b")
+	s.run(5, undisturbed)
+	if got := c.worker("b").Tiles; got != 6 {
+		t.Errorf("the newcomer has %d of 13 tiles", got)
+	}
+	if moved := c.shelf.opens.Load() - built; moved != 6 {
+		t.Errorf("%d tiles were built for the newcomer", moved)
+	}
+}
+
+// A worker that joins while tiles are being built takes part in the building.
+func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a", func(cfg *worker.Config) { cfg.Threads = 1 })
+	p := kernelProblem(t, 203, 6)
+	joined := false
+	c.submit(p, func(s fleet.Status) {
+		if s.TilesBuilt > 0 && !joined { // the first two of thirteen
+			joined = true
+			c.hire("b", func(cfg *worker.Config) { cfg.Threads = 1 })
+		}
+	})
+	if got := c.worker("b").Tiles; got != 6 {
+		t.Errorf("the newcomer has %d of 13 tiles", got)
+	}
+	if built := c.shelf.opens.Load(); built != 13 {
+		t.Errorf("13 tiles were built %d times", built)
+	}
+}
+
+func TestADrainedWorkerGoesWhenItsTilesAreElsewhere(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	p := gaussianProblem(t, 203, 7)
+	s := newSequence(c, c.submit(p, nil), p, 7)
+	if info, err := c.fleet.Drain("a"); err != nil || info.State != fleet.WorkerDraining {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	s.run(5, undisturbed) // nobody else can take its tiles yet
+	if c.worker("a").Tiles != 13 {
+		t.Fatal("the only worker lost its tiles")
+	}
+	c.hire("b")
+	s.run(2, undisturbed)
+	if err := <-a.done; err != nil {
+		t.Errorf("a drained worker ended with %v", err)
+	}
+	a.done <- nil
+	c.until("a is gone", func() bool { return c.worker("a") == nil })
+	s.run(5, undisturbed)
+	if _, err := c.fleet.Drain("a"); !fault.Is(err, "WORKER_NOT_FOUND") {
+		t.Errorf("draining a worker that is gone: %v", err)
+	}
+}
+
+func TestALeavingWorkerHandsItsTilesOver(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.patience() })
+	c.hire("b")
+	p := gaussianProblem(t, 203, 8)
+	s := newSequence(c, c.submit(p, nil), p, 8)
+	s.run(3, undisturbed)
+	a.cancel()
+	c.until("a is leaving", func() bool { w := c.worker("a"); return w == nil || w.State == fleet.WorkerDraining })
+	s.run(3, undisturbed)
+	if err := <-a.done; err != nil {
+		t.Errorf("leaving: %v", err)
+	}
+	a.done <- nil
+	c.until("a is gone", func() bool { return c.worker("a") == nil })
+}
+
+func TestAnIdleWorkerLeavesAtOnce(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.patience() })
+	a.cancel()
+	if err := <-a.done; err != nil {
+		t.Errorf("leaving: %v", err)
+	}
+	a.done <- nil
+}
+
+func TestBulkTravelsByReference(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	c.hire("b")
+	p := graphProblem(t, 20_000, 30_000, 9) // labels, values and moves are all over the inline limit
+	if 4*20_000 <= wire.InlineBytes {
+		t.Fatal("the problem is too small for this test")
+	}
+	s := newSequence(c, c.submit(p, nil), p, 9)
+	s.run(12, func(op int) {
+		if op == 6 {
+			a.line.cut()
+		}
+	})
+}
+
+func TestAJobWaitsForTheFirstWorker(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 64, 10)
+	statuses := make(chan fleet.Status, 100)
+	id, size := c.shelf.put(t, p.data)
+	got := make(chan *fleet.Executor, 1)
+	go func() {
+		e, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, func(s fleet.Status) { statuses <- s })
+		if err != nil {
+			t.Error(err)
+		}
+		got <- e
+	}()
+	if s := <-statuses; s.Waiting != "waiting for a worker: none is attached" {
+		t.Errorf("status %+v", s)
+	}
+	c.hire("a")
+	e := <-got
+	defer e.Release()
+	var last fleet.Status
+	for len(statuses) > 0 {
+		last = <-statuses
+	}
+	if last != (fleet.Status{TilesBuilt: 4, Tiles: 4, Workers: 1}) {
+		t.Errorf("last status %+v", last)
+	}
+	newSequence(c, e, p, 10).run(5, undisturbed)
+}
+
+func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 64, 10)
+	id, size := c.shelf.put(t, p.data)
+	ctx, cancel := context.WithCancel(c.ctx)
+	_, err := c.fleet.NewExecutor(ctx, "job", id, size, p.spec, func(fleet.Status) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a waiting job ended with %v", err)
+	}
+	c.hire("a")
+	c.shelf.block.Store(true)
+	ctx, cancel = context.WithCancel(c.ctx)
+	go func() {
+		<-c.shelf.began
+		cancel()
+	}()
+	if _, err := c.fleet.NewExecutor(ctx, "job", id, size, p.spec, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a fetching job ended with %v", err)
+	}
+	<-c.shelf.ended // the worker gave up its fetch when the job was released
+	c.shelf.block.Store(false)
+	if w := c.worker("a"); w.Tiles != 0 || w.TileBytes != 0 || len(w.JobIDs) != 0 {
+		t.Errorf("the worker still holds %+v", w)
+	}
+	newSequence(c, c.submit(p, nil), p, 10).run(5, undisturbed)
+}
+
+func TestSeveralJobsShareTheFleet(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a")
+	b := c.hire("b")
+	var all sync.WaitGroup
+	for job := range uint64(3) {
+		p := gaussianProblem(t, 203, job%2) // two of them on the same data
+		e := c.submit(p, nil)
+		all.Go(func() {
+			newSequence(c, e, p, job).run(20, func(op int) {
+				if job == 0 && op == 10 {
+					b.line.cut()
+				}
+			})
+		})
+	}
+	all.Wait()
+	if opens := c.shelf.opens.Load(); opens > 4 {
+		t.Errorf("two data sets were fetched %d times by two workers", opens)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 11)
+	id, size := c.shelf.put(t, p.data)
+	tiles := 4 * int64(203*203)
+	little := func(cfg *worker.Config) { cfg.MemoryBytes = uint64(tiles/2 + 2*size + 20_000) }
+	c.hire("a", little)
+	_, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, nil)
+	if !fault.Is(err, "NOT_ENOUGH_MEMORY") {
+		t.Fatalf("half the memory: %v", err)
+	}
+	c.hire("b", little)
+	first, err := c.fleet.NewExecutor(c.ctx, "first", id, size, p.spec, nil)
+	if err != nil {
+		t.Fatalf("just enough memory: %v", err)
+	}
+	newSequence(c, first, p, 11).run(3, undisturbed)
+	second := make(chan error, 1)
+	waits := make(chan struct{})
+	go func() {
+		e, err := c.fleet.NewExecutor(c.ctx, "second", id, size, p.spec, func(s fleet.Status) {
+			if strings.HasPrefix(s.Waiting, "waiting for memory") {
+				close(waits)
+			}
+		})
+		if err == nil {
+			e.Release()
+		}
+		second <- err
+	}()
+	<-waits
+	first.Release()
+	if err := <-second; err != nil {
+		t.Errorf("the second job: %v", err)
+	}
+	for _, w := range c.fleet.Workers() {
+		if w.TileBytes != 0 {
+			t.Errorf("worker %s still accounts for %d bytes", w.Name, w.TileBytes)
+		}
+	}
+}
+
+func TestReleaseAndCloseEndOperations(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a")
+	p := gaussianProblem(t, 64, 12)
+	e := c.submit(p, nil)
+	e.Release()
+	e.Release()
+	if _, err := e.Degrees(c.ctx); !errors.Is(err, fleet.ErrReleased) {
+		t.Errorf("after release: %v", err)
+	}
+	e = c.submit(p, nil)
+	c.fleet.Close()
+	if _, err := e.Degrees(c.ctx); !errors.Is(err, fleet.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
+
+// A paused worker whose window is full blocks whoever sends to it; that must not keep its session.
+func TestAStuckStreamIsGivenUp(t *testing.T) {
+	c := newCluster(t)
+	a, _, err := c.cast(goodHello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := a.beat()
+	loads, resumed := make(chan struct{}, 100), make(chan struct{})
+	played := make(chan error, 1)
+	go func() {
+		played <- a.play(func(command *workerv1.Command) *workerv1.Failure {
+			if command.GetLoad() != nil {
+				loads <- struct{}{}
+				<-resumed // it reads no more
+			}
+			return nil
+		})
+	}()
+	var jobs []*sequence
+	for job := range uint64(4) {
+		p := graphProblem(t, 16_000, 1000, job) // labels that just fit inline
+		jobs = append(jobs, newSequence(c, c.submit(p, nil), p, job))
+	}
+	var all sync.WaitGroup
+	for _, s := range jobs {
+		all.Go(func() { s.run(1, undisturbed) })
+	}
+	<-loads
+	c.hire("b")
+	stop()
+	all.Wait()
+	if c.worker("actor") != nil {
+		t.Error("the paused worker is still there")
+	}
+	close(resumed)
+	if err := <-played; status.Code(err) != codes.Aborted {
+		t.Errorf("after its pause the worker was told %v", err)
+	}
+}
+
+func TestWorkersFollowARestartedCoordinator(t *testing.T) {
+	c := newCluster(t)
+	a := c.hire("a")
+	before := c.worker("a").ID
+	p := gaussianProblem(t, 203, 13)
+	e := c.submit(p, nil)
+	newSequence(c, e, p, 13).run(5, undisturbed)
+	c.restart()
+	c.until("a is back", func() bool { return c.worker("a") != nil })
+	if c.worker("a").ID == before {
+		t.Error("the session outlived its coordinator")
+	}
+	if _, err := e.Degrees(c.ctx); !errors.Is(err, fleet.ErrClosed) {
+		t.Errorf("the old coordinator's job: %v", err)
+	}
+	newSequence(c, c.submit(p, nil), p, 13).run(5, undisturbed)
+	a.kill()
+}

@@ -1,0 +1,39 @@
+package fleet
+
+import "sync"
+
+// progress tells a job's owner how its placement goes: one call at a time, and none without news.
+type progress struct {
+	mu     sync.Mutex
+	report func(Status)
+	last   Status
+}
+
+// wait tells what the job waits for.
+func (p *progress) wait(why string) {
+	p.update(func(s *Status) { s.Waiting = why })
+}
+
+func (p *progress) update(change func(*Status)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.last
+	change(&p.last)
+	if p.report != nil && p.last != was {
+		p.report(p.last)
+	}
+}
+
+// tell reports a placement that is complete; only the operation under way calls it.
+func (e *Executor) tell() {
+	now := Status{Tiles: len(e.tiles)}
+	e.fleet.mu.Lock()
+	for t := range e.tiles {
+		if e.tiles[t].built {
+			now.TilesBuilt++
+		}
+	}
+	now.Workers = len(e.seats)
+	e.fleet.mu.Unlock()
+	e.progress.update(func(s *Status) { *s = now })
+}

@@ -1,0 +1,262 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// actor is a worker that plays a script instead of computing.
+type actor struct {
+	c      *cluster
+	stream grpc.BidiStreamingClient[workerv1.AttachRequest, workerv1.AttachResponse]
+	client workerv1.WorkerServiceClient
+	id     string
+	mu     sync.Mutex // one Send at a time
+}
+
+func goodHello() *workerv1.Hello {
+	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "actor", Threads: 1}
+}
+
+// cast attaches an actor and returns what the coordinator says to its hello.
+func (c *cluster) cast(hello *workerv1.Hello) (*actor, *workerv1.Welcome, error) {
+	c.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.Cleanup(func() { cancel(); conn.Close() })
+	a := &actor{c: c, client: workerv1.NewWorkerServiceClient(conn)}
+	if a.stream, err = a.client.Attach(ctx); err != nil {
+		c.Fatal(err)
+	}
+	a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: hello}})
+	m, err := a.stream.Recv()
+	a.id = m.GetWelcome().GetSessionId()
+	return a, m.GetWelcome(), err
+}
+
+func (a *actor) say(m *workerv1.AttachRequest) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
+		a.c.Error(err)
+	}
+}
+
+// play answers commands by a script, with done where it gives nothing, until the stream ends.
+func (a *actor) play(script func(*workerv1.Command) *workerv1.Failure) error {
+	for {
+		m, err := a.stream.Recv()
+		if err != nil {
+			return err
+		}
+		if c := m.GetCommand(); c != nil {
+			answer := &workerv1.Answer{CommandId: c.GetCommandId(), Outcome: &workerv1.Answer_Done{Done: &workerv1.Done{}}}
+			if f := script(c); f != nil {
+				answer.Outcome = &workerv1.Answer_Failure{Failure: f}
+			}
+			a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
+		}
+	}
+}
+
+func fails(kind workerv1.FailureKind, reason, message string) *workerv1.Failure {
+	return &workerv1.Failure{Kind: kind, Reason: reason, Message: message}
+}
+
+func TestWorkersOfAnotherKindAreRefused(t *testing.T) {
+	c := newCluster(t)
+	hello := goodHello()
+	hello.ProtocolVersion = 99
+	_, _, err := c.cast(hello)
+	if status.Code(err) != codes.FailedPrecondition || !fault.Is(wire.Fault(err), "PROTOCOL_VERSION_MISMATCH") {
+		t.Errorf("another protocol: %v", err)
+	}
+	hello = goodHello()
+	hello.NumericClass = "decimal"
+	_, _, err = c.cast(hello)
+	if status.Code(err) != codes.FailedPrecondition || !fault.Is(wire.Fault(err), "NUMERIC_CLASS_MISMATCH") {
+		t.Errorf("another numeric class: %v", err)
+	}
+	if workers := c.fleet.Workers(); len(workers) != 0 {
+		t.Errorf("workers %+v", workers)
+	}
+}
+
+func TestAnUnknownSessionIsNotResumed(t *testing.T) {
+	c := newCluster(t)
+	hello := goodHello()
+	hello.SessionId = "of-a-coordinator-before-this-one"
+	_, welcome, err := c.cast(hello)
+	if err != nil || welcome.GetResumed() || welcome.GetSessionId() == hello.GetSessionId() {
+		t.Errorf("welcome %v, %v", welcome, err)
+	}
+}
+
+func TestASecondStreamOfASessionReplacesTheFirst(t *testing.T) {
+	c := newCluster(t)
+	first, _, err := c.cast(goodHello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := goodHello()
+	hello.SessionId = first.id
+	_, welcome, err := c.cast(hello)
+	if err != nil || !welcome.GetResumed() || welcome.GetSessionId() != first.id {
+		t.Fatalf("welcome %v, %v", welcome, err)
+	}
+	if _, err := first.stream.Recv(); status.Code(err) != codes.Aborted {
+		t.Errorf("the first stream ended with %v", err)
+	}
+	if len(c.fleet.Workers()) != 1 {
+		t.Errorf("workers %+v", c.fleet.Workers())
+	}
+}
+
+func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
+	c := newCluster(t)
+	a, _, err := c.cast(goodHello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.stream.Recv(); status.Code(err) != codes.Aborted {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if len(c.fleet.Workers()) != 0 {
+		t.Errorf("workers %+v", c.fleet.Workers())
+	}
+	hello := goodHello()
+	hello.SessionId = a.id
+	if _, welcome, err := c.cast(hello); err != nil || welcome.GetResumed() {
+		t.Errorf("welcome %v, %v", welcome, err)
+	}
+	stream, err := a.client.FetchOperand(c.ctx, &workerv1.FetchOperandRequest{SessionId: a.id, Reference: "operand-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); status.Code(err) != codes.Aborted {
+		t.Errorf("a dead session's fetch ended with %v", err)
+	}
+}
+
+func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
+	c := newCluster(t)
+	c.hire("a")
+	c.hire("b")
+	p := newProblem(t, randomPoints(t, 203, 3, 1), kernel.Spec{Function: kernel.Linear, Columns: 3})
+	_, local := p.shard.Degrees(c.ctx, p.tiles)
+	e := c.submit(p, nil)
+	for range 3 {
+		_, err := e.Degrees(c.ctx)
+		if !fault.Is(err, "NEGATIVE_AFFINITY") || err.Error() != local.Error() {
+			t.Errorf("got %v, want %v", err, local)
+		}
+	}
+}
+
+// A worker that fails every build: its tiles go to the one that can.
+func TestAFailingWorkerIsAvoided(t *testing.T) {
+	for _, kind := range []workerv1.FailureKind{workerv1.FailureKind_FAILURE_KIND_INTERNAL, workerv1.FailureKind_FAILURE_KIND_NO_MEMORY} {
+		t.Run(kind.String(), func(t *testing.T) {
+			c := newCluster(t)
+			a, _, err := c.cast(goodHello())
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := make(chan error, 1)
+			beats := a.beat()
+			go func() {
+				played <- a.play(func(c *workerv1.Command) *workerv1.Failure {
+					if c.GetBuild() != nil {
+						return fails(kind, "BROKEN", "it does not work")
+					}
+					return nil
+				})
+			}()
+			c.hire("able")
+			p := gaussianProblem(t, 203, 1)
+			newSequence(c, c.submit(p, nil), p, 1).run(8, undisturbed)
+			if able := c.worker("able"); able.Tiles != 13 {
+				t.Errorf("the able worker has %d of 13 tiles", able.Tiles)
+			}
+			beats()
+			c.fleet.Close()
+			<-played
+		})
+	}
+}
+
+func TestAJobThatOnlyFailsEnds(t *testing.T) {
+	for kind, reason := range map[workerv1.FailureKind]string{
+		workerv1.FailureKind_FAILURE_KIND_INTERNAL:   "WORKER_FAILED",
+		workerv1.FailureKind_FAILURE_KIND_NOT_READY:  "WORKER_FAILED",
+		workerv1.FailureKind_FAILURE_KIND_UNPREPARED: "WORKER_FAILED",
+		workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:  "NOT_ENOUGH_MEMORY",
+		workerv1.FailureKind_FAILURE_KIND_INVALID:    "BROKEN",
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			c := newCluster(t)
+			a, _, err := c.cast(goodHello())
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := make(chan error, 1)
+			beats := a.beat()
+			go func() {
+				played <- a.play(func(c *workerv1.Command) *workerv1.Failure {
+					if c.GetBuild() != nil {
+						return fails(kind, "BROKEN", "it does not work")
+					}
+					return nil
+				})
+			}()
+			p := gaussianProblem(t, 203, 1)
+			id, size := c.shelf.put(t, p.data)
+			if _, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, nil); !fault.Is(err, reason) {
+				t.Errorf("got %v", err)
+			}
+			beats()
+			c.fleet.Close()
+			<-played
+		})
+	}
+}
+
+// beat sends heartbeats until the function that it returns is called. Now and then it also answers
+// what nobody asked: such answers are ignored.
+func (a *actor) beat() (stop func()) {
+	ticker, over := time.NewTicker(heartbeat), make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for sequence := uint64(0); ; sequence++ {
+			select {
+			case <-ticker.C:
+				a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+				a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(over)
+		beating.Wait()
+	}
+}

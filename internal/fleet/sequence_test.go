@@ -1,0 +1,227 @@
+package fleet_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// sequence runs the same random operations on an executor and on the local shard, and compares
+// every bit. Between any two operations, disturb may do what it likes to the cluster.
+type sequence struct {
+	*testing.T
+	ctx     context.Context
+	remote  *fleet.Executor
+	local   *problem
+	random  *rand.Rand
+	arms    uint64
+	k       int
+	weights []float64
+	labels  []int32
+	sums    []kernel.Int128
+}
+
+func newSequence(c *cluster, e *fleet.Executor, p *problem, seed uint64) *sequence {
+	return &sequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
+}
+
+func (s *sequence) run(ops int, disturb func(op int)) {
+	s.Helper()
+	s.arm()
+	s.load()
+	for op := range ops {
+		disturb(op)
+		s.one()
+	}
+	s.assign() // ends with something that reads every sum
+}
+
+func (s *sequence) one() {
+	s.Helper()
+	switch r := s.random.IntN(20); {
+	case r < 1:
+		s.arm()
+		s.load()
+	case r < 3:
+		s.load()
+	case r < 9:
+		s.update()
+	case r < 14:
+		s.assign()
+	case r < 16:
+		s.farthest()
+	case r < 17:
+		s.rows("degrees", s.remote.Degrees, s.local.shard.Degrees)
+	case r < 18:
+		s.rows("diagonal", s.remote.Diagonal, s.local.shard.Diagonal)
+	case r < 19:
+		columns := make([]int32, s.random.IntN(s.local.spec.Rows)+1)
+		for i := range columns {
+			columns[i] = int32(s.random.IntN(s.local.spec.Rows))
+		}
+		s.rows("column sum",
+			func(ctx context.Context) ([]float64, error) { return s.remote.ColumnSum(ctx, columns) },
+			func(ctx context.Context, tiles []int) ([]float64, error) {
+				return s.local.shard.ColumnSum(ctx, tiles, columns)
+			})
+	default:
+		x := make([]float64, s.local.spec.Rows)
+		for i := range x {
+			x[i] = s.random.NormFloat64()
+		}
+		s.rows("multiply",
+			func(ctx context.Context) ([]float64, error) { return s.remote.Multiply(ctx, x) },
+			func(ctx context.Context, tiles []int) ([]float64, error) {
+				return s.local.shard.Multiply(ctx, tiles, x)
+			})
+	}
+}
+
+func (s *sequence) rows(name string, remote func(context.Context) ([]float64, error), local func(context.Context, []int) ([]float64, error)) {
+	s.Helper()
+	got, err := remote(s.ctx)
+	if err != nil {
+		s.Fatalf("%s: %v", name, err)
+	}
+	want, err := local(s.ctx, s.local.tiles)
+	if err != nil {
+		s.Fatalf("%s: %v", name, err)
+	}
+	if !slices.Equal(got, want) {
+		s.Fatalf("%s differs", name)
+	}
+}
+
+// arm draws weights and a sparse symmetric part.
+func (s *sequence) arm() {
+	s.Helper()
+	n, spacing := s.local.spec.Rows, s.local.spec.Grid.Spacing()
+	s.k = 2 + s.random.IntN(5)
+	s.weights = make([]float64, n)
+	entries := make([]map[int32]float64, n)
+	for i := range n {
+		s.weights[i] = 1 + s.random.Float64()
+		entries[i] = map[int32]float64{}
+	}
+	for range n / 4 {
+		i, j := s.random.IntN(n), s.random.IntN(n)
+		v := float64(s.random.IntN(1000)-500) * spacing
+		entries[i][int32(j)], entries[j][int32(i)] = v, v
+	}
+	sparse := &kernel.Sparse{RowStart: []int64{0}}
+	for i := range n {
+		var columns []int32
+		for j := range entries[i] {
+			columns = append(columns, j)
+		}
+		slices.Sort(columns)
+		for _, j := range columns {
+			sparse.Column = append(sparse.Column, j)
+			sparse.Value = append(sparse.Value, entries[i][j])
+		}
+		sparse.RowStart = append(sparse.RowStart, int64(len(sparse.Column)))
+	}
+	s.arms++
+	a := kernel.Armament{ID: s.arms, K: s.k, Weights: s.weights, Sparse: sparse}
+	s.local.shard.Arm(a)
+	if err := s.remote.Arm(s.ctx, a); err != nil {
+		s.Fatalf("arm: %v", err)
+	}
+}
+
+func (s *sequence) load() {
+	s.Helper()
+	s.labels = make([]int32, s.local.spec.Rows)
+	for i := range s.labels {
+		s.labels[i] = int32(s.random.IntN(s.k+1)) - 1
+	}
+	s.local.step++
+	want, err := s.local.shard.Load(s.ctx, s.local.tiles, s.local.step, s.labels)
+	if err != nil {
+		s.Fatalf("load: %v", err)
+	}
+	got, err := s.remote.Load(s.ctx, s.labels)
+	s.same("load", got, want, err)
+	s.sums = want
+}
+
+func (s *sequence) update() {
+	s.Helper()
+	var moves []kernel.Move
+	share := s.random.Float64() // from hardly any to nearly all
+	for i, from := range s.labels {
+		if to := int32(s.random.IntN(s.k+1)) - 1; to != from && s.random.Float64() < share {
+			moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+		}
+	}
+	s.move(moves)
+}
+
+func (s *sequence) move(moves []kernel.Move) {
+	s.Helper()
+	for _, m := range moves {
+		s.labels[m.Point] = m.To
+	}
+	want, err := s.local.shard.Update(s.ctx, s.local.tiles, s.local.step, moves)
+	if err != nil {
+		s.Fatalf("update: %v", err)
+	}
+	s.local.step++
+	got, err := s.remote.Update(s.ctx, moves)
+	s.same("update", got, want, err)
+	s.sums = want
+}
+
+func (s *sequence) stats() kernel.Stats {
+	stats := kernel.Stats{Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
+	for i, c := range s.labels {
+		if c >= 0 {
+			stats.Weight[c] += s.weights[i]
+			stats.Count[c]++
+		}
+	}
+	for c := range s.k {
+		stats.SelfAffinity[c] = s.local.spec.Grid.Value(s.sums[c])
+	}
+	return stats
+}
+
+func (s *sequence) assign() {
+	s.Helper()
+	stats := s.stats()
+	want, err := s.local.shard.Assign(s.ctx, s.local.tiles, s.local.step, stats)
+	if err != nil {
+		s.Fatalf("assign: %v", err)
+	}
+	got, err := s.remote.Assign(s.ctx, stats)
+	s.same("assign", got, want, err)
+	if s.random.IntN(2) == 0 {
+		s.move(want)
+	}
+}
+
+func (s *sequence) farthest() {
+	s.Helper()
+	stats := s.stats()
+	want, err := s.local.shard.Farthest(s.ctx, s.local.tiles, s.local.step, stats)
+	if err != nil {
+		s.Fatalf("farthest: %v", err)
+	}
+	got, err := s.remote.Farthest(s.ctx, stats)
+	s.same("farthest", got, want, err)
+}
+
+func (s *sequence) same(name string, got, want any, err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%s: %v", name, err)
+	}
+	if !reflect.DeepEqual(got, want) && !(reflect.ValueOf(got).Kind() == reflect.Slice && reflect.ValueOf(got).Len() == 0 && reflect.ValueOf(want).Len() == 0) {
+		s.Fatalf("%s: got %v, want %v", name, got, want)
+	}
+}

@@ -1,0 +1,244 @@
+package fleet
+
+import (
+	"errors"
+	"io"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// service is the gRPC face of a fleet.
+type service struct {
+	workerv1.UnimplementedWorkerServiceServer
+	fleet *Fleet
+}
+
+// Attach serves one stream of a worker. The handler only waits for the end, so that a Send stuck
+// behind a paused worker cannot keep a lost session's stream open.
+func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	hello := first.GetHello()
+	if hello == nil {
+		return wire.Status(fault.Invalid("NO_HELLO", "the first message of a worker must be its hello"))
+	}
+	if err := compatible(hello); err != nil {
+		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
+		return wire.Status(err)
+	}
+	s, a, err := v.fleet.admit(hello)
+	if err != nil {
+		return err
+	}
+	broken := make(chan error, 1)
+	go func() { broken <- v.read(stream, s, a) }()
+	go v.write(stream, s, a)
+	select {
+	case reason := <-a.cut:
+		return reason
+	case err := <-broken:
+		v.fleet.detach(s, a, err)
+		select {
+		case reason := <-a.cut: // it was over before it broke: the worker should hear that
+			return reason
+		default:
+			return status.Error(codes.Aborted, "the stream broke")
+		}
+	}
+}
+
+// read takes messages until the stream breaks or is replaced.
+func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if !v.fleet.receive(s, a, m) {
+			return nil
+		}
+	}
+}
+
+// write sends what the session has for the worker. A farewell is the last word.
+func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
+	for {
+		batch, current := v.fleet.outgoing(s, a)
+		if !current {
+			return
+		}
+		for _, m := range batch {
+			if stream.Send(m) != nil {
+				return // the reader sees the same break
+			}
+			if m.GetFarewell() != nil {
+				v.fleet.depart(s, a)
+				return
+			}
+		}
+		select {
+		case <-a.wake:
+		case <-stream.Context().Done():
+			return
+		}
+	}
+}
+
+// depart ends the session of a worker that was told to go.
+func (f *Fleet) depart(s *session, a *attachment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.stream == a {
+		f.log.Info("worker drained", "worker", s.name, "id", s.id)
+		f.end(s, nil)
+	}
+}
+
+// compatible tells whether a worker speaks our protocol and computes our bits.
+func compatible(hello *workerv1.Hello) error {
+	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
+		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
+			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run the same version of both",
+			hello.GetName(), hello.GetSoftwareVersion(), v, wire.WorkerProtocol).
+			With("worker", strconv.Itoa(int(v))).With("coordinator", strconv.Itoa(wire.WorkerProtocol))
+	}
+	if c := hello.GetNumericClass(); c != kernel.NumericClass {
+		return fault.New(fault.FailedPrecondition, "NUMERIC_CLASS_MISMATCH",
+			"worker %q (version %q) computes numeric class %q, this coordinator needs %q for identical results; run the same version of both",
+			hello.GetName(), hello.GetSoftwareVersion(), c, kernel.NumericClass).
+			With("worker", c).With("coordinator", kernel.NumericClass)
+	}
+	return nil
+}
+
+// alive refuses bulk transfers of sessions that are over.
+func (f *Fleet) alive(sessionID string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sessions[sessionID] == nil {
+		return status.Error(codes.Aborted, "the session is over")
+	}
+	return nil
+}
+
+// FetchDataset implements the service.
+func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
+	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+		return err
+	}
+	reader, err := v.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
+	if err != nil {
+		return wire.Status(err)
+	}
+	defer reader.Close()
+	for {
+		buffer := make([]byte, wire.ChunkBytes) // its own each time: grpc may look at it after Send
+		n, err := io.ReadFull(reader, buffer)
+		if n > 0 {
+			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return wire.Status(err)
+		}
+	}
+}
+
+// FetchOperand implements the service.
+func (v *service) FetchOperand(r *workerv1.FetchOperandRequest, stream workerv1.WorkerService_FetchOperandServer) error {
+	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+		return err
+	}
+	v.fleet.mu.Lock()
+	data, found := v.fleet.operands[r.GetReference()]
+	v.fleet.mu.Unlock()
+	if !found {
+		return status.Errorf(codes.NotFound, "operand %q is no longer needed", r.GetReference())
+	}
+	for len(data) > 0 {
+		chunk := data[:min(len(data), wire.ChunkBytes)]
+		if err := stream.Send(&workerv1.FetchOperandResponse{Data: chunk}); err != nil {
+			return err
+		}
+		data = data[len(chunk):]
+	}
+	return nil
+}
+
+// SendResult implements the service: the reference is the id of the command that it answers.
+func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) error {
+	var sessionID, reference string
+	var data []byte
+	limit := -1
+	for {
+		m, err := stream.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if limit < 0 {
+			sessionID, reference = m.GetSessionId(), m.GetReference()
+			if limit, err = v.fleet.resultLimit(sessionID, reference); err != nil {
+				return err
+			}
+		}
+		if len(data)+len(m.GetData()) > limit {
+			return status.Errorf(codes.OutOfRange, "result %s has more than the %d bytes expected", reference, limit)
+		}
+		data = append(data, m.GetData()...)
+	}
+	if err := v.fleet.keepResult(sessionID, reference, data); err != nil {
+		return err
+	}
+	return stream.SendAndClose(&workerv1.SendResultResponse{})
+}
+
+// resultLimit is how many bytes the awaited result of a command may have.
+func (f *Fleet) resultLimit(sessionID, reference string) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, err := f.awaited(sessionID, reference)
+	if err != nil {
+		return 0, err
+	}
+	return c.limit, nil
+}
+
+// keepResult puts a bulky result by until the answer that refers to it comes.
+func (f *Fleet) keepResult(sessionID, reference string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, err := f.awaited(sessionID, reference)
+	if err == nil {
+		c.bulk = data
+	}
+	return err
+}
+
+// awaited finds the unanswered call that a bulky result belongs to; f.mu is held.
+func (f *Fleet) awaited(sessionID, reference string) (*call, error) {
+	s := f.sessions[sessionID]
+	if s == nil {
+		return nil, status.Error(codes.Aborted, "the session is over")
+	}
+	id, err := strconv.ParseUint(reference, 10, 64)
+	if c := s.pending[id]; err == nil && c != nil {
+		return c, nil
+	}
+	return nil, status.Errorf(codes.NotFound, "nobody waits for result %q", reference)
+}

@@ -1,0 +1,321 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// errLost is the outcome of a call whose worker's session ended before it answered.
+var errLost = errors.New("fleet: the worker is gone")
+
+// session is one worker from its first hello until it leaves or is lost. Streams come and go
+// within it: what was not answered on one is sent again on the next. All fields below the first
+// group are guarded by Fleet.mu.
+type session struct {
+	id           string
+	name         string
+	version      string
+	numericClass string
+	threads      int
+	memory       uint64 // 0: no limit known
+	attachedAt   time.Time
+	over         chan struct{} // closed when the session ends
+
+	ended    bool
+	draining bool // no new tiles
+	leaving  bool // the worker itself wants to go
+	goodbye  bool // it was told that it may
+
+	lastSeen time.Time
+	watchdog *time.Timer
+	due      time.Time // when the watchdog should bark
+
+	stream  *attachment // nil while there is none
+	outbox  []*workerv1.AttachResponse
+	nextID  uint64
+	pending map[uint64]*call // by command id: sent or to be sent, not answered
+
+	tiles int   // placed here, of all jobs
+	used  int64 // bytes reserved here by all jobs
+}
+
+// attachment is one stream of a session.
+type attachment struct {
+	wake chan struct{} // the outbox has something
+	cut  chan error    // end the stream with this status
+}
+
+func newAttachment() *attachment {
+	return &attachment{wake: make(chan struct{}, 1), cut: make(chan error, 1)}
+}
+
+// end asks for the end of the stream; only the first reason counts.
+func (a *attachment) end(reason error) {
+	select {
+	case a.cut <- reason:
+	default:
+	}
+}
+
+// call is one command on its way to an answer.
+type call struct {
+	message *workerv1.AttachResponse
+	limit   int    // bytes that a bulky result may have
+	bulk    []byte // the result, when it came by reference
+	answer  chan *workerv1.Answer
+}
+
+// admit opens a session for a worker, or goes on with the one it had, and makes the new stream its
+// only one.
+func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, nil, unavailable(ErrClosed.Error())
+	}
+	s, resumed := f.sessions[hello.GetSessionId()]
+	if !resumed {
+		s = f.open(hello)
+	}
+	if s.stream != nil {
+		s.stream.end(status.Error(codes.Aborted, "the worker attached again"))
+	}
+	s.stream = newAttachment()
+	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
+		Welcome: &workerv1.Welcome{
+			SessionId:       s.id,
+			Resumed:         resumed,
+			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
+		},
+	}})
+	// What the old stream may have swallowed goes out again, in its order; workers take it twice.
+	for _, c := range sortedCalls(s.pending) {
+		s.outbox = append(s.outbox, c.message)
+	}
+	if s.goodbye {
+		s.outbox = append(s.outbox, farewell())
+	}
+	s.lastSeen = time.Now()
+	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
+	f.announce()
+	return s, s.stream, nil
+}
+
+// open makes a new session; f.mu is held.
+func (f *Fleet) open(hello *workerv1.Hello) *session {
+	now := time.Now()
+	s := &session{
+		id:           uuid.NewString(),
+		name:         hello.GetName(),
+		version:      hello.GetSoftwareVersion(),
+		numericClass: hello.GetNumericClass(),
+		threads:      max(1, int(hello.GetThreads())),
+		memory:       hello.GetMemoryBytes(),
+		attachedAt:   now,
+		lastSeen:     now,
+		due:          now.Add(f.cfg.LostAfter),
+		over:         make(chan struct{}),
+		pending:      map[uint64]*call{},
+	}
+	if s.name == "" {
+		s.name = s.id
+	}
+	f.sessions[s.id] = s
+	s.watchdog = time.AfterFunc(f.cfg.LostAfter, func() { f.checkAlive(s) })
+	return s
+}
+
+// checkAlive ends a session that has been silent for too long, else looks again when it would be.
+func (f *Fleet) checkAlive(s *session) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.ended {
+		return
+	}
+	now := time.Now()
+	if now.Sub(s.due) > f.cfg.HeartbeatInterval {
+		// This process itself stood still (a suspended laptop, SIGSTOP): heartbeats may be waiting
+		// unread, so the silence proves nothing.
+		s.lastSeen = now
+	}
+	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
+		s.due = now.Add(left)
+		s.watchdog.Reset(left)
+		return
+	}
+	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
+	f.end(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
+}
+
+// end closes a session for good; whoever waits on it looks for another worker. f.mu is held.
+func (f *Fleet) end(s *session, reason error) {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	delete(f.sessions, s.id)
+	s.watchdog.Stop()
+	close(s.over)
+	if s.stream != nil {
+		s.stream.end(reason)
+		s.stream = nil
+	}
+	s.outbox, s.pending = nil, nil
+	f.announce()
+}
+
+// detach notes that a stream broke: the worker has LostAfter to come back.
+func (f *Fleet) detach(s *session, a *attachment, cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.stream != a {
+		return // another stream took over, or the session is over
+	}
+	s.stream, s.lastSeen = nil, time.Now()
+	if s.leaving || s.goodbye {
+		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		f.end(s, nil)
+		return
+	}
+	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
+	f.announce()
+}
+
+// receive takes one message of a worker; false when its stream is no longer the session's.
+func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.stream != a {
+		return false
+	}
+	s.lastSeen = time.Now()
+	switch m := m.GetMessage().(type) {
+	case *workerv1.AttachRequest_Answer:
+		// Answers to commands that nobody waits for any more are dropped here.
+		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
+			delete(s.pending, m.Answer.GetCommandId())
+			c.answer <- m.Answer
+		}
+	case *workerv1.AttachRequest_Leaving:
+		f.log.Info("worker wants to leave", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		s.leaving = true
+		f.drain(s)
+	}
+	return true
+}
+
+// outgoing takes what is to be sent; false when the stream is no longer the session's.
+func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.stream != a {
+		return nil, false
+	}
+	batch := s.outbox
+	s.outbox = nil
+	return batch, true
+}
+
+// push queues a message for the worker; f.mu is held. Without a stream it only stays pending.
+func (s *session) push(m *workerv1.AttachResponse) {
+	if s.stream == nil {
+		return
+	}
+	s.outbox = append(s.outbox, m)
+	select {
+	case s.stream.wake <- struct{}{}:
+	default:
+	}
+}
+
+// command queues a command, to be sent until it is answered; f.mu is held.
+func (s *session) command(c *workerv1.Command, limit int) *call {
+	s.nextID++
+	c.CommandId = s.nextID
+	pending := &call{
+		message: &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
+		limit:   limit,
+		answer:  make(chan *workerv1.Answer, 1),
+	}
+	s.pending[c.CommandId] = pending
+	s.push(pending.message)
+	return pending
+}
+
+// call runs a command of a job on a worker and waits for its answer, across broken streams. After a
+// job's release none of its commands goes out, or a worker would keep what nobody will free.
+func (f *Fleet) call(ctx context.Context, e *Executor, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
+	f.mu.Lock()
+	switch {
+	case e.life.Err() != nil:
+		f.mu.Unlock()
+		return nil, nil, ErrReleased
+	case s.ended:
+		f.mu.Unlock()
+		return nil, nil, errLost
+	}
+	pending := s.command(c, limit)
+	f.mu.Unlock()
+	select {
+	case answer := <-pending.answer:
+		return answer, pending.bulk, nil
+	case <-s.over:
+		return nil, nil, errLost
+	case <-ctx.Done():
+		f.mu.Lock()
+		delete(s.pending, c.CommandId)
+		f.mu.Unlock()
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// tell runs a command without waiting for its answer; f.mu is held.
+func (s *session) tell(c *workerv1.Command) {
+	if !s.ended {
+		s.command(c, 0)
+	}
+}
+
+// drain keeps new tiles off a worker and lets it go once it has none; f.mu is held.
+func (f *Fleet) drain(s *session) {
+	if !s.draining {
+		s.draining = true
+		f.announce()
+	}
+	f.letGo(s)
+}
+
+// letGo says farewell to a draining worker that holds nothing; f.mu is held.
+func (f *Fleet) letGo(s *session) {
+	if s.draining && !s.goodbye && !s.ended && s.tiles == 0 {
+		s.goodbye = true
+		s.push(farewell())
+	}
+}
+
+func farewell() *workerv1.AttachResponse {
+	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
+}
+
+func sortedCalls(pending map[uint64]*call) []*call {
+	calls := make([]*call, 0, len(pending))
+	for _, c := range pending {
+		calls = append(calls, c)
+	}
+	slices.SortFunc(calls, func(a, b *call) int {
+		return cmp.Compare(a.message.GetCommand().GetCommandId(), b.message.GetCommand().GetCommandId())
+	})
+	return calls
+}
+
+func unavailable(message string) error { return wire.Unavailable("SHUTTING_DOWN", message) }

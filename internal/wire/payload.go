@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// Bulk numbers travel as raw little-endian bytes: no tag and no varint per number, so packing and
+// unpacking run at the speed of memory. Every unpacking function refuses bytes of another length.
+
+const moveBytes = 12
+
+// PackFloat64s is 8 bytes per value.
+func PackFloat64s(values []float64) []byte {
+	packed := make([]byte, 8*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(packed[8*i:], math.Float64bits(v))
+	}
+	return packed
+}
+
+// UnpackFloat64s undoes PackFloat64s.
+func UnpackFloat64s(packed []byte) ([]float64, error) {
+	if len(packed)%8 != 0 {
+		return nil, badLength(len(packed), "float64")
+	}
+	values := make([]float64, len(packed)/8)
+	return values, UnpackFloat64sInto(values, packed)
+}
+
+// UnpackFloat64sInto fills values from exactly as many packed ones.
+func UnpackFloat64sInto(values []float64, packed []byte) error {
+	if len(packed) != 8*len(values) {
+		return fmt.Errorf("wire: got %d bytes for %d float64 values", len(packed), len(values))
+	}
+	for i := range values {
+		values[i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
+	}
+	return nil
+}
+
+// PackInt32s is 4 bytes per value.
+func PackInt32s(values []int32) []byte {
+	packed := make([]byte, 4*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(packed[4*i:], uint32(v))
+	}
+	return packed
+}
+
+// UnpackInt32s undoes PackInt32s.
+func UnpackInt32s(packed []byte) ([]int32, error) {
+	if len(packed)%4 != 0 {
+		return nil, badLength(len(packed), "int32")
+	}
+	values := make([]int32, len(packed)/4)
+	for i := range values {
+		values[i] = int32(binary.LittleEndian.Uint32(packed[4*i:]))
+	}
+	return values, nil
+}
+
+// PackInt64s is 8 bytes per value.
+func PackInt64s(values []int64) []byte {
+	packed := make([]byte, 8*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(packed[8*i:], uint64(v))
+	}
+	return packed
+}
+
+// UnpackInt64s undoes PackInt64s.
+func UnpackInt64s(packed []byte) ([]int64, error) {
+	if len(packed)%8 != 0 {
+		return nil, badLength(len(packed), "int64")
+	}
+	values := make([]int64, len(packed)/8)
+	for i := range values {
+		values[i] = int64(binary.LittleEndian.Uint64(packed[8*i:]))
+	}
+	return values, nil
+}
+
+// PackMoves is three int32 per move: point, from, to.
+func PackMoves(moves []kernel.Move) []byte {
+	packed := make([]byte, moveBytes*len(moves))
+	for i, m := range moves {
+		at := packed[moveBytes*i:]
+		binary.LittleEndian.PutUint32(at, uint32(m.Point))
+		binary.LittleEndian.PutUint32(at[4:], uint32(m.From))
+		binary.LittleEndian.PutUint32(at[8:], uint32(m.To))
+	}
+	return packed
+}
+
+// UnpackMoves undoes PackMoves.
+func UnpackMoves(packed []byte) ([]kernel.Move, error) {
+	if len(packed)%moveBytes != 0 {
+		return nil, badLength(len(packed), "move")
+	}
+	moves := make([]kernel.Move, len(packed)/moveBytes)
+	for i := range moves {
+		at := packed[moveBytes*i:]
+		moves[i] = kernel.Move{
+			Point: int32(binary.LittleEndian.Uint32(at)),
+			From:  int32(binary.LittleEndian.Uint32(at[4:])),
+			To:    int32(binary.LittleEndian.Uint32(at[8:])),
+		}
+	}
+	return moves, nil
+}
+
+// PackInt128s is two uint64 per value: low, high.
+func PackInt128s(values []kernel.Int128) []byte {
+	packed := make([]byte, 16*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(packed[16*i:], v.Lo)
+		binary.LittleEndian.PutUint64(packed[16*i+8:], uint64(v.Hi))
+	}
+	return packed
+}
+
+// UnpackInt128s undoes PackInt128s.
+func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
+	if len(packed)%16 != 0 {
+		return nil, badLength(len(packed), "int128")
+	}
+	values := make([]kernel.Int128, len(packed)/16)
+	for i := range values {
+		values[i] = kernel.Int128{
+			Lo: binary.LittleEndian.Uint64(packed[16*i:]),
+			Hi: int64(binary.LittleEndian.Uint64(packed[16*i+8:])),
+		}
+	}
+	return values, nil
+}
+
+func badLength(length int, of string) error {
+	return fmt.Errorf("wire: %d bytes are no whole number of %s values", length, of)
+}

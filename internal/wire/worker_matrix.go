@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// MatrixSpecToProto writes a matrix spec. Its two arrays are payloads of their own, as they may be
+// big: PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
+func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
+	return &workerv1.MatrixSpec{
+		Function:     uint32(spec.Function),
+		Rho:          spec.Rho,
+		Gamma:        spec.Gamma,
+		Coef0:        spec.Coef0,
+		Degree:       uint32(spec.Degree),
+		ZeroDiagonal: spec.ZeroDiagonal,
+		GridExponent: int32(spec.Grid),
+		Rows:         uint64(spec.Rows),
+		Columns:      uint64(spec.Columns),
+		Mean:         mean,
+		Scale:        scale,
+	}
+}
+
+// MatrixSpecFromProto reads a matrix spec with its arrays, which the caller has fetched.
+func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.Spec, error) {
+	spec := kernel.Spec{
+		Function:     kernel.Function(m.GetFunction()),
+		Rho:          m.GetRho(),
+		Gamma:        m.GetGamma(),
+		Coef0:        m.GetCoef0(),
+		Degree:       int(m.GetDegree()),
+		ZeroDiagonal: m.GetZeroDiagonal(),
+		Grid:         kernel.Grid(m.GetGridExponent()),
+		Rows:         int(m.GetRows()),
+		Columns:      int(m.GetColumns()),
+		Mean:         mean,
+		Scale:        scale,
+	}
+	switch {
+	case m.GetFunction() < uint32(kernel.Linear) || m.GetFunction() > uint32(kernel.Adjacency):
+		return spec, fmt.Errorf("wire: unknown kernel function %d", m.GetFunction())
+	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32:
+		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns", m.GetRows(), m.GetColumns())
+	case mean != nil && len(mean) != spec.Columns:
+		return spec, fmt.Errorf("wire: a mean of %d values for %d columns", len(mean), spec.Columns)
+	case scale != nil && len(scale) != spec.Rows:
+		return spec, fmt.Errorf("wire: a scale of %d values for %d rows", len(scale), spec.Rows)
+	}
+	return spec, nil
+}
+
+// StatsToProto writes cluster statistics.
+func StatsToProto(stats kernel.Stats) *workerv1.ClusterStats {
+	return &workerv1.ClusterStats{
+		Sigma:        stats.Sigma,
+		Weight:       PackFloat64s(stats.Weight),
+		SelfAffinity: PackFloat64s(stats.SelfAffinity),
+		Count:        PackInt32s(stats.Count),
+	}
+}
+
+// StatsFromProto reads cluster statistics.
+func StatsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
+	stats := kernel.Stats{Sigma: p.GetSigma()}
+	var err error
+	if stats.Weight, err = UnpackFloat64s(p.GetWeight()); err != nil {
+		return stats, err
+	}
+	if stats.SelfAffinity, err = UnpackFloat64s(p.GetSelfAffinity()); err != nil {
+		return stats, err
+	}
+	if stats.Count, err = UnpackInt32s(p.GetCount()); err != nil {
+		return stats, err
+	}
+	if len(stats.Weight) != len(stats.Count) || len(stats.SelfAffinity) != len(stats.Count) {
+		return stats, fmt.Errorf("wire: statistics of %d, %d and %d clusters", len(stats.Weight), len(stats.SelfAffinity), len(stats.Count))
+	}
+	return stats, nil
+}
+
+// SourceBytes is about the memory a worker needs beside its tiles to make them: the data set and
+// what is derived from it (centred points, weights on the grid). Rows of a given matrix are only
+// passing through.
+func SourceBytes(function kernel.Function, datasetBytes int64) int64 {
+	if function == kernel.Given {
+		return 0
+	}
+	return 2 * datasetBytes
+}

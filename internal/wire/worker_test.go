@@ -1,0 +1,97 @@
+package wire
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// roundTrip checks that unpacking undoes packing, and that a cut array is refused.
+func roundTrip[T any](t *rapid.T, values []T, size int, pack func([]T) []byte, unpack func([]byte) ([]T, error)) {
+	t.Helper()
+	packed := pack(values)
+	if len(packed) != size*len(values) {
+		t.Fatalf("%d values take %d bytes", len(values), len(packed))
+	}
+	got, err := unpack(packed)
+	if err != nil || len(got) != len(values) || len(values) > 0 && !reflect.DeepEqual(got, values) {
+		t.Fatalf("got %v, %v; want %v", got, err, values)
+	}
+	if len(packed) > 0 {
+		if _, err := unpack(packed[:len(packed)-1]); err == nil {
+			t.Fatal("a cut array was taken")
+		}
+	}
+}
+
+func TestPackedNumbersComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		roundTrip(t, rapid.SliceOf(rapid.Float64()).Draw(t, "float64"), 8, PackFloat64s, UnpackFloat64s)
+		roundTrip(t, rapid.SliceOf(rapid.Int32()).Draw(t, "int32"), 4, PackInt32s, UnpackInt32s)
+		roundTrip(t, rapid.SliceOf(rapid.Int64()).Draw(t, "int64"), 8, PackInt64s, UnpackInt64s)
+		move := rapid.Custom(func(t *rapid.T) kernel.Move {
+			return kernel.Move{Point: rapid.Int32().Draw(t, "point"), From: rapid.Int32().Draw(t, "from"), To: rapid.Int32().Draw(t, "to")}
+		})
+		roundTrip(t, rapid.SliceOf(move).Draw(t, "moves"), 12, PackMoves, UnpackMoves)
+		wide := rapid.Custom(func(t *rapid.T) kernel.Int128 {
+			return kernel.Int128{Lo: rapid.Uint64().Draw(t, "low"), Hi: rapid.Int64().Draw(t, "high")}
+		})
+		roundTrip(t, rapid.SliceOf(wide).Draw(t, "int128"), 16, PackInt128s, UnpackInt128s)
+	})
+}
+
+func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
+	if got := PackFloat64s([]float64{1}); !reflect.DeepEqual(got, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}) {
+		t.Errorf("1 is packed as % x", got)
+	}
+	negativeZero, err := UnpackFloat64s(PackFloat64s([]float64{math.Copysign(0, -1)}))
+	if err != nil || !math.Signbit(negativeZero[0]) {
+		t.Errorf("-0 came back as %v, %v", negativeZero, err)
+	}
+	if UnpackFloat64sInto(make([]float64, 2), make([]byte, 8)) == nil {
+		t.Error("one value filled two")
+	}
+}
+
+func TestMatrixSpecsComeBack(t *testing.T) {
+	spec := kernel.Spec{
+		Function: kernel.Polynomial, Rho: 0.1, Gamma: 1.0 / 3, Coef0: -2.5, Degree: 3, ZeroDiagonal: true,
+		Grid: -40, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Scale: []float64{1, 0.5, 0.25},
+	}
+	got, err := MatrixSpecFromProto(MatrixSpecToProto(spec, nil, nil), spec.Mean, spec.Scale)
+	if err != nil || !reflect.DeepEqual(got, spec) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for name, damage := range map[string]func(*workerv1.MatrixSpec){
+		"function 0":    func(m *workerv1.MatrixSpec) { m.Function = 0 },
+		"function 300":  func(m *workerv1.MatrixSpec) { m.Function = 256 + uint32(kernel.Linear) },
+		"no rows":       func(m *workerv1.MatrixSpec) { m.Rows = 0 },
+		"too many rows": func(m *workerv1.MatrixSpec) { m.Rows = math.MaxUint64 },
+		"wrong mean":    func(m *workerv1.MatrixSpec) { m.Columns = 3 },
+		"wrong scale":   func(m *workerv1.MatrixSpec) { m.Rows = 4 },
+	} {
+		m := MatrixSpecToProto(spec, nil, nil)
+		damage(m)
+		if _, err := MatrixSpecFromProto(m, spec.Mean, spec.Scale); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestStatsComeBack(t *testing.T) {
+	stats := kernel.Stats{Sigma: -1.5, Weight: []float64{1, 2}, SelfAffinity: []float64{3, -4}, Count: []int32{5, 6}}
+	got, err := StatsFromProto(StatsToProto(stats))
+	if err != nil || !reflect.DeepEqual(got, stats) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	p := StatsToProto(stats)
+	p.Count = p.Count[:4]
+	if _, err := StatsFromProto(p); err == nil {
+		t.Error("statistics of different lengths were taken")
+	}
+}

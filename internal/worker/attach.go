@@ -1,0 +1,171 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// errFarewell ends a stream after which the worker may go.
+var errFarewell = errors.New("worker: farewell")
+
+// welcomeTimeout is how long a coordinator may take to answer a hello.
+const welcomeTimeout = 10 * time.Second
+
+// received is one message, or the error that ended the stream.
+type received struct {
+	message *workerv1.AttachResponse
+	err     error
+}
+
+// attach holds one stream until it breaks. When ctx ends the worker asks to leave, and the stream
+// lasts until it may, at most LeaveTimeout. It tells whether the coordinator welcomed the worker.
+func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
+	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stream, err := w.client.Attach(streamCtx)
+	if err != nil {
+		return false, err
+	}
+	if err := stream.Send(hello(w)); err != nil {
+		_, err := stream.Recv() // where the reason is
+		return false, err
+	}
+	inbound, gone := make(chan received), make(chan struct{})
+	go func() {
+		defer close(gone)
+		receive(streamCtx, stream, inbound)
+	}()
+	defer func() { cancel(nil); <-gone }()
+
+	late := time.AfterFunc(welcomeTimeout, func() { cancel(errors.New("the coordinator does not answer")) })
+	defer late.Stop()
+	heartbeats := time.NewTicker(time.Hour) // its pace comes with the welcome
+	defer heartbeats.Stop()
+	leaving := ctx.Done()
+	var answers <-chan struct{}
+	for sequence := uint64(1); ; {
+		var messages []*workerv1.AttachRequest
+		// Nothing here waits for a computation, so heartbeats go out in time.
+		select {
+		case in := <-inbound:
+			switch m := in.message.GetMessage().(type) {
+			case *workerv1.AttachResponse_Welcome:
+				late.Stop()
+				welcomed = true
+				w.welcome(m.Welcome)
+				answers = w.session.wake
+				w.session.nudge() // answers may have waited for this stream
+				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
+			case *workerv1.AttachResponse_Command:
+				if welcomed {
+					w.session.accept(m.Command)
+				}
+			case *workerv1.AttachResponse_Farewell:
+				return welcomed, errFarewell
+			}
+			if in.err != nil {
+				return welcomed, in.err
+			}
+		case <-heartbeats.C:
+			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
+				Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+			sequence++
+		case <-answers:
+			for _, answer := range w.session.answers() {
+				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
+			}
+		case <-leaving:
+			leaving = nil
+			if !welcomed {
+				return welcomed, ctx.Err()
+			}
+			w.log.Info("leaving: waiting for the tiles to be placed elsewhere")
+			timer := time.AfterFunc(w.cfg.LeaveTimeout, func() { cancel(ctx.Err()) })
+			defer timer.Stop()
+			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}})
+		case <-streamCtx.Done():
+			return welcomed, context.Cause(streamCtx)
+		}
+		for _, m := range messages {
+			if stream.Send(m) != nil {
+				// Why the stream is over is what Recv says. Answers that were on their way are not
+				// lost: the coordinator repeats what was not answered.
+				return welcomed, reason(streamCtx, inbound)
+			}
+		}
+	}
+}
+
+// receive hands messages on until the stream ends.
+func receive(ctx context.Context, stream workerv1.WorkerService_AttachClient, to chan<- received) {
+	for {
+		m, err := stream.Recv()
+		select {
+		case to <- received{message: m, err: err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// reason waits for the error that ended a stream.
+func reason(ctx context.Context, inbound <-chan received) error {
+	for {
+		select {
+		case in := <-inbound:
+			if in.err != nil {
+				return in.err
+			}
+			if in.message.GetFarewell() != nil {
+				return errFarewell
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func hello(w *worker) *workerv1.AttachRequest {
+	h := &workerv1.Hello{
+		ProtocolVersion: wire.WorkerProtocol,
+		Name:            w.cfg.Name,
+		SoftwareVersion: w.cfg.Version,
+		NumericClass:    kernel.NumericClass,
+		Threads:         uint32(w.cfg.Threads),
+		MemoryBytes:     w.cfg.MemoryBytes,
+	}
+	if w.session != nil {
+		h.SessionId = w.session.id
+	}
+	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: h}}
+}
+
+// welcome goes on with the session, or drops everything and begins a new one.
+func (w *worker) welcome(m *workerv1.Welcome) {
+	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {
+		w.log.Info("attached again", "session", m.GetSessionId())
+		return
+	}
+	if w.session != nil {
+		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
+		w.endSession()
+	}
+	w.log.Info("attached", "session", m.GetSessionId())
+	w.session = newSession(w, m.GetSessionId())
+}
+
+// endSession drops all jobs. What still computes notices soon; Run waits for it in the end.
+func (w *worker) endSession() {
+	if w.session != nil {
+		w.session.cancel()
+		w.session = nil
+	}
+}

@@ -1,0 +1,177 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// persist repeats a transfer that broke with the connection. The job's context ends it: a session
+// that comes back in time goes on, one that does not is over and takes its jobs with it.
+func persist(ctx context.Context, transfer func() error) error {
+	for {
+		err := transfer()
+		if status.Code(err) != codes.Unavailable {
+			return err
+		}
+		timer := time.NewTimer(minRetry/2 + rand.N(minRetry))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// chunks reads a server stream of byte chunks.
+type chunks[M interface{ GetData() []byte }] struct {
+	next func() (M, error)
+	rest []byte
+}
+
+func (c *chunks[M]) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		m, err := c.next()
+		if err != nil {
+			return 0, err
+		}
+		c.rest = m.GetData()
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// operand gives the bytes of a payload, fetching them if it is only a reference. One that the
+// coordinator has dropped belongs to a command that nobody waits for.
+func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
+	reference := p.GetReference()
+	if reference == "" {
+		return p.GetInline(), nil
+	}
+	var data []byte
+	err := persist(j.ctx, func() error {
+		ctx, cancel := context.WithCancel(j.ctx)
+		defer cancel()
+		stream, err := j.session.worker.client.FetchOperand(ctx, &workerv1.FetchOperandRequest{SessionId: j.session.id, Reference: reference})
+		if err != nil {
+			return err
+		}
+		data = data[:0]
+		for {
+			m, err := stream.Recv()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			data = append(data, m.GetData()...)
+		}
+	})
+	if status.Code(err) == codes.NotFound {
+		return nil, fmt.Errorf("%w: %w", kernel.ErrNotReady, err)
+	}
+	return data, err
+}
+
+// result makes a payload of values: inline when small, else sent ahead, named by its command.
+func (j *job) result(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
+	if len(data) <= wire.InlineBytes {
+		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
+	}
+	reference := strconv.FormatUint(c.GetCommandId(), 10)
+	err := persist(j.ctx, func() error { return j.send(reference, data) })
+	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
+}
+
+func (j *job) send(reference string, data []byte) error {
+	ctx, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	stream, err := j.session.worker.client.SendResult(ctx)
+	if err != nil {
+		return err
+	}
+	for len(data) > 0 {
+		chunk := data[:min(len(data), wire.ChunkBytes)]
+		data = data[len(chunk):]
+		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
+			break // CloseAndRecv says why
+		}
+	}
+	_, err = stream.CloseAndRecv()
+	return err
+}
+
+// fetchDataset fetches and verifies a whole data set.
+func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
+	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
+	var data dataset.Dataset
+	err := j.read(ctx, id, 0, 0, func(r io.Reader) (err error) {
+		data, err = decodeVerified(id, size, r)
+		return err
+	})
+	return data, err
+}
+
+// fetchRows fetches rows [from, to) of a given kernel matrix.
+func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
+	offset, length := dataset.RowRange(columns, from, to)
+	var values []float64
+	err := j.read(ctx, id, offset, length, func(r io.Reader) (err error) {
+		values, err = dataset.DecodeRows(r, columns*(to-from))
+		return err
+	})
+	return values, err
+}
+
+// read streams a range of a data set through a reader, again if the connection breaks.
+func (j *job) read(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
+	return persist(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := j.session.worker.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
+			SessionId: j.session.id, DatasetId: id, Offset: uint64(offset), Length: uint64(length),
+		})
+		if err != nil {
+			return err
+		}
+		source := &transport{Reader: &chunks[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
+		if err := use(source); source.err != nil {
+			return source.err // whatever the decoder made of it
+		} else {
+			return err
+		}
+	})
+}
+
+func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func() (*workerv1.FetchDatasetResponse, error) {
+	return stream.Recv
+}
+
+// transport remembers the error that ended a reader, which decoders take for a short file.
+type transport struct {
+	io.Reader
+	err error
+}
+
+func (t *transport) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		t.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// keptUnused is how many data sets are kept after their last job, in case the next job wants one.
+const keptUnused = 2
+
+// datasets is the worker's cache of data sets: each is fetched once and shared by all jobs. What
+// nobody uses is kept while memory allows, the most recent ones only.
+type datasets struct {
+	memory *memory
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	unused  []*entry // the longest unused first
+}
+
+// entry is one data set, perhaps still on its way.
+type entry struct {
+	id    string
+	bytes int64
+	ready chan struct{} // closed when data or err is there
+	data  dataset.Dataset
+	err   error
+	users int
+}
+
+// lease is one job's hold on a data set.
+type lease struct {
+	data    dataset.Dataset
+	release func()
+}
+
+func newDatasets(m *memory) *datasets { return &datasets{memory: m, entries: map[string]*entry{}} }
+
+// open gives a data set, fetching it if need be. bytes is the memory that it is accounted with.
+func (d *datasets) open(ctx context.Context, id string, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
+	for {
+		d.mu.Lock()
+		e, known := d.entries[id]
+		if !known {
+			e = &entry{id: id, bytes: bytes, ready: make(chan struct{})}
+			d.entries[id] = e
+		}
+		e.users++
+		d.unused = slices.DeleteFunc(d.unused, func(u *entry) bool { return u == e })
+		d.mu.Unlock()
+		if !known {
+			d.fill(ctx, e, fetch)
+		}
+		select {
+		case <-e.ready:
+		case <-ctx.Done():
+			d.leave(e)
+			return nil, ctx.Err()
+		}
+		if e.err == nil {
+			return &lease{data: e.data, release: sync.OnceFunc(func() { d.leave(e) })}, nil
+		}
+		d.leave(e)
+		// Another job's cancellation is not ours: fetch it ourselves.
+		if ctx.Err() == nil && known && errors.Is(e.err, context.Canceled) {
+			continue
+		}
+		return nil, e.err
+	}
+}
+
+// fill fetches a data set; on failure the entry is forgotten, so that others may try again.
+func (d *datasets) fill(ctx context.Context, e *entry, fetch func(context.Context) (dataset.Dataset, error)) {
+	defer close(e.ready)
+	if e.err = d.memory.reserve(e.bytes, "data sets"); e.err == nil {
+		if e.data, e.err = fetch(ctx); e.err != nil {
+			d.memory.free(e.bytes)
+		}
+	}
+	if ctx.Err() != nil && e.err != nil {
+		e.err = context.Canceled
+	}
+	if e.err != nil {
+		d.mu.Lock()
+		delete(d.entries, e.id)
+		d.mu.Unlock()
+	}
+}
+
+// leave ends one use.
+func (d *datasets) leave(e *entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e.users--; e.users > 0 || d.entries[e.id] != e {
+		return
+	}
+	d.unused = append(d.unused, e)
+	d.trim(keptUnused, 0)
+}
+
+// evict frees unused data sets until so many bytes are free, or all of them.
+func (d *datasets) evict(bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trim(0, bytes)
+}
+
+// trim forgets unused data sets beyond a number, and stops early when enough (if > 0) is freed.
+func (d *datasets) trim(keep int, enough int64) {
+	freed := int64(0)
+	for len(d.unused) > keep && (enough == 0 || freed < enough) {
+		e := d.unused[0]
+		d.unused = d.unused[1:]
+		delete(d.entries, e.id)
+		d.memory.free(e.bytes)
+		freed += e.bytes
+	}
+}
+
+// decodeVerified reads a whole data set and checks that it is the one its id names.
+func decodeVerified(id string, size int64, r io.Reader) (dataset.Dataset, error) {
+	hash := sha256.New()
+	tee := io.TeeReader(r, hash)
+	data, decodeErr := dataset.Decode(tee, size)
+	if _, err := io.Copy(io.Discard, tee); err != nil {
+		return nil, err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != id {
+		return nil, fmt.Errorf("worker: data set %s arrived damaged: its SHA-256 is %s", id, got)
+	}
+	return data, decodeErr
+}

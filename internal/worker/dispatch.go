@@ -1,0 +1,278 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+var errUnprepared = errors.New("the job is not prepared on this worker")
+
+// dispatch runs one command on the shard.
+func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
+	if prepare := c.GetPrepare(); prepare != nil {
+		return &workerv1.Done{}, j.prepare(prepare)
+	}
+	if j.shard == nil {
+		return nil, errUnprepared
+	}
+	if c.GetDrop() != nil {
+		j.drop(c.GetTiles())
+		return &workerv1.Done{}, nil
+	}
+	tiles, err := j.admit(c.GetTiles())
+	if err != nil {
+		return nil, err
+	}
+	switch op := c.GetOperation().(type) {
+	case *workerv1.Command_Build:
+		return j.build(tiles)
+	case *workerv1.Command_Arm:
+		return &workerv1.Done{}, j.arm(op.Arm)
+	case *workerv1.Command_Degrees:
+		return j.rowsOf(c)(j.shard.Degrees(j.ctx, tiles))
+	case *workerv1.Command_Diagonal:
+		return j.rowsOf(c)(j.shard.Diagonal(j.ctx, tiles))
+	case *workerv1.Command_ColumnSum:
+		columns, err := j.columns(op.ColumnSum.GetColumns())
+		if err != nil {
+			return nil, err
+		}
+		return j.rowsOf(c)(j.shard.ColumnSum(j.ctx, tiles, columns))
+	case *workerv1.Command_Multiply:
+		x, err := j.floats(op.Multiply.GetX(), j.rows)
+		if err != nil {
+			return nil, err
+		}
+		return j.rowsOf(c)(j.shard.Multiply(j.ctx, tiles, x))
+	case *workerv1.Command_Load:
+		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
+		if err != nil {
+			return nil, err
+		}
+		return selfAffinity(j.shard.Load(j.ctx, tiles, op.Load.GetStep(), labels))
+	case *workerv1.Command_Update:
+		moves, err := unpack(j, op.Update.GetMoves(), wire.UnpackMoves)
+		if err != nil {
+			return nil, err
+		}
+		return selfAffinity(j.shard.Update(j.ctx, tiles, op.Update.GetStep(), moves))
+	case *workerv1.Command_Assign:
+		stats, err := j.stats(op.Assign.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		moves, err := j.shard.Assign(j.ctx, tiles, op.Assign.GetStep(), stats)
+		if err != nil {
+			return nil, err
+		}
+		values, err := j.result(c, wire.PackMoves(moves))
+		return &workerv1.Done{Values: values}, err
+	case *workerv1.Command_Farthest:
+		stats, err := j.stats(op.Farthest.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		far, err := j.shard.Farthest(j.ctx, tiles, op.Farthest.GetStep(), stats)
+		return &workerv1.Done{Farthest: &workerv1.Candidate{Found: far.Found, Point: uint32(far.Point), Distance: far.Distance}}, err
+	}
+	return nil, fmt.Errorf("worker: unknown command %T", c.GetOperation())
+}
+
+// prepare opens the job: its data and its matrix.
+func (j *job) prepare(p *workerv1.Prepare) error {
+	if j.shard != nil {
+		return nil
+	}
+	mean, err := j.optionalFloats(p.GetMatrix().GetMean())
+	if err != nil {
+		return err
+	}
+	scale, err := j.optionalFloats(p.GetMatrix().GetScale())
+	if err != nil {
+		return err
+	}
+	spec, err := wire.MatrixSpecFromProto(p.GetMatrix(), mean, scale)
+	if err != nil {
+		return err
+	}
+	var data dataset.Dataset
+	rows := func(ctx context.Context, from, to int) ([]float64, error) {
+		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
+	}
+	if spec.Function != kernel.Given && j.data == nil {
+		size := int64(p.GetDatasetBytes())
+		j.data, err = j.session.worker.datasets.open(j.ctx, p.GetDatasetId(), wire.SourceBytes(spec.Function, size),
+			func(ctx context.Context) (dataset.Dataset, error) { return j.fetchDataset(ctx, p.GetDatasetId(), size) })
+		if err != nil {
+			return err
+		}
+	}
+	if j.data != nil {
+		if data = j.data.data; data.Rows() != spec.Rows {
+			return fmt.Errorf("worker: the data set has %d rows, the matrix %d", data.Rows(), spec.Rows)
+		}
+	}
+	source, err := kernel.NewSource(spec, data, rows)
+	if err != nil {
+		return err
+	}
+	j.rows, j.source, j.shard = spec.Rows, source, kernel.NewShard(source, j.session.worker.cfg.Threads)
+	return nil
+}
+
+// admit turns the tiles of a command into numbers and refuses placements that are out of date.
+func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
+	tiles := make([]int, len(placed))
+	for i, t := range placed {
+		if int64(t.GetTile()) >= int64(partition.TileCount(j.rows)) {
+			return nil, fmt.Errorf("worker: there is no tile %d of %d rows", t.GetTile(), j.rows)
+		}
+		if t.GetEpoch() < j.epochs[t.GetTile()] {
+			return nil, fmt.Errorf("%w: tile %d has been placed anew", kernel.ErrNotReady, t.GetTile())
+		}
+		j.epochs[t.GetTile()] = t.GetEpoch()
+		tiles[i] = int(t.GetTile())
+	}
+	return tiles, nil
+}
+
+// drop forgets tiles, but not those that have been placed here again since.
+func (j *job) drop(placed []*workerv1.Tile) {
+	var tiles []int
+	for _, t := range placed {
+		if t.GetEpoch() >= j.epochs[t.GetTile()] {
+			tiles = append(tiles, int(t.GetTile()))
+			delete(j.built, int(t.GetTile()))
+		}
+	}
+	j.shard.Drop(tiles)
+}
+
+// build reserves memory for what is not there yet, then makes it.
+func (j *job) build(tiles []int) (*workerv1.Done, error) {
+	needed := int64(0)
+	for _, t := range tiles {
+		if !j.built[t] {
+			needed += j.source.TileBytes(t)
+		}
+	}
+	if err := j.session.worker.memory.reserve(needed, "the tiles"); err != nil {
+		return nil, err
+	}
+	j.charged += needed // account sets it right afterwards
+	bytes, err := j.shard.Build(j.ctx, tiles)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tiles {
+		j.built[t] = true
+	}
+	return &workerv1.Done{TileBytes: uint64(bytes)}, nil
+}
+
+func (j *job) arm(a *workerv1.Arm) error {
+	weights, err := j.floats(a.GetWeights(), j.rows)
+	if err != nil {
+		return err
+	}
+	sparse := &kernel.Sparse{}
+	if sparse.RowStart, err = unpack(j, a.GetSparseStarts(), wire.UnpackInt64s); err != nil {
+		return err
+	}
+	if sparse.Column, err = unpack(j, a.GetSparseColumns(), wire.UnpackInt32s); err != nil {
+		return err
+	}
+	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
+		return err
+	}
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.rows) {
+		return fmt.Errorf("worker: %d clusters of %d rows", a.GetK(), j.rows)
+	}
+	if err := checkSparse(sparse, j.rows); err != nil {
+		return err
+	}
+	j.k = int(a.GetK())
+	j.shard.Arm(kernel.Armament{ID: a.GetArmament(), K: j.k, Weights: weights, Sparse: sparse})
+	return nil
+}
+
+func checkSparse(s *kernel.Sparse, rows int) error {
+	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) {
+		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries", len(s.Column))
+	}
+	for i := range rows {
+		if s.RowStart[i] > s.RowStart[i+1] {
+			return fmt.Errorf("worker: row %d of the sparse part ends before it starts", i)
+		}
+	}
+	for _, column := range s.Column {
+		if column < 0 || int(column) >= rows {
+			return fmt.Errorf("worker: column %d of the sparse part is out of range", column)
+		}
+	}
+	return nil
+}
+
+// rowsOf makes the answer of an operation that gives a value per row.
+func (j *job) rowsOf(c *workerv1.Command) func([]float64, error) (*workerv1.Done, error) {
+	return func(values []float64, err error) (*workerv1.Done, error) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := j.result(c, wire.PackFloat64s(values))
+		return &workerv1.Done{Values: payload}, err
+	}
+}
+
+func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
+	return &workerv1.Done{SelfAffinity: wire.PackInt128s(sums)}, err
+}
+
+// unpack fetches and unpacks an operand.
+func unpack[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
+	data, err := j.operand(p)
+	if err != nil {
+		return nil, err
+	}
+	return as(data)
+}
+
+func (j *job) floats(p *workerv1.Payload, count int) ([]float64, error) {
+	values, err := unpack(j, p, wire.UnpackFloat64s)
+	if err == nil && len(values) != count {
+		err = fmt.Errorf("worker: an operand of %d values instead of %d", len(values), count)
+	}
+	return values, err
+}
+
+func (j *job) optionalFloats(p *workerv1.Payload) ([]float64, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return unpack(j, p, wire.UnpackFloat64s)
+}
+
+func (j *job) columns(p *workerv1.Payload) ([]int32, error) {
+	columns, err := unpack(j, p, wire.UnpackInt32s)
+	for _, c := range columns {
+		if c < 0 || int(c) >= j.rows {
+			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
+		}
+	}
+	return columns, err
+}
+
+func (j *job) stats(p *workerv1.ClusterStats) (kernel.Stats, error) {
+	stats, err := wire.StatsFromProto(p)
+	if err == nil && len(stats.Count) != j.k {
+		err = fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady, len(stats.Count), j.k)
+	}
+	return stats, err
+}

@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// job is one job's tiles and the queue of its commands, which run one after the other.
+type job struct {
+	session *session
+	id      string
+	ctx     context.Context // ends with the job's release or the session
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	queue   []*workerv1.Command
+	running uint64           // the command that is being run, 0: none
+	last    *workerv1.Answer // of the last command that was run
+	wake    chan struct{}
+
+	// Only the job's own goroutine touches what follows.
+	rows    int
+	k       int
+	source  *kernel.Source
+	shard   *kernel.Shard
+	data    *lease
+	built   map[int]bool
+	epochs  map[uint32]uint64 // of the tiles' placements, the newest seen
+	charged int64             // bytes of tiles that are accounted for
+}
+
+func newJob(s *session, id string) *job {
+	ctx, cancel := context.WithCancel(s.ctx)
+	return &job{session: s, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), built: map[int]bool{}, epochs: map[uint32]uint64{}}
+}
+
+// enqueue takes a command. One that is waiting or running already is known; the last one that was
+// run is answered again with the same answer, which is returned.
+func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.last != nil && j.last.GetCommandId() == c.GetCommandId() {
+		return j.last
+	}
+	if j.running == c.GetCommandId() {
+		return nil
+	}
+	for _, queued := range j.queue {
+		if queued.GetCommandId() == c.GetCommandId() {
+			return nil
+		}
+	}
+	j.queue = append(j.queue, c)
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// run works the queue off until the job is over.
+func (j *job) run() {
+	defer j.close()
+	for {
+		c := j.next()
+		if c == nil {
+			return
+		}
+		answer := j.execute(c)
+		if j.ctx.Err() != nil {
+			return // nobody waits for it
+		}
+		j.mu.Lock()
+		j.running, j.last = 0, answer
+		j.mu.Unlock()
+		j.session.answer(answer)
+	}
+}
+
+// next waits for a command; nil when the job is over.
+func (j *job) next() *workerv1.Command {
+	for {
+		j.mu.Lock()
+		if len(j.queue) > 0 && j.ctx.Err() == nil {
+			c := j.queue[0]
+			j.queue = j.queue[1:]
+			j.running = c.GetCommandId()
+			j.mu.Unlock()
+			return c
+		}
+		j.mu.Unlock()
+		select {
+		case <-j.wake:
+		case <-j.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// close frees what the job held.
+func (j *job) close() {
+	j.cancel()
+	j.shard, j.source = nil, nil
+	j.session.worker.memory.free(j.charged)
+	j.charged = 0
+	if j.data != nil {
+		j.data.release()
+		j.data = nil
+	}
+}
+
+// execute runs a command and turns every outcome, also a panic, into an answer.
+func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
+	log := j.session.worker.log.With("job", j.id, "command", fmt.Sprintf("%T", c.GetOperation()))
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic", "panic", p, "stack", string(debug.Stack()))
+			answer = failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "PANIC", fmt.Sprint("panic: ", p))
+		}
+	}()
+	result, err := j.dispatch(c)
+	j.account()
+	if err == nil {
+		return done(c, result)
+	}
+	f, isFault := errors.AsType[*fault.Error](err)
+	switch {
+	case j.ctx.Err() != nil:
+	case errors.Is(err, kernel.ErrNotReady):
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", err.Error())
+	case errors.Is(err, errUnprepared):
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", err.Error())
+	case isFault && f.Kind == fault.ResourceExhausted:
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_NO_MEMORY, f.Reason, f.Message)
+	case isFault && f.Kind == fault.InvalidArgument:
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_INVALID, f.Reason, f.Message)
+	default:
+		log.Error("command failed", "error", err)
+	}
+	return failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "INTERNAL", err.Error())
+}
+
+// account brings the worker's books in line with what the tiles take now.
+func (j *job) account() {
+	if j.shard != nil {
+		bytes := j.shard.Bytes()
+		j.session.worker.memory.charge(bytes - j.charged)
+		j.charged = bytes
+	}
+}

@@ -1,0 +1,96 @@
+package worker
+
+import (
+	"context"
+	"sync"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+)
+
+// session is the worker's state as the coordinator knows it: the jobs, and the answers that no
+// stream has taken yet. It outlives streams.
+type session struct {
+	worker *worker
+	id     string
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	wake   chan struct{} // there are answers
+
+	mu     sync.Mutex
+	jobs   map[string]*job
+	outbox []*workerv1.Answer
+}
+
+func newSession(w *worker, id string) *session {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &session{worker: w, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+}
+
+// accept takes a command without waiting for anything. A release does not queue behind what it
+// makes pointless: it cancels the job's running command at once.
+func (s *session) accept(c *workerv1.Command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[c.GetJobId()]
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Release:
+		if j != nil {
+			delete(s.jobs, c.GetJobId())
+			j.cancel()
+		}
+		s.put(done(c, &workerv1.Done{}))
+		return
+	case *workerv1.Command_Prepare:
+		if j == nil {
+			j = newJob(s, c.GetJobId())
+			s.jobs[c.GetJobId()] = j
+			s.worker.running.Go(j.run)
+		}
+	}
+	if j == nil {
+		s.put(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
+		return
+	}
+	if again := j.enqueue(c); again != nil {
+		s.put(again)
+	}
+}
+
+// answer puts an answer by for the stream to send.
+func (s *session) answer(a *workerv1.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(a)
+}
+
+func (s *session) put(a *workerv1.Answer) {
+	s.outbox = append(s.outbox, a)
+	s.nudge()
+}
+
+// nudge makes the stream look for answers.
+func (s *session) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// answers takes the answers that wait.
+func (s *session) answers() []*workerv1.Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.outbox
+	s.outbox = nil
+	return waiting
+}
+
+func done(c *workerv1.Command, d *workerv1.Done) *workerv1.Answer {
+	return &workerv1.Answer{CommandId: c.GetCommandId(), Outcome: &workerv1.Answer_Done{Done: d}}
+}
+
+func failed(c *workerv1.Command, kind workerv1.FailureKind, reason, message string) *workerv1.Answer {
+	return &workerv1.Answer{CommandId: c.GetCommandId(), Outcome: &workerv1.Answer_Failure{
+		Failure: &workerv1.Failure{Kind: kind, Reason: reason, Message: message},
+	}}
+}

@@ -1,0 +1,298 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is a coordinator whose Attach is played by the test.
+type stage struct {
+	workerv1.UnimplementedWorkerServiceServer
+	attach func(workerv1.WorkerService_AttachServer) error
+}
+
+func (s *stage) Attach(stream workerv1.WorkerService_AttachServer) error { return s.attach(stream) }
+
+// perform runs a worker against a stage until the worker ends.
+func perform(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
+	t.Helper()
+	listener := bufconn.Listen(1 << 20)
+	server := grpc.NewServer()
+	workerv1.RegisterWorkerServiceServer(server, &stage{attach: attach})
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := server.Serve(listener); err != nil {
+			t.Error(err)
+		}
+	})
+	defer serving.Wait()
+	defer server.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return Run(ctx, Config{
+		Coordinator: "passthrough:///stage",
+		Name:        "w",
+		Threads:     1,
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
+	})
+}
+
+func welcome(id string, resumed bool) *workerv1.AttachResponse {
+	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{Welcome: &workerv1.Welcome{SessionId: id, Resumed: resumed, HeartbeatMillis: 10}}}
+}
+
+func command(c *workerv1.Command) *workerv1.AttachResponse {
+	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}}
+}
+
+var farewell = &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
+
+func TestARefusedWorkerEndsWithTheReason(t *testing.T) {
+	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH", "run the same version of both"))
+	})
+	if !fault.Is(err, "PROTOCOL_VERSION_MISMATCH") || !strings.Contains(err.Error(), "same version") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAWorkerHeartbeatsAndComesBackWithItsSession(t *testing.T) {
+	streams := 0
+	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+		streams++
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		hello := m.GetHello()
+		if hello.GetProtocolVersion() != wire.WorkerProtocol || hello.GetNumericClass() != kernel.NumericClass || hello.GetName() != "w" || hello.GetThreads() != 1 {
+			t.Errorf("hello %v", hello)
+		}
+		if want := []string{"", "one", "one", "two"}[streams-1]; hello.GetSessionId() != want {
+			t.Errorf("stream %d comes with session %q, want %q", streams, hello.GetSessionId(), want)
+		}
+		reply := []*workerv1.AttachResponse{welcome("one", false), welcome("one", true), welcome("two", false), welcome("two", true)}[streams-1]
+		if err := stream.Send(reply); err != nil {
+			return err
+		}
+		for beats := uint64(1); beats <= 2; beats++ {
+			m, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			if m.GetHeartbeat().GetSequence() != beats {
+				t.Errorf("heartbeat %d is %v", beats, m)
+			}
+		}
+		if streams == 4 {
+			return stream.Send(farewell)
+		}
+		return errors.New("a break")
+	})
+	if err != nil || streams != 4 {
+		t.Errorf("ended after %d streams with %v", streams, err)
+	}
+}
+
+func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
+	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		if err := errors.Join(stream.Send(welcome("one", false)),
+			stream.Send(command(&workerv1.Command{CommandId: 7, JobId: "job", Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}))); err != nil {
+			return err
+		}
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			if a := m.GetAnswer(); a != nil {
+				if a.GetCommandId() != 7 || a.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_UNPREPARED {
+					t.Errorf("answer %v", a)
+				}
+				return stream.Send(farewell)
+			}
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func idleJob(t *testing.T) *job {
+	t.Helper()
+	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: &memory{}}
+	w.datasets = newDatasets(w.memory)
+	w.memory.spare = w.datasets.evict
+	s := newSession(w, "one")
+	t.Cleanup(s.cancel)
+	return newJob(s, "job")
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	j := idleJob(t)
+	j.rows, j.shard = 16, &kernel.Shard{} // broken: it has no source
+	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}}, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
+	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL || !strings.Contains(answer.GetFailure().GetMessage(), "panic") {
+		t.Errorf("answer %v", answer)
+	}
+}
+
+func TestACommandThatComesTwiceIsRunOnce(t *testing.T) {
+	j := idleJob(t)
+	build := &workerv1.Command{CommandId: 1, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}
+	for range 2 {
+		if answer := j.enqueue(build); answer != nil || len(j.queue) != 1 {
+			t.Fatalf("answer %v, queue %v", answer, j.queue)
+		}
+	}
+	if j.next() != build || j.enqueue(build) != nil || len(j.queue) != 0 {
+		t.Fatal("a command that runs was queued again")
+	}
+	j.running, j.last = 0, done(build, &workerv1.Done{TileBytes: 5})
+	if again := j.enqueue(build); again.GetDone().GetTileBytes() != 5 || len(j.queue) != 0 {
+		t.Errorf("the last answer was given again as %v", again)
+	}
+}
+
+func TestEpochsGuardPlacements(t *testing.T) {
+	j := idleJob(t)
+	j.rows = 64
+	j.shard = kernel.NewShard(nil, 1)
+	if _, err := j.admit([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.admit([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !errors.Is(err, kernel.ErrNotReady) {
+		t.Errorf("an old placement: %v", err)
+	}
+	if _, err := j.admit([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
+		t.Error("a tile beyond the last was taken")
+	}
+	j.built[2] = true
+	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.built[2] {
+		t.Error("an old drop took a tile that was placed again")
+	}
+	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); j.built[2] {
+		t.Error("a drop had no effect")
+	}
+}
+
+func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
+	m := &memory{limit: 100}
+	d := newDatasets(m)
+	m.spare = d.evict
+	fetches := 0
+	open := func(id string, bytes int64) (*lease, error) {
+		return d.open(context.Background(), id, bytes, func(context.Context) (dataset.Dataset, error) {
+			fetches++
+			return dataset.NewPoints(1, 1, []float64{1})
+		})
+	}
+	a, err := open("a", 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := open("a", 60)
+	if err != nil || fetches != 1 || again.data != a.data {
+		t.Fatalf("fetched %d times, %v", fetches, err)
+	}
+	if _, err := open("b", 60); !fault.Is(err, "NO_MEMORY") {
+		t.Errorf("a data set that does not fit: %v", err)
+	}
+	a.release()
+	a.release() // once is enough
+	if _, err := open("b", 60); !fault.Is(err, "NO_MEMORY") {
+		t.Errorf("a data set in use was evicted: %v", err)
+	}
+	again.release()
+	if kept, err := open("a", 60); err != nil || fetches != 1 {
+		t.Errorf("fetched %d times, %v", fetches, err)
+	} else {
+		kept.release()
+	}
+	if _, err := open("b", 60); err != nil || fetches != 2 || m.used != 60 {
+		t.Errorf("fetched %d times, %d bytes used, %v", fetches, m.used, err)
+	}
+}
+
+func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
+	m := &memory{}
+	d := newDatasets(m)
+	m.spare = d.evict
+	first, cancel := context.WithCancel(context.Background())
+	fetching := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := d.open(first, "a", 1, func(ctx context.Context) (dataset.Dataset, error) {
+			close(fetching)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the cancelled fetch ended with %v", err)
+		}
+	})
+	<-fetching
+	all.Go(func() {
+		l, err := d.open(context.Background(), "a", 1, func(context.Context) (dataset.Dataset, error) {
+			return dataset.NewPoints(1, 1, []float64{1})
+		})
+		if err != nil || l.data == nil {
+			t.Errorf("the other fetch: %v", err)
+		}
+	})
+	cancel()
+	all.Wait()
+}
+
+func TestADamagedDatasetIsNotUsed(t *testing.T) {
+	points, err := dataset.NewPoints(2, 1, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := dataset.Marshal(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(data)
+	id := hex.EncodeToString(hash[:])
+	if got, err := decodeVerified(id, int64(len(data)), bytes.NewReader(data)); err != nil || got.Rows() != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for at := range data {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 1
+		if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(damaged)); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("byte %d flipped: %v", at, err)
+		}
+	}
+	if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(data[:len(data)-1])); err == nil {
+		t.Error("a cut data set was taken")
+	}
+}
