@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -71,13 +72,17 @@ func (p *Problem) prepareConstraints() error {
 	if err == nil && p.spec.Entail {
 		set, err = set.Entail(weight)
 	}
+	if f, isFault := errors.AsType[*fault.Error](err); isFault {
+		return f.OnField("spec.supervision.constraints")
+	}
 	if err != nil {
 		return err
 	}
 	p.Constraints = set
 	for _, pair := range set.Pairs() {
 		if pair.Weight > largestWeight {
-			return fault.Invalid("BAD_WEIGHT", "the %v-link %d-%d has weight %g; at most %g is supported", pair.Kind, pair.I, pair.J, pair.Weight, largestWeight)
+			return fault.Invalid("BAD_WEIGHT", "the %v-link %d-%d has weight %g; at most %g is supported",
+				pair.Kind, pair.I, pair.J, pair.Weight, largestWeight).OnField("spec.supervision.constraints")
 		}
 	}
 	if count := set.CountConflicts(); count > 0 {

@@ -1,0 +1,49 @@
+// Command coordinator serves the API, keeps jobs and data, and gives workers their tiles.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/coordinator"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	os.Exit(shell.Run(ctx, command(), os.Args[1:], os.Stderr))
+}
+
+func command() *cobra.Command {
+	cfg, level := coordinator.DefaultConfig(), "info"
+	cfg.Version = shell.Version()
+	cmd := &cobra.Command{
+		Use:   "coordinator --data-dir DIR",
+		Short: "Serve the Cleave API and give workers their tiles",
+		Args:  shell.Flags,
+	}
+	set := cmd.Flags()
+	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
+	set.StringVar(&cfg.DataDir, "data-dir", "", "`DIR` for the embedded store and the blobs")
+	set.StringVar(&cfg.Store, "store", cfg.Store, "where jobs are kept: embedded, memory or etcd://A:2379,B:2379")
+	set.StringVar(&cfg.Blobs, "blobs", "", "where data and results are kept: a directory or a `URL` (default DIR/blobs)")
+	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if cfg.Logger, err = shell.Logger("coordinator", level, os.Stderr); err != nil {
+			return err
+		}
+		c, err := coordinator.New(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("listening on %s\n", c.Addr())
+		return shell.Stopped(cmd.Context(), c.Serve(cmd.Context()))
+	}
+	return cmd
+}

@@ -1,0 +1,49 @@
+// Command worker builds and holds tiles of kernel matrices and sweeps over them for a coordinator.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	os.Exit(shell.Run(ctx, command(), os.Args[1:], os.Stderr))
+}
+
+func command() *cobra.Command {
+	cfg, level := worker.Config{Version: shell.Version(), Threads: runtime.GOMAXPROCS(0)}, "info"
+	memory := shell.Bytes(shell.DefaultMemory())
+	cfg.Name, _ = os.Hostname()
+	cmd := &cobra.Command{
+		Use:   "worker --coordinator HOST:PORT",
+		Short: "Compute for a Cleave coordinator",
+		Args:  shell.Flags,
+	}
+	set := cmd.Flags()
+	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator")
+	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` for people")
+	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
+	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB (default: 80% of the machine's)")
+	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if cfg.Coordinator == "" {
+			return shell.Usage("which coordinator? Give --coordinator HOST:PORT")
+		}
+		if cfg.Logger, err = shell.Logger("worker", level, os.Stderr); err != nil {
+			return err
+		}
+		cfg.MemoryBytes = uint64(memory)
+		return shell.Stopped(cmd.Context(), worker.Run(cmd.Context(), cfg))
+	}
+	return cmd
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// check refuses options that do not apply to the spec that the flags and the job file make over
+// data of a kind. An option given at the value that is implied anyway is accepted and dropped.
+func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
+	if f.given("vertices") && kind != cleavev1.DatasetKind_DATASET_KIND_GRAPH {
+		return shell.Usage("--vertices goes with --graph only")
+	}
+	if err := f.checkKernel(spec.GetKernelKmeans(), kind); err != nil {
+		return err
+	}
+	if err := f.checkObjective(spec.GetKernelKmeans(), kind); err != nil {
+		return err
+	}
+	return f.checkStart(spec)
+}
+
+func (f *jobFlags) checkKernel(spec *cleavev1.KernelKmeans, kind cleavev1.DatasetKind) error {
+	for _, flag := range kernelFlags {
+		if f.given(flag) && kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH {
+			return shell.Usage("--%s does not apply to --graph: a graph is its own affinity", flag)
+		}
+		if f.given(flag) && kind == cleavev1.DatasetKind_DATASET_KIND_KERNEL {
+			return shell.Usage("--%s does not apply to --kernel-matrix: the matrix is the kernel", flag)
+		}
+	}
+	name := functionName(spec.GetKernel())
+	for _, c := range []struct{ flag, kernels string }{
+		{"rho", "gaussian laplacian"}, {"gamma", "polynomial sigmoid"}, {"coef0", "polynomial sigmoid"}, {"degree", "polynomial"},
+	} {
+		if words := strings.Fields(c.kernels); f.given(c.flag) && !strings.Contains(" "+c.kernels+" ", " "+name+" ") {
+			return shell.Usage("--%s does not apply to the %s kernel, only to %s", c.flag, name, either(words))
+		}
+	}
+	return nil
+}
+
+func (f *jobFlags) checkObjective(spec *cleavev1.KernelKmeans, kind cleavev1.DatasetKind) error {
+	graph := kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH
+	objective := spec.Objective
+	if objective == cleavev1.Objective_OBJECTIVE_UNSPECIFIED {
+		objective = cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS
+		if graph {
+			objective = cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT
+		}
+	}
+	kmeans := objective == cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS
+	if f.given("weights") && !kmeans {
+		return shell.Usage("--weights goes with --objective kernel-kmeans only: the %s sets the weights itself", strings.ReplaceAll(objectiveName(objective), "-", " "))
+	}
+	if f.given("affinity-diagonal") && (graph || kmeans) {
+		if f.affinityDiagonal.value != "keep" {
+			return shell.Usage("--affinity-diagonal goes with a graph objective on points or a kernel matrix; here the diagonal is kept")
+		}
+		spec.AffinityDiagonal = cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
+	}
+	return nil
+}
+
+func (f *jobFlags) checkStart(spec *cleavev1.JobSpec) error {
+	seeded := f.seeds != "" || len(spec.GetSupervision().GetSeeds()) > 0
+	constrained := f.constraints != "" || len(spec.GetSupervision().GetConstraints()) > 0
+	start := spec.GetInitialisation().GetStart()
+	if start == cleavev1.Start_START_SEEDS && !seeded {
+		return shell.Usage("--init seeds needs --seeds FILE")
+	}
+	if f.seeds != "" && start != cleavev1.Start_START_SEEDS && start != cleavev1.Start_START_UNSPECIFIED {
+		return shell.Usage("--seeds are where the run starts; they have no use with --init %s", f.init)
+	}
+	if f.entail && !constrained {
+		return shell.Usage("--entail goes with --constraints only")
+	}
+	farthestFirst := start == cleavev1.Start_START_FARTHEST_FIRST ||
+		start == cleavev1.Start_START_UNSPECIFIED && constrained && !seeded
+	if f.given("farthest") && !farthestFirst {
+		return shell.Usage("--farthest goes with --init farthest-first only")
+	}
+	return nil
+}
+
+func functionName(kernel *cleavev1.Kernel) string {
+	for word, function := range kernels {
+		if function == kernel.GetFunction() {
+			return word
+		}
+	}
+	return "gaussian" // the default
+}
+
+func objectiveName(objective cleavev1.Objective) string {
+	for word, o := range objectives {
+		if o == objective {
+			return word
+		}
+	}
+	return "objective"
+}

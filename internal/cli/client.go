@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// serverVariable names the coordinator when --server does not.
+const serverVariable = "CLEAVE_SERVER"
+
+// retries: only UNAVAILABLE is tried again, because only then can the call not have been refused
+// for a reason. Creating a job is safe to repeat: it always carries a request id.
+const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
+	"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
+	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
+// A watch may be silent for long; pings find out whether anybody is still there.
+const (
+	pingEvery   = 30 * time.Second
+	pingTimeout = 10 * time.Second
+)
+
+// largestMessage is the most that one answer may take.
+const largestMessage = 64 << 20
+
+// client speaks to one coordinator, remote or embedded.
+type client struct {
+	connection *grpc.ClientConn
+	address    string
+	datasets   cleavev1.DatasetServiceClient
+	jobs       cleavev1.JobServiceClient
+	cluster    cleavev1.ClusterServiceClient
+}
+
+// connect prepares a connection; it is made when the first call needs it.
+func connect(address string, options ...grpc.DialOption) (*client, error) {
+	options = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(retries),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestMessage), grpc.MaxCallSendMsgSize(largestMessage)),
+	}, options...)
+	connection, err := grpc.NewClient(address, options...)
+	if err != nil {
+		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+	}
+	return &client{
+		connection: connection,
+		address:    address,
+		datasets:   cleavev1.NewDatasetServiceClient(connection),
+		jobs:       cleavev1.NewJobServiceClient(connection),
+		cluster:    cleavev1.NewClusterServiceClient(connection),
+	}, nil
+}
+
+func (c *client) close() { c.connection.Close() }
+
+// explain turns the error of a call back into the fault it was, and names the coordinator where
+// nobody answered.
+func (c *client) explain(err error) error {
+	if status.Code(err) == codes.Unavailable {
+		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
+	}
+	return wire.Fault(err)
+}
+
+// innermost is what happened, without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
+func innermost(message string) string {
+	if at := strings.LastIndex(message, "desc = "); at >= 0 {
+		message = message[at+len("desc = "):]
+	}
+	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
+}
+
+// addServerFlag declares --server.
+func addServerFlag(set *pflag.FlagSet) *string {
+	return set.String("server", "", "coordinator to use, `HOST:PORT` (default $"+serverVariable+")")
+}
+
+// remote connects to the coordinator that --server or the environment names.
+func (a *app) remote(server string) (*client, error) {
+	if server == "" {
+		server = a.env(serverVariable)
+	}
+	if server == "" {
+		return nil, shell.Usage("which coordinator? Give --server HOST:PORT or set %s", serverVariable)
+	}
+	return connect(server)
+}
+
+// createJob creates a job. With a request id of the user's the call may be repeated later, with the
+// one made here only within this call's own retries.
+func (c *client) createJob(ctx context.Context, spec *cleavev1.JobSpec, requestID string) (*cleavev1.Job, error) {
+	if requestID == "" {
+		requestID = uuid.NewString()
+	}
+	response, err := c.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return response.GetJob(), nil
+}
+
+// labels fetches the labels of a job that has ended.
+func (c *client) labels(ctx context.Context, jobID string) ([]int32, error) {
+	stream, err := c.jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	var labels []int32
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return labels, nil
+		}
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		if part.GetFirstIndex() != uint64(len(labels)) {
+			return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
+		}
+		for _, label := range part.GetLabels() {
+			labels = append(labels, int32(label))
+		}
+	}
+}

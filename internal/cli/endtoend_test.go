@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// document reads a result.json.
+func document(t *testing.T, text string) resultDocument {
+	t.Helper()
+	var d resultDocument
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return d
+}
+
+// answer is what must be the same however a job was run: all but how it was cut and how long it took.
+func answer(t *testing.T, text string) resultDocument {
+	t.Helper()
+	d := document(t, text)
+	d.Plan, d.Timings = planReport{}, timingsReport{}
+	return d
+}
+
+func TestTwoCirclesNeedAKernelAndConstraints(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-circles --n 200 --constraints 200 --seed 1 --out g")
+	const job = "run --data g/data.csv --k 2 --constraints g/constraints.csv --truth g/truth.csv --quiet --json "
+	if d := document(t, succeed(t, job+"--kernel gaussian --rho 1")); d.Evaluation.NMI != 1 || d.Constraints.Satisfied != 200 || *d.Rho != 1 {
+		t.Errorf("gaussian: %+v", d)
+	}
+	if d := document(t, succeed(t, job+"--kernel linear")); d.Evaluation.NMI > 0.1 || d.Rho != nil {
+		t.Errorf("linear: %+v", d)
+	}
+}
+
+func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-circles --n 150 --constraints 20 --seed 3 --out g")
+	succeed(t, "generate blocks --n 120 --k 3 --constraints 20 --seed 3 --out b")
+	for _, job := range []string{
+		"--data g/data.csv --k 3 --constraints g/constraints.csv --truth g/truth.csv --seed 5 --init random --restarts 2",
+		"--graph b/edges.csv --k 3 --constraints b/constraints.csv --truth b/truth.csv --init random",
+	} {
+		var labels string
+		var first resultDocument
+		for at, workers := range []int{1, 2, 3, 5} {
+			out := fmt.Sprintf("o%d", workers)
+			succeed(t, fmt.Sprintf("run %s --workers %d --out %s --quiet", job, workers, out))
+			d := answer(t, read(t, out+"/result.json"))
+			if at == 0 {
+				labels, first = read(t, out+"/labels.csv"), d
+			}
+			if read(t, out+"/labels.csv") != labels {
+				t.Errorf("%s: %d workers give other labels", job, workers)
+			}
+			if !reflect.DeepEqual(d, first) {
+				t.Errorf("%s: %d workers give\n%+v\nafter\n%+v", job, workers, d, first)
+			}
+		}
+		if len(first.History) < 2 || first.Iterations != uint32(len(first.History)-1) {
+			t.Errorf("%s: %d iterations with a history of %d", job, first.Iterations, len(first.History))
+		}
+	}
+}
+
+func TestRunWritesItsFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 60 --d 4 --k 3 --constraints 10 --out g")
+	r := invoke(t, "run --data g/data.csv --k 3 --constraints g/constraints.csv --truth g/truth.csv --out deep/o")
+	if r.code != 0 || !strings.Contains(r.stderr, "iteration 0: objective ") || !strings.Contains(r.stdout, "NMI ") {
+		t.Fatalf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+	entries, err := os.ReadDir("deep/o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg result.json" {
+		t.Errorf("wrote %s", got)
+	}
+	if labels := read(t, "deep/o/labels.csv"); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
+		t.Errorf("labels.csv is %q", labels)
+	}
+	for _, name := range []string{"objective.svg", "clusters.svg"} {
+		if text := read(t, "deep/o/"+name); !strings.Contains(text, "<svg") || !strings.Contains(text, "</svg>") {
+			t.Errorf("%s is no picture", name)
+		}
+	}
+	d := document(t, read(t, "deep/o/result.json"))
+	var sum uint64
+	for _, size := range d.ClusterSizes {
+		sum += size
+	}
+	if d.State != "SUCCEEDED" || d.N != 60 || d.K != 3 || sum != 60 || d.ObjectiveName != "kernel-kmeans" ||
+		d.Objective != d.History[len(d.History)-1].Objective || d.Plan.Workers < 1 || d.Timings.Total <= 0 {
+		t.Errorf("result.json is %+v", d)
+	}
+	// evaluate says the same of the same labels.
+	var again evaluateDocument
+	out := succeed(t, "evaluate --labels deep/o/labels.csv --truth g/truth.csv --constraints g/constraints.csv --json")
+	if err := json.Unmarshal([]byte(out), &again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Evaluation != *d.Evaluation || *again.Constraints != *d.Constraints {
+		t.Errorf("evaluate says %s", out)
+	}
+}
+
+func TestStartsAndForms(t *testing.T) {
+	folder(t, smallFiles)
+	for _, c := range []struct{ args, labels string }{
+		{"--data p.csv --k 2 --init labels:l.csv --max-iterations 0", "0011"},
+		{"--data p.csv --k 2 --seeds s.csv", "0011"},
+		{"--data p.csv --k 2 --kernel linear --weights w.csv", ""},
+		{"--data p.csv --k 2 --kernel polynomial --degree 3 --coef0 1", ""},
+		{"--data p.csv -f job.yaml", ""},
+		{"--graph e.csv --k 2", ""},
+		{"--graph e.csv --vertices 6 --k 2 --objective ratio-cut", ""},
+		{"--kernel-matrix k.csv --k 2 --objective ratio-association", ""},
+		{"--data p.csv --k 2 --constraints c.csv --entail --sigma auto", ""},
+		{"--data p.csv --k 2 --constraints none.csv --farthest mean", ""},
+		{"--data p.csv --k 4 --init random", ""},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			out := t.TempDir()
+			succeed(t, "run --quiet "+c.args+" --out "+out)
+			d := document(t, read(t, out+"/result.json"))
+			if math.IsNaN(d.Objective) || len(d.History) == 0 {
+				t.Errorf("result %+v", d)
+			}
+			var labels strings.Builder
+			for _, line := range strings.Split(strings.TrimSpace(read(t, out+"/labels.csv")), "\n")[1:] {
+				_, label, _ := strings.Cut(line, ",")
+				labels.WriteString(label)
+			}
+			if c.labels != "" && labels.String() != c.labels {
+				t.Errorf("labels %s, want %s", labels.String(), c.labels)
+			}
+			if _, err := os.Stat(out + "/clusters.svg"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// canceller ends a context when something is written that has a certain text in it.
+type canceller struct {
+	text   string
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	all    strings.Builder
+}
+
+func (c *canceller) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all.Write(p)
+	if strings.Contains(c.all.String(), c.text) {
+		c.cancel()
+	}
+	return len(p), nil
+}
+
+func TestInterruptOfAnEmbeddedRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-circles --n 300 --out g")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stderr := &canceller{text: "restart 1", cancel: interrupt}
+	// So many restarts take minutes: the run cannot end before it is interrupted.
+	args := strings.Fields("run --data g/data.csv --k 5 --init random --restarts 10000 --out o")
+	code := Main(ctx, args, strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
+	if code != 130 || !strings.HasSuffix(stderr.all.String(), "cleave: cancelled\n") {
+		t.Errorf("exit code %d, %q", code, stderr.all.String())
+	}
+	if _, err := os.Stat("o"); err == nil {
+		t.Error("an interrupted run left a folder behind")
+	}
+}
+
+// startServe runs `cleave serve` until the test ends, and returns its address.
+func startServe(t *testing.T, flags string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	ended := make(chan int, 1)
+	var stderr strings.Builder
+	go func() {
+		args := strings.Fields("serve --listen 127.0.0.1:0 " + flags)
+		code := Main(ctx, args, strings.NewReader(""), writer, &stderr, func(string) string { return "" })
+		writer.Close()
+		ended <- code
+	}()
+	line, err := bufio.NewReader(reader).ReadString('\n')
+	address, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != 0 {
+			t.Errorf("serve ended with exit code %d: %s", code, stderr.String())
+		}
+	})
+	if err != nil || !found {
+		t.Fatalf("serve said %q (%v)", line, err)
+	}
+	return address
+}
+
+func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-circles --n 120 --constraints 30 --seed 2 --out g")
+	address := startServe(t, "--workers 3 --data-dir state")
+	const job = "--data g/data.csv --k 2 --rho 1 --constraints g/constraints.csv --init random"
+	succeed(t, "run "+job+" --truth g/truth.csv --quiet --out embedded")
+	succeed(t, "run "+job+" --truth g/truth.csv --quiet --out remote --server "+address)
+	if read(t, "embedded/labels.csv") != read(t, "remote/labels.csv") {
+		t.Error("labels differ")
+	}
+	if e, r := answer(t, read(t, "embedded/result.json")), answer(t, read(t, "remote/result.json")); !reflect.DeepEqual(e, r) {
+		t.Errorf("embedded %+v\nremote %+v", e, r)
+	}
+
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
+	at := id + " --server " + address
+	if out := succeed(t, "get "+at); !strings.Contains(out, "SUCCEEDED") || !strings.Contains(out, "constraints  30") {
+		t.Errorf("get: %s", out)
+	}
+	if out := succeed(t, "list --server "+address); strings.Count(out, "SUCCEEDED") != 2 {
+		t.Errorf("list: %s", out)
+	}
+	if out := succeed(t, "list --state running --server "+address); strings.Count(out, "\n") != 1 {
+		t.Errorf("list of running jobs: %s", out)
+	}
+	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 {
+		t.Errorf("workers: %s", out)
+	}
+	if out := succeed(t, "datasets --server "+address); strings.Count(out, "POINTS") != 1 {
+		t.Errorf("the same data twice is %s", out)
+	}
+	if out := succeed(t, "watch "+at); !strings.HasSuffix(out, "SUCCEEDED: CONVERGED\n") || !strings.HasPrefix(out, "iteration 0: ") {
+		t.Errorf("watch: %s", out)
+	}
+	if r := invoke(t, "result --quiet --out fetched --truth g/truth.csv "+at); r.code != 0 || !strings.Contains(r.stderr, "clusters.svg was not drawn") {
+		t.Errorf("result: exit code %d, %s", r.code, r.stderr)
+	}
+	succeed(t, "result --quiet --out fetched --truth g/truth.csv --data g/data.csv "+at)
+	for _, name := range []string{"labels.csv", "objective.svg", "clusters.svg"} {
+		if read(t, "fetched/"+name) != read(t, "remote/"+name) {
+			t.Errorf("result fetches another %s", name)
+		}
+	}
+	if f, r := answer(t, read(t, "fetched/result.json")), answer(t, read(t, "remote/result.json")); !reflect.DeepEqual(f, r) {
+		t.Errorf("fetched %+v\nremote %+v", f, r)
+	}
+	for _, c := range []struct{ line, want string }{
+		{"cancel " + at, "has ended"},
+		{"get 00000000-0000-7000-8000-000000000000 --server " + address, "there is no job"},
+		{"result " + at + " --data g/truth.csv", "not what the job clustered"},
+	} {
+		if r := invoke(t, c.line); r.code != 2 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit code %d, %q; want 2, %q", c.line, r.code, r.stderr, c.want)
+		}
+	}
+	succeed(t, "delete "+at)
+	if r := invoke(t, "get "+at); r.code != 2 {
+		t.Errorf("a deleted job: exit code %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	folder(t, smallFiles)
+	address := startServe(t, "--workers 1")
+	const id = " --request-id 4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
+	first := succeed(t, "submit --wait --quiet --data p.csv --k 2 --server "+address+id)
+	if again := succeed(t, "submit --data p.csv --k 2 --server "+address+id); again != first {
+		t.Errorf("submitting twice made %s and %s", first, again)
+	}
+	if r := invoke(t, "submit --data p.csv --k 3 --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "from another spec") {
+		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
+	}
+	if r := invoke(t, "submit --data p.csv --k 3 --server "+address+" --request-id mine"); r.code != 2 || !strings.Contains(r.stderr, "UUID") {
+		t.Errorf("no UUID: exit code %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestCancelAndWaitingForWorkers(t *testing.T) {
+	folder(t, smallFiles)
+	address := startServe(t, "--workers 0")
+	id := strings.TrimSpace(succeed(t, "submit --data p.csv --k 2 --server "+address))
+	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "PENDING") && !strings.Contains(out, "RUNNING") {
+		t.Errorf("get: %s", out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stdout := &canceller{text: "waiting", cancel: stop}
+	args := strings.Fields("watch " + id + " --server " + address)
+	if code := Main(ctx, args, strings.NewReader(""), stdout, io.Discard, func(string) string { return "" }); code != 130 {
+		t.Errorf("watch of a waiting job: exit code %d, %s", code, stdout.all.String())
+	}
+	succeed(t, "cancel "+id+" --server "+address)
+	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was cancelled") {
+		t.Errorf("watch of a cancelled job: exit code %d, %s", r.code, r.stderr)
+	}
+	if r := invoke(t, "cancel "+id+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "cancelled already") {
+		t.Errorf("cancelled twice: exit code %d, %s", r.code, r.stderr)
+	}
+}

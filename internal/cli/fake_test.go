@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// fake is a coordinator that does what a test tells it, to see the client behave when a real one
+// would not misbehave on demand.
+type fake struct {
+	cleavev1.UnimplementedDatasetServiceServer
+	cleavev1.UnimplementedJobServiceServer
+	address string
+
+	// watch plays one watch; it is called with the number of the call.
+	watch func(call int, request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error
+
+	// stall, when set, is called by GetDataset, which then waits for the caller to give up.
+	stall func()
+
+	mu        sync.Mutex
+	watches   []uint64 // after_sequence of each watch
+	uploads   int
+	datasets  map[string]*cleavev1.Dataset
+	requests  []*cleavev1.CreateJobRequest
+	cancelled []string
+	job       *cleavev1.Job
+	refusals  int // UNAVAILABLE answers to CreateJob before it works
+}
+
+func startFake(t *testing.T) *fake {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{address: listener.Addr().String(), datasets: map[string]*cleavev1.Dataset{}, job: &cleavev1.Job{JobId: "job-1"}}
+	server := grpc.NewServer()
+	cleavev1.RegisterDatasetServiceServer(server, f)
+	cleavev1.RegisterJobServiceServer(server, f)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fake) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
+	if f.stall != nil {
+		f.stall()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.datasets[request.GetDatasetId()]; d != nil {
+		return &cleavev1.GetDatasetResponse{Dataset: d}, nil
+	}
+	return nil, wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %s", request.GetDatasetId()))
+}
+
+func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+	upload := wire.NewUpload(1 << 30)
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := upload.Add(part); err != nil {
+			return wire.Status(err)
+		}
+	}
+	data, err := upload.Finish()
+	if err != nil {
+		return wire.Status(err)
+	}
+	described := wire.DatasetProto(data)
+	if described.DatasetId, err = identify(data); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.uploads++
+	f.datasets[described.DatasetId] = described
+	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: described})
+}
+
+func (f *fake) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = append(f.requests, request)
+	if f.refusals > 0 {
+		f.refusals--
+		return nil, status.Error(codes.Unavailable, "shutting down")
+	}
+	return &cleavev1.CreateJobResponse{Job: f.job}, nil
+}
+
+func (f *fake) GetJob(context.Context, *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &cleavev1.GetJobResponse{Job: f.job}, nil
+}
+
+func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cancelled = append(f.cancelled, request.GetJobId())
+	return &cleavev1.CancelJobResponse{Job: f.job}, nil
+}
+
+func (f *fake) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+	f.mu.Lock()
+	call := len(f.watches)
+	f.watches = append(f.watches, request.GetAfterSequence())
+	f.mu.Unlock()
+	return f.watch(call, request, stream)
+}

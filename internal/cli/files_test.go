@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestGenerate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args, file    string
+		rows, columns int
+	}{
+		{"two-circles --n 60 --constraints 50 --seed 1", "data.csv", 60, 2},
+		{"two-moons --n 40 --noise 0.2", "data.csv", 40, 2},
+		{"gaussians --n 30 --d 5 --k 3 --seed 9 --constraints 7", "data.csv", 30, 5},
+		{"blocks --n 50 --k 2 --inside 6 --outside 1 --constraints 3", "edges.csv", 50, 0},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			succeed(t, "generate "+c.args+" --out a")
+			succeed(t, "generate "+c.args+" --out b")
+			for _, name := range []string{c.file, "truth.csv", "constraints.csv"} {
+				if read(t, "a/"+name) != read(t, "b/"+name) {
+					t.Errorf("%s differs from run to run", name)
+				}
+			}
+			truth, err := format.LoadLabels("a/truth.csv", c.rows)
+			if err != nil || len(truth) != c.rows {
+				t.Errorf("truth: %d labels, %v", len(truth), err)
+			}
+			if c.file == "edges.csv" {
+				if graph, err := format.LoadGraph("a/edges.csv", 0); err != nil || graph.N != c.rows {
+					t.Errorf("graph: %v", err)
+				}
+			} else if points, header, err := format.LoadPoints("a/data.csv"); err != nil || points.N != c.rows || points.D != c.columns || len(header) != c.columns {
+				t.Errorf("points: %v", err)
+			}
+			// The truth satisfies every constraint that was drawn from it.
+			var document evaluateDocument
+			out := succeed(t, "evaluate --labels a/truth.csv --truth a/truth.csv --constraints a/constraints.csv --json")
+			if err := json.Unmarshal([]byte(out), &document); err != nil {
+				t.Fatal(err)
+			}
+			if d := document; d.Evaluation.NMI != 1 || d.Constraints.Satisfied != d.Constraints.Total {
+				t.Errorf("the truth scores %s", out)
+			}
+		})
+	}
+}
+
+func TestGenerateDrawsConstraintsApart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-circles --n 60 --seed 4 --out few")
+	succeed(t, "generate two-circles --n 60 --seed 4 --constraints 20 --out many")
+	succeed(t, "generate two-circles --n 60 --seed 5 --out other")
+	if read(t, "few/data.csv") != read(t, "many/data.csv") {
+		t.Error("the data depends on the number of constraints")
+	}
+	if read(t, "few/data.csv") == read(t, "other/data.csv") {
+		t.Error("another seed gives the same data")
+	}
+	if got := read(t, "few/constraints.csv"); got != "i,j,kind,weight\n" {
+		t.Errorf("no constraints are %q", got)
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	folder(t, map[string]string{
+		"p.csv":     "index,label\n0,5\n1,5\n2,-7\n3,-7\n",
+		"t.csv":     "index,label\n3,1\n2,0\n1,0\n0,0\n",
+		"on.csv":    "index\n0\n1\n3\n",
+		"c.csv":     "i,j,kind,weight\n0,1,must,\n1,0,must,3\n1,2,must,\n2,3,cannot,\n",
+		"short.csv": "index,label\n0,0\n",
+		"out.csv":   "i,j,kind,weight\n0,9,must,\n",
+		"empty.csv": "index,label\n",
+		"noon.csv":  "index\n",
+	})
+	want := `{
+  "evaluation": {
+    "nmi": 1,
+    "mutualInformation": 0.6365141682948128,
+    "ari": 1,
+    "pairwisePrecision": 1,
+    "pairwiseRecall": 1,
+    "pairwiseF": 1,
+    "purity": 1
+  },
+  "constraints": {
+    "total": 3,
+    "satisfied": 1,
+    "mustLinkViolated": 1,
+    "cannotLinkViolated": 1
+  }
+}
+`
+	if got := succeed(t, "evaluate --labels p.csv --truth t.csv --score-on on.csv --constraints c.csv --json"); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	got := succeed(t, "evaluate --labels p.csv --truth t.csv")
+	if !strings.Contains(got, "purity") || strings.Contains(got, "constraints") || strings.Contains(got, "NMI          1.0000") {
+		t.Errorf("all points score\n%s", got)
+	}
+	for args, want := range map[string]string{
+		"--labels p.csv --truth short.csv":                        "short.csv: the file has 1 labels for 4 points",
+		"--labels p.csv --truth gone.csv":                         "gone.csv: the file cannot be read",
+		"--labels p.csv --truth t.csv --constraints out.csv":      "point 9",
+		"--labels empty.csv --truth t.csv":                        "empty.csv: the file has no labels",
+		"--labels p.csv --truth t.csv --score-on noon.csv":        "noon.csv: the file names no point to score",
+		"--labels p.csv --truth t.csv --score-on p.csv --json":    "p.csv, line 1",
+		"--labels p.csv --truth t.csv --constraints t.csv --json": "t.csv, line 1",
+	} {
+		if r := invoke(t, "evaluate "+args); r.code != 2 || !strings.Contains(r.stderr, want) || r.stdout != "" {
+			t.Errorf("%s: exit code %d, %q; want %q", args, r.code, r.stderr, want)
+		}
+	}
+}

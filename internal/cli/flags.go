@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/encoding/protojson"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// jobFlags are the flags that describe a job: what is clustered and how. run and submit share them.
+type jobFlags struct {
+	set *pflag.FlagSet
+
+	data, graph, kernelMatrix string
+	vertices                  *whole
+
+	k         *whole
+	algorithm *choice
+	objective *choice
+
+	kernel       *choice
+	rho          *number
+	gamma, coef0 *number
+	degree       *whole
+
+	sigma            *number
+	onRise           *choice
+	empty            *choice
+	affinityDiagonal *choice
+	weights          string
+
+	constraints string
+	entail      bool
+	seeds       string
+
+	init          *start
+	farthest      *choice
+	restarts      *whole
+	seed          *whole
+	tolerance     *number
+	maxIterations *whole
+	storage       *choice
+
+	file string
+	name string
+}
+
+// addJobFlags declares the flags. Their defaults are the service's own: a flag that is not given
+// leaves its field of the JobSpec unset.
+func addJobFlags(set *pflag.FlagSet) *jobFlags {
+	f := &jobFlags{
+		set:      set,
+		vertices: &whole{most: math.MaxInt32},
+		k:        &whole{least: 1, most: math.MaxInt32},
+		algorithm: &choice{value: "kernel-kmeans", words: []string{"kernel-kmeans"}, later: []string{
+			"kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans",
+			"hmrf-kmeans", "spectral", "spectral-learning", "constrained-spectral"}},
+		objective:        newChoice("", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"),
+		kernel:           newChoice("", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine"),
+		rho:              newNumber(0, "auto"),
+		gamma:            newNumber(1),
+		coef0:            newNumber(0),
+		degree:           &whole{value: 2, least: 1, most: math.MaxUint32},
+		sigma:            newNumber(0, "auto"),
+		onRise:           newChoice("shift", "shift", "stop", "ignore"),
+		empty:            newChoice("farthest", "farthest", "keep"),
+		affinityDiagonal: newChoice("", "zero", "keep"),
+		init:             newStart(),
+		farthest:         newChoice("total", "total", "mean"),
+		restarts:         &whole{value: 1, least: 1, most: math.MaxUint32},
+		seed:             &whole{most: math.MaxUint64},
+		tolerance:        newNumber(0),
+		maxIterations:    &whole{value: 100, most: math.MaxUint32},
+		storage:          &choice{value: "auto", words: []string{"auto", "float32"}, later: []string{"float16", "none"}},
+	}
+	f.rho.word = "auto"
+	f.rho.atLeast, f.rho.above = 0, true
+	f.tolerance.atLeast = 0
+
+	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` (.csv, .tsv, .npy, .mtx; also .gz)")
+	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` (.csv, .tsv, .mtx; also .gz)")
+	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` (.csv, .npy, .mtx; also .gz)")
+	set.Var(f.k, "k", "number of clusters")
+	set.Var(f.algorithm, "algorithm", "algorithm")
+	set.Var(f.objective, "objective", "objective (default: normalized-cut on graphs, else kernel-kmeans)")
+	set.Var(f.kernel, "kernel", "kernel function on points (default gaussian)")
+	set.Var(f.rho, "rho", "width of the gaussian or laplacian kernel; auto is the median distance")
+	set.Var(f.gamma, "gamma", "factor of the polynomial or sigmoid kernel")
+	set.Var(f.coef0, "coef0", "constant of the polynomial or sigmoid kernel")
+	set.Var(f.degree, "degree", "degree of the polynomial kernel")
+	set.Var(f.sigma, "sigma", "diagonal shift; auto is the least that makes the kernel positive semidefinite")
+	set.Var(f.onRise, "on-rise", "when a step raises the objective: shift the diagonal, stop, or ignore it")
+	set.Var(f.empty, "empty", "an empty cluster gets the farthest point, or is kept empty")
+	set.Var(f.affinityDiagonal, "affinity-diagonal", "the diagonal of the affinity, for graph objectives on points (default zero)")
+	set.StringVar(&f.weights, "weights", "", "point weights in this `FILE` (index,weight)")
+	set.StringVar(&f.constraints, "constraints", "", "must-links and cannot-links in this `FILE` (i,j,kind[,weight])")
+	set.BoolVar(&f.entail, "entail", false, "turn every pair that the constraints imply into a constraint")
+	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label)")
+	set.Var(f.init, "init", "how to start (default: seeds, else farthest-first with constraints, else kmeans++)")
+	set.Var(f.farthest, "farthest", "farthest-first by total or mean distance")
+	set.Var(f.restarts, "restarts", "runs from different starts, the best of which wins")
+	set.Var(f.seed, "seed", "seed of all random choices")
+	set.Var(f.tolerance, "tolerance", "stop when the objective improves by at most this share; 0 never")
+	set.Var(f.maxIterations, "max-iterations", "iteration limit; 0 only makes the start")
+	set.Var(f.storage, "storage", "how workers hold the kernel matrix")
+	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec; flags override it")
+	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
+	return f
+}
+
+// given tells whether a flag is on the command line.
+func (f *jobFlags) given(flag string) bool { return f.set.Changed(flag) }
+
+// source is the flag that names the data, empty when none does.
+func (f *jobFlags) source() (flag string, err error) {
+	var given []string
+	for _, name := range []string{"data", "graph", "kernel-matrix"} {
+		if f.given(name) {
+			given = append(given, name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return "", nil
+	case 1:
+		return given[0], nil
+	}
+	return "", shell.Usage("--%s and --%s were both given; a job clusters one data set", given[0], given[1])
+}
+
+// displayName is what the job and its data are called: as the user says, or like the data file. A
+// name may be any bytes, what travels is text.
+func (f *jobFlags) displayName() string {
+	name := f.name
+	for _, path := range []string{f.data, f.graph, f.kernelMatrix} {
+		if name == "" && path != "" {
+			name = filepath.Base(path)
+		}
+	}
+	return strings.ToValidUTF8(name, "?")
+}
+
+// readJobFile reads a JobSpec from YAML or JSON, both in the names of the API.
+func readJobFile(path string) (*cleavev1.JobSpec, error) {
+	spec := &cleavev1.JobSpec{}
+	if path == "" {
+		return spec, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the job file cannot be read: %v", path, cause(err))
+	}
+	document, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fault.Invalid("BAD_JOB_FILE", "%s: %v", path, err)
+	}
+	if strings.TrimSpace(string(document)) == "null" {
+		return spec, nil
+	}
+	if err := protojson.Unmarshal(document, spec); err != nil {
+		return nil, fault.Invalid("BAD_JOB_FILE", "%s: this is no job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
+	}
+	return spec, nil
+}

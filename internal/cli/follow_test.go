@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
+
+// sendSteps sends numbered iterations from..to, and then perhaps the end.
+func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
+	for sequence := from; sequence <= to; sequence++ {
+		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
+		if err := stream.Send(eventItem(event)); err != nil {
+			return err
+		}
+	}
+	if ended == nil {
+		return nil
+	}
+	return stream.Send(eventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
+}
+
+var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
+
+func TestWatchComesBackWhereItWas(t *testing.T) {
+	f := startFake(t)
+	f.watch = func(call int, request *cleavev1.WatchJobRequest, stream watchStream) error {
+		switch call {
+		case 0: // breaks in the middle
+			if err := sendSteps(stream, 1, 2, nil); err != nil {
+				return err
+			}
+			return status.Error(codes.Unavailable, "shutting down")
+		case 1: // ends quietly, without the job's end
+			return sendSteps(stream, request.GetAfterSequence()+1, 3, nil)
+		}
+		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
+	}
+	r := invoke(t, "watch job-1 --server "+f.address)
+	want := `iteration 0: objective 1
+iteration 1: objective 1, 0 moved
+the connection to the coordinator broke; trying to get back
+iteration 2: objective 1, 0 moved
+the connection to the coordinator broke; trying to get back
+iteration 3: objective 1, 0 moved
+iteration 4: objective 1, 0 moved
+SUCCEEDED: CONVERGED
+`
+	if r.code != 0 || r.stdout != want {
+		t.Errorf("exit code %d\n%s%s\nwant\n%s", r.code, r.stdout, r.stderr, want)
+	}
+	if !slices.Equal(f.watches, []uint64{0, 2, 3}) {
+		t.Errorf("asked for what follows %v", f.watches)
+	}
+}
+
+func TestWatchJSONAndAfter(t *testing.T) {
+	f := startFake(t)
+	f.watch = func(_ int, request *cleavev1.WatchJobRequest, stream watchStream) error {
+		if err := stream.Send(progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
+			return err
+		}
+		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
+	}
+	r := invoke(t, "watch job-1 --json --after 4 --server "+f.address)
+	want := `{"sequence":"5","iteration":{"iteration":4,"objective":1}}
+{"sequence":"6","ended":{"state":"JOB_STATE_SUCCEEDED","stopReason":"STOP_REASON_CONVERGED"}}
+`
+	if r.code != 0 || r.stdout != want {
+		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, r.stdout, want)
+	}
+}
+
+func TestWatchOfAJobThatEndedBefore(t *testing.T) {
+	f := startFake(t)
+	f.job = &cleavev1.Job{JobId: "job-1", State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CYCLE}
+	f.watch = func(int, *cleavev1.WatchJobRequest, watchStream) error { return nil }
+	if r := invoke(t, "watch job-1 --after 99 --server "+f.address); r.code != 0 || r.stdout != "SUCCEEDED: CYCLE\n" {
+		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestHowAJobEndsIsTheExitCode(t *testing.T) {
+	for _, c := range []struct {
+		job  *cleavev1.Job
+		code int
+		want string
+	}{
+		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "ISOLATED_VERTICES", FailureCode: int32(codes.InvalidArgument),
+			StatusMessage: "vertex 7 has degree 0"}, 2, "cleave: vertex 7 has degree 0\n"},
+		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "INTERNAL", FailureCode: int32(codes.Internal),
+			StatusMessage: "a tile broke"}, 1, "cleave: a tile broke\n"},
+		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
+	} {
+		f := startFake(t)
+		f.job = c.job
+		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+			return sendSteps(stream, 1, 0, &cleavev1.JobEnded{State: c.job.GetState()})
+		}
+		if r := invoke(t, "watch job-1 --server "+f.address); r.code != c.code || r.stderr != c.want {
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.job, r.code, r.stderr, c.code, c.want)
+		}
+	}
+}
+
+func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
+	f := startFake(t)
+	f.watch = func(int, *cleavev1.WatchJobRequest, watchStream) error {
+		return wire.Status(fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job job-9"))
+	}
+	if r := invoke(t, "watch job-9 --server "+f.address); r.code != 2 || r.stderr != "cleave: there is no job job-9\n" {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+	if r := invoke(t, "list --server "+f.address); r.code != 1 || !strings.HasPrefix(r.stderr, "cleave: ") {
+		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
+	}
+	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
+	if r.code != 1 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
+		t.Errorf("nobody there: exit code %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestSubmit(t *testing.T) {
+	folder(t, smallFiles)
+	f := startFake(t)
+	f.refusals = 1
+	environment := func(name string) string { return map[string]string{serverVariable: f.address}[name] }
+	r := invokeIn(t.Context(), "submit --graph e.csv --k 2 --constraints c.csv", environment)
+	if r.code != 0 || r.stdout != "job-1\n" {
+		t.Fatalf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+	if len(f.requests) != 2 || f.requests[0].GetRequestId() == "" || f.requests[0].GetRequestId() != f.requests[1].GetRequestId() {
+		t.Errorf("the retry is not the same request: %v", f.requests)
+	}
+	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || len(spec.GetSupervision().GetConstraints()) != 2 {
+		t.Errorf("submitted %v", spec)
+	}
+	const id = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
+	if r := invokeIn(t.Context(), "submit --graph e.csv --k 3 --json --request-id "+id, environment); r.code != 0 || !strings.Contains(r.stdout, `"jobId": "job-1"`) {
+		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+	if got := f.requests[2].GetRequestId(); got != id {
+		t.Errorf("request id %q", got)
+	}
+	if f.uploads != 1 {
+		t.Errorf("the same graph was uploaded %d times", f.uploads)
+	}
+	dataset := f.requests[2].GetSpec().GetDatasetId()
+	if err := os.WriteFile("byid.yaml", fmt.Appendf(nil, "datasetId: %s\nk: 2\n", dataset), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --constraints c.csv", environment); r.code != 0 || f.requests[3].GetSpec().GetDatasetId() != dataset {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to --graph") {
+		t.Errorf("a kernel over a stored graph: exit code %d, %q", r.code, r.stderr)
+	}
+}
+
+func TestSubmitAndWait(t *testing.T) {
+	folder(t, smallFiles)
+	f := startFake(t)
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+		return sendSteps(stream, 1, 2, succeeded)
+	}
+	r := invoke(t, "submit --data p.csv --k 2 --wait --server "+f.address)
+	if r.code != 0 || r.stdout != "job-1\n" || r.stderr != "iteration 0: objective 1\niteration 1: objective 1, 0 moved\n" {
+		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestInterruptCancelsTheJob(t *testing.T) {
+	folder(t, smallFiles)
+	for _, c := range []struct {
+		command   string
+		cancelled int
+		want      string
+	}{
+		{"run --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
+		{"submit --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+	} {
+		f := startFake(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+			if err := sendSteps(stream, 1, 1, nil); err != nil {
+				return err
+			}
+			interrupt()
+			<-stream.Context().Done()
+			return stream.Context().Err()
+		}
+		r := invokeIn(ctx, c.command+" --quiet --server "+f.address, func(string) string { return "" })
+		if r.code != 130 || r.stderr != c.want {
+			t.Errorf("%s: exit code %d, %q; want 130, %q", c.command, r.code, r.stderr, c.want)
+		}
+		if len(f.cancelled) != c.cancelled {
+			t.Errorf("%s: cancelled %v", c.command, f.cancelled)
+		}
+		if _, err := os.Stat("o"); err == nil {
+			t.Error("an interrupted run left a folder behind")
+		}
+	}
+}
+
+func TestInterruptBeforeThereIsAJob(t *testing.T) {
+	folder(t, smallFiles)
+	for _, command := range []string{"run", "submit"} {
+		f := startFake(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		f.stall = interrupt
+		r := invokeIn(ctx, command+" --data p.csv --k 2 --server "+f.address, func(string) string { return "" })
+		if r.code != 130 || r.stderr != "cleave: cancelled\n" || len(f.requests) != 0 {
+			t.Errorf("%s: exit code %d, %q, %d jobs", command, r.code, r.stderr, len(f.requests))
+		}
+	}
+}
+
+func TestABrokenPartIsTheReason(t *testing.T) {
+	broken := errors.New("worker-0 broke down")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	other := errors.New("context canceled")
+	if got := because(ctx, other); got != other {
+		t.Errorf("before: %v", got)
+	}
+	cancel(broken)
+	if got := because(ctx, other); got != broken {
+		t.Errorf("after: %v", got)
+	}
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/synth"
+)
+
+type generateFlags struct {
+	set             *pflag.FlagSet
+	n, d, k         *whole
+	constraints     *whole
+	seed            *whole
+	noise           *number
+	inside, outside *number
+	out             string
+}
+
+// shapes are what can be generated, with the flags that only some of them take.
+var shapes = map[string]struct{ flags []string }{
+	"two-circles": {[]string{"noise"}},
+	"two-moons":   {[]string{"noise"}},
+	"gaussians":   {[]string{"noise", "d", "k"}},
+	"blocks":      {[]string{"k", "inside", "outside"}},
+}
+
+func (a *app) generateCommand() *cobra.Command {
+	f := &generateFlags{
+		n:           &whole{value: 200, least: 2, most: dataset.MaxRows},
+		d:           &whole{value: 2, least: 1, most: 1 << 20},
+		k:           &whole{value: 2, least: 1, most: dataset.MaxRows},
+		constraints: &whole{most: math.MaxInt32},
+		seed:        &whole{most: math.MaxUint64},
+		noise:       newNumber(0),
+		inside:      newNumber(10),
+		outside:     newNumber(2),
+	}
+	f.noise.atLeast, f.inside.atLeast, f.outside.atLeast = 0, 0, 0
+	cmd := &cobra.Command{
+		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
+		Short: "Make a synthetic data set with its truth and random constraints",
+		Args:  cobra.ArbitraryArgs,
+	}
+	f.set = cmd.Flags()
+	f.set.Var(f.n, "n", "points or vertices")
+	f.set.Var(f.d, "d", "features (gaussians)")
+	f.set.Var(f.k, "k", "clusters (gaussians, blocks)")
+	f.set.Var(f.constraints, "constraints", "random constraints, told from the truth")
+	f.set.Var(f.seed, "seed", "seed of all random choices")
+	f.set.Var(f.noise, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
+	f.set.Var(f.inside, "inside", "mean number of neighbours in the own block (blocks)")
+	f.set.Var(f.outside, "outside", "mean number of neighbours in other blocks (blocks)")
+	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return shell.Usage("what is to be made? Use one of two-circles, two-moons, gaussians and blocks")
+		}
+		return a.generate(cmd.Context(), args[0], f)
+	}
+	return cmd
+}
+
+func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err error) {
+	if err := f.check(shape); err != nil {
+		return err
+	}
+	if f.out == "" {
+		return shell.Usage("where to? Give --out DIR")
+	}
+	data, truth, err := f.draw(shape)
+	if err != nil {
+		return err
+	}
+	// A stream of their own: more constraints over the same data.
+	constraints, err := synth.Constraints(truth, int(f.constraints.value), rand.New(rand.NewPCG(f.seed.value, 1)))
+	if err != nil {
+		return err
+	}
+	out, err := openOutput(f.out)
+	if err != nil {
+		return err
+	}
+	err = out.write(ctx, []outputFile{
+		data,
+		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, truth) }},
+		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
+	})
+	if err != nil {
+		out.abandon()
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.name, len(constraints), len(truth), f.out)
+	return err
+}
+
+// check refuses flags that a shape does not take, unless they say what it is anyway.
+func (f *generateFlags) check(shape string) error {
+	known, ok := shapes[shape]
+	if !ok {
+		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians or blocks", shape)
+	}
+	takes := func(flag string) bool {
+		for _, name := range known.flags {
+			if name == flag {
+				return true
+			}
+		}
+		return false
+	}
+	for _, flag := range []string{"d", "k", "noise", "inside", "outside"} {
+		implied := (flag == "d" && f.d.value == 2 || flag == "k" && f.k.value == 2) && shape != "blocks"
+		if f.set.Changed(flag) && !takes(flag) && !implied {
+			return shell.Usage("--%s does not apply to %s", flag, shape)
+		}
+	}
+	return nil
+}
+
+// draw makes the data and its truth.
+func (f *generateFlags) draw(shape string) (file outputFile, truth []int32, err error) {
+	rng := rand.New(rand.NewPCG(f.seed.value, 0))
+	n, d, k := int(f.n.value), int(f.d.value), int(f.k.value)
+	noise := func(usual float64) float64 {
+		if f.set.Changed("noise") {
+			return f.noise.value
+		}
+		return usual
+	}
+	if shape == "blocks" {
+		edges, truth, err := synth.Blocks(n, k, f.inside.value, f.outside.value, rng)
+		return outputFile{"edges.csv", func(w io.Writer) error { return format.WriteEdges(w, edges) }}, truth, err
+	}
+	var points *dataset.Points
+	switch shape {
+	case "two-circles":
+		points, truth, err = synth.TwoCircles(n, noise(synth.CirclesNoise), rng)
+	case "two-moons":
+		points, truth, err = synth.TwoMoons(n, noise(synth.MoonsNoise), rng)
+	case "gaussians":
+		points, truth, err = synth.Gaussians(n, d, k, noise(1), rng)
+	}
+	if err != nil {
+		return outputFile{}, nil, err
+	}
+	header := make([]string, points.D)
+	for column := range header {
+		header[column] = "f" + strconv.Itoa(column)
+	}
+	return outputFile{"data.csv", func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/fault"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// outcome is what a job found: its labels, and result.json.
+type outcome struct {
+	labels   []int32
+	document *resultDocument
+}
+
+// fetch brings a job's outcome.
+func (c *client) fetch(ctx context.Context, jobID string, constrained bool) (*outcome, error) {
+	response, err := c.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	labels, err := c.labels(ctx, jobID)
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}, nil
+}
+
+// score compares the labels with the truth, if there is one.
+func (o *outcome) score(t *truth) error {
+	if t == nil {
+		return nil
+	}
+	if len(t.labels) != len(o.labels) {
+		return fault.Invalid("SIZE_MISMATCH", "the truth has %d labels for %d points; each point needs one", len(t.labels), len(o.labels))
+	}
+	scores, err := evaluate.Compare(o.labels, t.labels, t.scoreOn)
+	if err != nil {
+		return err
+	}
+	o.document.Evaluation = &scores
+	return nil
+}
+
+// summarise writes what a person wants to know first, and the files that tell the rest.
+func (d *resultDocument) summarise(w io.Writer, files []string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("objective", "%s %s", d.ObjectiveName, exact(d.Objective))
+	line("iterations", "%d (%s)", d.Iterations, d.StopReason)
+	line("clusters", "%d of %d points: %s", d.K, d.N, sizes(d.ClusterSizes))
+	if d.Rho != nil {
+		line("rho", "%s", brief(*d.Rho))
+	}
+	if d.Sigma != 0 {
+		line("sigma", "%s", brief(d.Sigma))
+	}
+	if c := d.Constraints; c != nil {
+		line("constraints", "%s", c)
+	}
+	if d.Evaluation != nil {
+		scoreLines(line, *d.Evaluation)
+	}
+	line("time", "%.3g s", d.Timings.Total)
+	for _, warning := range d.Warnings {
+		line("warning", "%s", warning.Message)
+	}
+	if len(files) > 0 {
+		line("files", "%s", strings.Join(files, " "))
+	}
+	return table.Flush()
+}
+
+func scoreLines(line func(name, format string, args ...any), scores evaluate.Scores) {
+	line("NMI", "%.4f", scores.NMI)
+	line("ARI", "%.4f", scores.ARI)
+	line("pairwise F", "%.4f (precision %.4f, recall %.4f)", scores.PairwiseF, scores.PairwisePrecision, scores.PairwiseRecall)
+	line("purity", "%.4f", scores.Purity)
+}
+
+func (c *constraintsReport) String() string {
+	text := fmt.Sprintf("%d of %d satisfied", c.Satisfied, c.Total)
+	if c.Satisfied < c.Total {
+		text += fmt.Sprintf(" (violated: %d must-links, %d cannot-links)", c.MustLinkViolated, c.CannotLinkViolated)
+	}
+	return text
+}
+
+// sizes lists cluster sizes, of very many only the first.
+func sizes(clusters []uint64) string {
+	const most = 20
+	var words []string
+	for at, size := range clusters {
+		if at == most {
+			words = append(words, fmt.Sprintf("... (%d more)", len(clusters)-most))
+			break
+		}
+		words = append(words, strconv.FormatUint(size, 10))
+	}
+	return strings.Join(words, ", ")
+}

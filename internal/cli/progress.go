@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Plain lines of iterations are all written up to a number, then only so often, and the last.
+const (
+	plainLines    = 50
+	plainInterval = time.Second
+)
+
+// progress shows how a job goes on: one line redrawn on a terminal, plain lines elsewhere.
+type progress struct {
+	w       io.Writer
+	width   int // of the terminal; 0: plain lines
+	quiet   bool
+	every   bool // plain lines of all iterations, however many
+	now     func() time.Time
+	phase   cleavev1.Phase
+	message string // of the last progress, to say a new one once
+	drawn   bool   // a live line stands on the terminal
+	written int    // plain lines of iterations
+	last    time.Time
+	held    string // the iteration that was not written, in case it is the last
+	several bool   // restarts: lines name theirs
+}
+
+func (a *app) newProgress(quiet bool) *progress {
+	return &progress{w: a.stderr, width: terminalWidth(a.stderr), quiet: quiet, now: time.Now}
+}
+
+// say writes a line of its own.
+func (p *progress) say(format string, args ...any) {
+	if !p.quiet {
+		p.clear()
+		fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// step tells what happens before the job begins; it lives only on a terminal.
+func (p *progress) step(format string, args ...any) {
+	if p.width > 0 {
+		p.draw(fmt.Sprintf(format, args...))
+	}
+}
+
+// item shows what the coordinator sent.
+func (p *progress) item(item *cleavev1.WatchJobResponse) {
+	if p.quiet {
+		return
+	}
+	if live := item.GetProgress(); live != nil {
+		p.live(live)
+		return
+	}
+	switch what := item.GetEvent().GetWhat().(type) {
+	case *cleavev1.Event_Iteration:
+		p.iteration(what.Iteration)
+	case *cleavev1.Event_Shift:
+		p.flush()
+		p.say("sigma is now %s: %s", brief(what.Shift.GetSigma()), what.Shift.GetWhy())
+	case *cleavev1.Event_Notice:
+		p.flush()
+		p.say("warning: %s", what.Notice.GetMessage())
+	case *cleavev1.Event_Restart:
+		p.flush()
+		p.several = true
+		p.say("restart %d", what.Restart.GetRestart())
+	case *cleavev1.Event_Ended:
+		p.end()
+	}
+}
+
+// end writes what was held back and leaves the terminal clean.
+func (p *progress) end() {
+	p.flush()
+	p.clear()
+}
+
+func (p *progress) iteration(it *cleavev1.Iteration) {
+	if p.width > 0 {
+		return // the next live progress draws it
+	}
+	line := p.iterationLine(it)
+	now := p.now()
+	if !p.every && p.written >= plainLines && now.Sub(p.last) < plainInterval {
+		p.held = line
+		return
+	}
+	p.held, p.last = "", now
+	p.written++
+	fmt.Fprintln(p.w, line)
+}
+
+func (p *progress) iterationLine(it *cleavev1.Iteration) string {
+	line := fmt.Sprintf("iteration %d: objective %s", it.GetIteration(), exact(it.GetObjective()))
+	if p.several {
+		line = fmt.Sprintf("restart %d, %s", it.GetRestart(), line)
+	}
+	if it.GetIteration() > 0 {
+		line += fmt.Sprintf(", %d moved", it.GetMoved())
+	}
+	return line
+}
+
+func (p *progress) flush() {
+	if p.held != "" {
+		fmt.Fprintln(p.w, p.held)
+		p.held = ""
+	}
+}
+
+func (p *progress) live(live *cleavev1.Progress) {
+	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
+	p.phase, p.message = live.GetPhase(), live.GetMessage()
+	if p.width > 0 {
+		p.draw(p.liveLine(live))
+		return
+	}
+	// Plain: iterations have lines of their own, and a phase is worth one when it begins.
+	if changed && live.GetPhase() != cleavev1.Phase_PHASE_ITERATING {
+		fmt.Fprintln(p.w, p.liveLine(live))
+	}
+}
+
+var phases = map[cleavev1.Phase]string{
+	cleavev1.Phase_PHASE_WAITING:      "wait",
+	cleavev1.Phase_PHASE_LOADING:      "load",
+	cleavev1.Phase_PHASE_BUILDING:     "build",
+	cleavev1.Phase_PHASE_INITIALISING: "start",
+	cleavev1.Phase_PHASE_ITERATING:    "iterate",
+}
+
+func (p *progress) liveLine(live *cleavev1.Progress) string {
+	parts := []string{phases[live.GetPhase()]}
+	switch live.GetPhase() {
+	case cleavev1.Phase_PHASE_BUILDING:
+		if live.GetTiles() == 0 {
+			break // not cut yet
+		}
+		parts = append(parts, fmt.Sprintf("%d of %d tiles", live.GetTilesBuilt(), live.GetTiles()))
+	case cleavev1.Phase_PHASE_ITERATING:
+		parts = append(parts,
+			fmt.Sprintf("iteration %d", live.GetIteration()),
+			"objective "+brief(live.GetObjective()),
+			fmt.Sprintf("%d moved", live.GetMoved()))
+		if rate := live.GetIterationsPerSecond(); rate > 0 {
+			parts = append(parts, strconv.FormatFloat(rate, 'g', 3, 64)+" it/s")
+		}
+	}
+	if left := live.GetTimeLeft(); left != nil {
+		parts = append(parts, "about "+left.AsDuration().Round(time.Second).String()+" left")
+	}
+	if live.GetMessage() != "" {
+		parts = append(parts, live.GetMessage())
+	}
+	if workers := live.GetWorkers(); workers > 0 {
+		parts = append(parts, plural(int(workers), "worker"))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// draw puts the live line in the place of the last one.
+func (p *progress) draw(line string) {
+	if p.quiet {
+		return
+	}
+	if runes := []rune(line); len(runes) >= p.width {
+		line = string(runes[:p.width-1]) // a full line would wrap and could not be redrawn
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	p.drawn = true
+}
+
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+// exact writes a number so that it reads back the same.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// brief writes a number for a glance.
+func brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

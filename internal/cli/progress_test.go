@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+func iterationItem(iteration, moved uint32, objective float64, restart uint32) *cleavev1.WatchJobResponse {
+	return eventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
+		Iteration: iteration, Moved: moved, Objective: objective, Restart: restart}}})
+}
+
+func eventItem(event *cleavev1.Event) *cleavev1.WatchJobResponse {
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: event}}
+}
+
+func progressItem(p *cleavev1.Progress) *cleavev1.WatchJobResponse {
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: p}}
+}
+
+func endedItem() *cleavev1.WatchJobResponse {
+	return eventItem(&cleavev1.Event{What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}})
+}
+
+// story is a run in which everything happens once.
+func story() []*cleavev1.WatchJobResponse {
+	return []*cleavev1.WatchJobResponse{
+		progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
+		progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
+		progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 1, Tiles: 4, Workers: 1}),
+		progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING, TilesBuilt: 3, Tiles: 4, Workers: 2}),
+		eventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Code: "CONFLICT", Message: "0-1 conflict"}}}),
+		iterationItem(0, 0, 12.5, 0),
+		iterationItem(1, 7, 0.30000000000000004, 0),
+		progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 0.3, Moved: 7, Workers: 2,
+			IterationsPerSecond: 3.25, TimeLeft: durationpb.New(4 * time.Second)}),
+		eventItem(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: &cleavev1.ShiftChange{Iteration: 2, Sigma: 0.5, Why: "the objective rose"}}}),
+		eventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartBegan{Restart: 1}}}),
+		iterationItem(0, 0, 11, 1),
+		endedItem(),
+	}
+}
+
+func TestPlainProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, now: time.Now}
+	for _, item := range story() {
+		p.item(item)
+	}
+	want := `wait  waiting for a worker
+build  1 of 4 tiles  1 worker
+warning: 0-1 conflict
+iteration 0: objective 12.5
+iteration 1: objective 0.30000000000000004, 7 moved
+sigma is now 0.5: the objective rose
+restart 1
+restart 1, iteration 0: objective 11
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestQuietProgressIsSilent(t *testing.T) {
+	for _, width := range []int{0, 80} {
+		var out bytes.Buffer
+		p := &progress{w: &out, width: width, quiet: true, now: time.Now}
+		p.step("load")
+		p.say("something")
+		for _, item := range story() {
+			p.item(item)
+		}
+		p.end()
+		if out.Len() > 0 {
+			t.Errorf("width %d: wrote %q", width, out.String())
+		}
+	}
+}
+
+func TestPlainProgressOfManyIterations(t *testing.T) {
+	var out bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := &progress{w: &out, now: func() time.Time { return clock }}
+	const iterations = 1000
+	for i := range uint32(iterations) {
+		clock = clock.Add(10 * time.Millisecond)
+		p.item(iterationItem(i, 1, float64(i), 0))
+	}
+	p.item(endedItem())
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	// 950 iterations after the first 50 last 9.5 s: nine more lines, and the last one.
+	if want := plainLines + 9 + 1; len(lines) != want {
+		t.Errorf("%d lines, want %d", len(lines), want)
+	}
+	for at, want := range map[int]string{0: "iteration 0: objective 0", plainLines - 1: "iteration 49: objective 49, 1 moved", len(lines) - 1: "iteration 999: objective 999, 1 moved"} {
+		if lines[at] != want {
+			t.Errorf("line %d is %q, want %q", at, lines[at], want)
+		}
+	}
+}
+
+func TestWatchShowsEveryIteration(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, every: true, now: func() time.Time { return time.Unix(0, 0) }}
+	for i := range uint32(300) {
+		p.item(iterationItem(i, 1, 1, 0))
+	}
+	if got := strings.Count(out.String(), "\n"); got != 300 {
+		t.Errorf("%d lines of 300 iterations", got)
+	}
+}
+
+func TestLiveProgress(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, width: 60, now: time.Now}
+	p.step("load  sending 4 rows")
+	for _, item := range story() {
+		p.item(item)
+	}
+	p.end()
+	text := out.String()
+	for _, want := range []string{
+		"\r\x1b[Kload  sending 4 rows\r\x1b[K",
+		"\r\x1b[Kbuild  3 of 4 tiles  2 workers\r\x1b[Kwarning: 0-1 conflict\n",
+		"\r\x1b[Kiterate  iteration 1  objective 0.3  7 moved  3.25 it/s  ab", // cut: a full line would wrap
+		"\r\x1b[Ksigma is now 0.5",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q has no %q", text, want)
+		}
+	}
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if shown := strings.TrimPrefix(line, "\x1b[K"); len(shown) >= 60 && !strings.Contains(shown, "sigma") {
+			t.Errorf("%q does not fit into 60 columns", shown)
+		}
+	}
+	if !strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, "\r\x1b[K") {
+		t.Errorf("the terminal is not left clean: %q", text[max(0, len(text)-40):])
+	}
+}
+
+func TestSizesForPeople(t *testing.T) {
+	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1.02e+03 B", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5.12e+03 TiB"} {
+		if got := size(bytes); got != want {
+			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
+		}
+	}
+	if got := sizes(make([]uint64, 25)); !strings.HasSuffix(got, "0, ... (5 more)") {
+		t.Errorf("25 clusters are %q", got)
+	}
+	if got := fmt.Sprint(plural(1, "row"), plural(2, "row")); got != "1 row2 rows" {
+		t.Errorf("plural: %q", got)
+	}
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/evaluate"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// resultDocument is result.json. Its names and their order are an interface: programs read it.
+// Numbers are written in the shortest form that reads back to the same bits.
+type resultDocument struct {
+	State         string             `json:"state"`
+	StopReason    string             `json:"stopReason"`
+	Iterations    uint32             `json:"iterations"`
+	ObjectiveName string             `json:"objectiveName"`
+	Objective     float64            `json:"objective"`
+	History       []historyEntry     `json:"history"`
+	Evaluation    *evaluate.Scores   `json:"evaluation,omitempty"`
+	Constraints   *constraintsReport `json:"constraints,omitempty"`
+	Sigma         float64            `json:"sigma"`
+	Warnings      []warning          `json:"warnings"`
+	Plan          planReport         `json:"plan"`
+	Timings       timingsReport      `json:"timings"`
+	K             uint32             `json:"k"`
+	N             uint64             `json:"n"`
+	ClusterSizes  []uint64           `json:"clusterSizes"`
+	Restart       uint32             `json:"restart"`
+	Shifts        []shiftEntry       `json:"shifts,omitempty"`
+	Rho           *float64           `json:"rho,omitempty"`
+}
+
+type historyEntry struct {
+	Iteration uint32  `json:"iteration"`
+	Objective float64 `json:"objective"`
+	Moved     uint32  `json:"moved"`
+}
+
+type constraintsReport struct {
+	Total              uint32 `json:"total"`
+	Satisfied          uint32 `json:"satisfied"`
+	MustLinkViolated   uint32 `json:"mustLinkViolated"`
+	CannotLinkViolated uint32 `json:"cannotLinkViolated"`
+}
+
+type warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type planReport struct {
+	Tiles        uint32 `json:"tiles"`
+	TileRows     uint32 `json:"tileRows"`
+	Storage      string `json:"storage"`
+	TileBytes    uint64 `json:"tileBytes"`
+	Workers      uint32 `json:"workers"`
+	GridExponent int32  `json:"gridExponent"`
+}
+
+// timingsReport is in seconds.
+type timingsReport struct {
+	Load       float64 `json:"load"`
+	Build      float64 `json:"build"`
+	Initialise float64 `json:"initialise"`
+	Iterate    float64 `json:"iterate"`
+	Total      float64 `json:"total"`
+}
+
+type shiftEntry struct {
+	Iteration uint32  `json:"iteration"`
+	Sigma     float64 `json:"sigma"`
+	Why       string  `json:"why"`
+}
+
+// newDocument makes result.json of what the coordinator tells; the scores are added by whoever
+// knows the truth. constrained says that constraints were given, if perhaps none of them.
+func newDocument(r *cleavev1.Result, constrained bool) *resultDocument {
+	d := &resultDocument{
+		State:         strings.TrimPrefix(r.GetState().String(), "JOB_STATE_"),
+		StopReason:    strings.TrimPrefix(r.GetStopReason().String(), "STOP_REASON_"),
+		Iterations:    r.GetIterations(),
+		ObjectiveName: r.GetObjectiveName(),
+		Objective:     r.GetObjective(),
+		History:       []historyEntry{},
+		Sigma:         r.GetSigma(),
+		Warnings:      []warning{},
+		Plan: planReport{
+			Tiles: r.GetPlan().GetTiles(), TileRows: r.GetPlan().GetTileRows(), Storage: r.GetPlan().GetStorage(),
+			TileBytes: r.GetPlan().GetTileBytes(), Workers: r.GetPlan().GetWorkers(), GridExponent: r.GetPlan().GetGridExponent(),
+		},
+		Timings: timingsReport{
+			Load: seconds(r.GetTimings().GetLoad()), Build: seconds(r.GetTimings().GetBuild()),
+			Initialise: seconds(r.GetTimings().GetInitialise()), Iterate: seconds(r.GetTimings().GetIterate()),
+			Total: seconds(r.GetTimings().GetTotal()),
+		},
+		K:            r.GetK(),
+		N:            r.GetRows(),
+		ClusterSizes: append([]uint64{}, r.GetClusterSizes()...),
+		Restart:      r.GetRestart(),
+		Rho:          r.Rho,
+	}
+	for _, it := range r.GetHistory() {
+		d.History = append(d.History, historyEntry{it.GetIteration(), it.GetObjective(), it.GetMoved()})
+	}
+	for _, notice := range r.GetWarnings() {
+		d.Warnings = append(d.Warnings, warning{notice.GetCode(), notice.GetMessage()})
+	}
+	for _, shift := range r.GetShifts() {
+		d.Shifts = append(d.Shifts, shiftEntry{shift.GetIteration(), shift.GetSigma(), shift.GetWhy()})
+	}
+	if c := r.GetConstraints(); constrained || c.GetTotal() > 0 {
+		d.Constraints = &constraintsReport{c.GetTotal(), c.GetSatisfied(), c.GetMustLinkViolated(), c.GetCannotLinkViolated()}
+	}
+	return d
+}
+
+func reportOf(s constraint.Satisfaction) *constraintsReport {
+	return &constraintsReport{
+		Total:              uint32(s.Total),
+		Satisfied:          uint32(s.Satisfied()),
+		MustLinkViolated:   uint32(s.MustLinkViolated),
+		CannotLinkViolated: uint32(s.CannotLinkViolated),
+	}
+}
+
+func seconds(d *durationpb.Duration) float64 { return d.AsDuration().Seconds() }

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+type serveFlags struct {
+	listen, dataDir, logLevel string
+	workers                   *whole
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{workers: &whole{value: embeddedWorkers, most: 1024}}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a coordinator and workers in one process, to try things out",
+		Args:  shell.Flags,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
+	set.Var(f.workers, "workers", "workers in this process; others may join")
+	set.StringVar(&f.dataDir, "data-dir", "", "keep jobs and data in this `DIR` (default: in memory, until the end)")
+	set.StringVar(&f.logLevel, "log-level", "warn", "trace, debug, info, warn, error or off")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f *serveFlags) error {
+	logger, err := shell.Logger("cleave", f.logLevel, a.stderr)
+	if err != nil {
+		return err
+	}
+	cfg := coordinator.DefaultConfig()
+	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
+	if f.dataDir == "" {
+		cfg.Store = "memory"
+	}
+	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	k, err := startCluster(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	k.addWorkers(int(f.workers.value), worker.Config{
+		Coordinator: k.address.String(),
+		Version:     shell.Version(),
+		Logger:      logger.Named("worker"),
+	})
+	fmt.Fprintf(a.stdout, "listening on %s\n", k.address)
+	select {
+	case <-ctx.Done():
+	case <-k.broken.Done():
+	}
+	k.stop()
+	return k.breakdown()
+}

@@ -1,0 +1,147 @@
+// Package shell is what the three programs share: how they end (exit codes, one sentence on
+// standard error), how they log, and how they read sizes. It links neither the coordinator nor the
+// worker, so that each program carries only its own half.
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The exit codes of every program.
+const (
+	ExitDone      = 0
+	ExitFailed    = 1
+	ExitBadInput  = 2 // bad input or usage: trying again does not help
+	ExitCancelled = 130
+)
+
+// Run executes a command line and returns the exit code. An error becomes one sentence on stderr
+// after the program's name; there is no usage dump, --help is there for that.
+func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.Writer) int {
+	started := false
+	program.SilenceErrors, program.SilenceUsage = true, true
+	program.CompletionOptions.HiddenDefaultCmd = true
+	program.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	program.SetErr(stderr)
+	program.SetArgs(append([]string{}, args...)) // nil would mean os.Args
+	command, err := program.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitDone
+	}
+	if !started {
+		err = misuse(command, err) // whatever fails before a command starts is about how it was called
+	}
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled) {
+		err = Cancelled("cancelled")
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
+	return ExitCode(err)
+}
+
+// misuse says what is wrong with a command line, and where to read what is right.
+func misuse(command *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		return Usage("--%s is %q; %s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)))
+	}
+	return Usage("%s; see %s --help", sentence(err), command.CommandPath())
+}
+
+// Flags is the arguments' check of commands that take flags only.
+func Flags(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("what is %q? %s takes flags only", args[0], command.CommandPath())
+	}
+	return nil
+}
+
+// Stopped is the error of a server that ran until ctx ended, which is how servers are meant to end.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Usage is an error in how a program was called.
+func Usage(format string, args ...any) error { return fault.Invalid("USAGE", format, args...) }
+
+// Cancelled is the error of something the user stopped.
+func Cancelled(format string, args ...any) error {
+	return fault.New(fault.Cancelled, "CANCELLED", format, args...)
+}
+
+// ExitCode tells what a program's end means, from a fault or a gRPC status.
+func ExitCode(err error) int {
+	if err == nil {
+		return ExitDone
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		switch f.Kind {
+		case fault.Cancelled:
+			return ExitCancelled
+		case fault.Internal:
+			return ExitFailed
+		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted:
+			return ExitBadInput
+		}
+	}
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange:
+		return ExitBadInput
+	case codes.Canceled:
+		return ExitCancelled
+	}
+	if errors.Is(err, context.Canceled) {
+		return ExitCancelled
+	}
+	return ExitFailed
+}
+
+// sentence is an error's message on one line; of a gRPC status only what it says, not its code.
+func sentence(err error) string {
+	message := err.Error()
+	var f *fault.Error
+	if s, ok := status.FromError(err); ok && !errors.As(err, &f) {
+		message = s.Message()
+	}
+	return strings.Join(strings.Fields(message), " ")
+}
+
+// Logger writes log lines of a level and above to w.
+func Logger(name, level string, w io.Writer) (hclog.Logger, error) {
+	parsed := hclog.LevelFromString(level)
+	if parsed == hclog.NoLevel {
+		return nil, Usage("the log level %q is unknown; use trace, debug, info, warn, error or off", level)
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: w}), nil
+}
+
+// version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
+var version string
+
+// Version is this build's version, as the linker was told it or else as Go stamps it from the
+// repository.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// The words of the flags, by the API's numbers.
+var (
+	objectives = map[string]cleavev1.Objective{
+		"kernel-kmeans":     cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS,
+		"ratio-association": cleavev1.Objective_OBJECTIVE_RATIO_ASSOCIATION,
+		"ratio-cut":         cleavev1.Objective_OBJECTIVE_RATIO_CUT,
+		"normalized-cut":    cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT,
+	}
+	kernels = map[string]cleavev1.KernelFunction{
+		"linear":     cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR,
+		"gaussian":   cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN,
+		"laplacian":  cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN,
+		"polynomial": cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL,
+		"sigmoid":    cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID,
+		"cosine":     cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE,
+	}
+	starts = map[string]cleavev1.Start{
+		"farthest-first": cleavev1.Start_START_FARTHEST_FIRST,
+		"random":         cleavev1.Start_START_RANDOM,
+		"kmeans++":       cleavev1.Start_START_KMEANS_PLUS_PLUS,
+		"seeds":          cleavev1.Start_START_SEEDS,
+		"labels":         cleavev1.Start_START_LABELS,
+	}
+	risePolicies = map[string]cleavev1.RisePolicy{
+		"shift":  cleavev1.RisePolicy_RISE_POLICY_SHIFT,
+		"stop":   cleavev1.RisePolicy_RISE_POLICY_STOP,
+		"ignore": cleavev1.RisePolicy_RISE_POLICY_IGNORE,
+	}
+	emptyPolicies = map[string]cleavev1.EmptyPolicy{
+		"farthest": cleavev1.EmptyPolicy_EMPTY_POLICY_FARTHEST,
+		"keep":     cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
+	}
+	farthestRules = map[string]cleavev1.FarthestRule{
+		"total": cleavev1.FarthestRule_FARTHEST_RULE_TOTAL,
+		"mean":  cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
+	}
+	diagonals = map[string]cleavev1.AffinityDiagonal{
+		"zero": cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_ZERO,
+		"keep": cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP,
+	}
+	storageModes = map[string]cleavev1.StorageMode{
+		"auto":    cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED,
+		"float32": cleavev1.StorageMode_STORAGE_MODE_FLOAT32,
+	}
+)
+
+// apply lays the flags that were given over a spec; it reads no files.
+func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
+	if spec.Algorithm == nil {
+		spec.Algorithm = &cleavev1.JobSpec_KernelKmeans{}
+	}
+	if spec.GetKernelKmeans() == nil {
+		spec.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}
+	}
+	if f.given("k") {
+		spec.K = uint32(f.k.value)
+	}
+	if spec.K == 0 {
+		return shell.Usage("how many clusters? Say it with --k, at least 1")
+	}
+	if f.given("seed") {
+		spec.Seed = f.seed.value
+	}
+	if f.given("restarts") {
+		spec.Restarts = uint32(f.restarts.value)
+	}
+	if f.given("max-iterations") {
+		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
+	}
+	if f.given("tolerance") {
+		spec.Tolerance = f.tolerance.value
+	}
+	if f.given("storage") {
+		spec.Storage = storageModes[f.storage.value]
+	}
+	if f.given("name") || spec.DisplayName == "" {
+		spec.DisplayName = f.displayName()
+	}
+	f.applyStart(spec)
+	f.applyKernelKmeans(spec.GetKernelKmeans())
+	return nil
+}
+
+func (f *jobFlags) applyStart(spec *cleavev1.JobSpec) {
+	if f.given("entail") {
+		supervision(spec).Entail = f.entail
+	}
+	if f.given("init") || f.given("farthest") {
+		if spec.Initialisation == nil {
+			spec.Initialisation = &cleavev1.Initialisation{}
+		}
+	}
+	if f.given("init") {
+		spec.Initialisation.Start = starts[f.init.value]
+		spec.Initialisation.Labels = nil
+	}
+	if f.given("farthest") {
+		spec.Initialisation.Farthest = farthestRules[f.farthest.value]
+	}
+}
+
+func (f *jobFlags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
+	if f.given("objective") {
+		spec.Objective = objectives[f.objective.value]
+	}
+	if f.given("sigma") {
+		spec.Shift = &cleavev1.Shift{Auto: f.sigma.word == "auto"}
+		if !spec.Shift.Auto {
+			spec.Shift.Sigma = f.sigma.value
+		}
+	}
+	if f.given("on-rise") {
+		spec.OnRise = risePolicies[f.onRise.value]
+	}
+	if f.given("empty") {
+		spec.OnEmpty = emptyPolicies[f.empty.value]
+	}
+	if f.given("affinity-diagonal") {
+		spec.AffinityDiagonal = diagonals[f.affinityDiagonal.value]
+	}
+	f.applyKernel(spec)
+}
+
+func (f *jobFlags) applyKernel(spec *cleavev1.KernelKmeans) {
+	if !slices.ContainsFunc(kernelFlags, f.given) {
+		return
+	}
+	if spec.Kernel == nil {
+		spec.Kernel = &cleavev1.Kernel{}
+	}
+	kernel := spec.Kernel
+	if f.given("kernel") {
+		if functionName(kernel) != f.kernel.value {
+			proto.Reset(kernel) // parameters in the job file were for its own function
+		}
+		kernel.Function = kernels[f.kernel.value]
+	}
+	if f.given("rho") {
+		kernel.Rho = nil
+		if f.rho.word == "" {
+			kernel.Rho = proto.Float64(f.rho.value)
+		}
+	}
+	if f.given("gamma") {
+		kernel.Gamma = proto.Float64(f.gamma.value)
+	}
+	if f.given("coef0") {
+		kernel.Coef0 = proto.Float64(f.coef0.value)
+	}
+	if f.given("degree") {
+		kernel.Degree = proto.Uint32(uint32(f.degree.value))
+	}
+}
+
+var kernelFlags = []string{"kernel", "rho", "gamma", "coef0", "degree"}
+
+// loadTables reads the small files around the data, whose n rows are known by now, into the spec.
+func (f *jobFlags) loadTables(spec *cleavev1.JobSpec, rows int) error {
+	if f.constraints != "" {
+		constraints, err := format.LoadConstraints(f.constraints, rows)
+		if err != nil {
+			return err
+		}
+		supervision(spec).Constraints = wire.ConstraintsProto(constraints)
+		if len(constraints) == 0 && spec.GetInitialisation().GetStart() == cleavev1.Start_START_UNSPECIFIED {
+			// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with
+			// ever more constraints may begin at none with the same flags.
+			if spec.Initialisation != nil {
+				spec.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
+			}
+		}
+	}
+	if f.seeds != "" {
+		seeds, err := loadSeeds(f.seeds, rows, spec.K)
+		if err != nil {
+			return err
+		}
+		supervision(spec).Seeds = seeds
+	}
+	if f.weights != "" {
+		weights, err := format.LoadWeights(f.weights, rows)
+		if err != nil {
+			return err
+		}
+		spec.GetKernelKmeans().Weights = weights
+	}
+	if f.init.labels != "" {
+		labels, err := loadStart(f.init.labels, rows, spec.K)
+		if err != nil {
+			return err
+		}
+		spec.Initialisation.Labels = labels
+	}
+	return nil
+}
+
+func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
+	if spec.Supervision == nil {
+		spec.Supervision = &cleavev1.Supervision{}
+	}
+	return spec.Supervision
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// choice is a flag that takes one of a few words. Words of later versions are known but refused
+// with what there is instead, so that nobody hunts for a typing error.
+type choice struct {
+	value string
+	words []string
+	later []string
+}
+
+func newChoice(value string, words ...string) *choice { return &choice{value: value, words: words} }
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+
+func (c *choice) Set(text string) error {
+	switch {
+	case slices.Contains(c.words, text):
+		c.value = text
+		return nil
+	case slices.Contains(c.later, text):
+		return fmt.Errorf("%s is not available in this version; available: %s", text, strings.Join(c.words, ", "))
+	}
+	return fmt.Errorf("use %s", either(c.words))
+}
+
+// number is a flag that takes a finite number, or one of a few words in its place.
+type number struct {
+	value   float64
+	word    string // the word given, empty for a number
+	words   []string
+	atLeast float64 // the smallest number allowed
+	above   bool    // atLeast itself is not allowed
+}
+
+func newNumber(value float64, words ...string) *number {
+	return &number{value: value, words: words, atLeast: math.Inf(-1)}
+}
+
+func (n *number) String() string {
+	if n.word != "" {
+		return n.word
+	}
+	return strconv.FormatFloat(n.value, 'g', -1, 64)
+}
+
+func (n *number) Type() string { return strings.Join(append([]string{"NUMBER"}, n.words...), "|") }
+
+func (n *number) Set(text string) error {
+	if slices.Contains(n.words, text) {
+		n.word = text
+		return nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || math.IsNaN(value) || math.IsInf(value, 0):
+		return fmt.Errorf("use %s", either(append([]string{"a finite number"}, n.words...)))
+	case n.above && value <= n.atLeast:
+		return fmt.Errorf("it must be greater than %g", n.atLeast)
+	case value < n.atLeast:
+		return fmt.Errorf("it must be at least %g", n.atLeast)
+	}
+	n.word, n.value = "", value
+	return nil
+}
+
+// whole is a flag that takes a whole number within bounds.
+type whole struct {
+	value, least, most uint64
+}
+
+func (w *whole) String() string { return strconv.FormatUint(w.value, 10) }
+func (w *whole) Type() string   { return "N" }
+
+func (w *whole) Set(text string) error {
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || value < w.least || value > w.most {
+		if w.most == math.MaxUint64 || w.most == math.MaxUint32 || w.most == math.MaxInt32 {
+			return fmt.Errorf("use a whole number, %d or more (at most %d)", w.least, w.most)
+		}
+		return fmt.Errorf("use a whole number from %d to %d", w.least, w.most)
+	}
+	w.value = value
+	return nil
+}
+
+// start is the flag --init: a word, or labels:FILE.
+type start struct {
+	choice
+	labels string // FILE of labels:FILE
+}
+
+func newStart() *start {
+	return &start{choice: choice{
+		words: []string{"farthest-first", "random", "kmeans++", "seeds", "labels:FILE"},
+		later: []string{"weighted-farthest-first", "neighbourhoods", "spectral"},
+	}}
+}
+
+func (s *start) Set(text string) error {
+	if path, found := strings.CutPrefix(text, "labels:"); found && path != "" {
+		s.value, s.labels = "labels", path
+		return nil
+	}
+	if strings.HasPrefix(text, "centroids:") {
+		text = "centroids:FILE"
+	}
+	if text == "labels:" || text == "labels:FILE" || text == "centroids:FILE" {
+		return fmt.Errorf("use %s", either(s.words))
+	}
+	s.labels = ""
+	return s.choice.Set(text)
+}
+
+// either lists words for a sentence: "a, b or c".
+func either(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

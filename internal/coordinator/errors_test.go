@@ -1,0 +1,226 @@
+package coordinator
+
+import (
+	"math"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// TestErrors is the table of what can go wrong with a request, each with its code and reason.
+func TestErrors(t *testing.T) {
+	g := newGate()
+	h := openHouse(t, testConfig(), scripted(g.run))
+	data := h.upload()
+	running := h.create(spec(data))
+	within(t, g.entered, "the run")
+	ctx := t.Context()
+
+	createJob := func(change func(*cleavev1.CreateJobRequest)) func() error {
+		return func() error {
+			request := &cleavev1.CreateJobRequest{Spec: spec(data)}
+			change(request)
+			_, err := h.jobs.CreateJob(ctx, request)
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		call   func() error
+		code   codes.Code
+		reason string
+	}{
+		{"unknown job", func() error { _, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: "nobody"}); return err },
+			codes.NotFound, "JOB_NOT_FOUND"},
+		{"no job named", func() error { _, err := h.jobs.GetJob(ctx, &cleavev1.GetJobRequest{}); return err },
+			codes.InvalidArgument, "FIELD_REQUIRED"},
+		{"watch of an unknown job", func() error {
+			stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: "nobody"})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return err
+		}, codes.NotFound, "JOB_NOT_FOUND"},
+		{"result before the end", func() error { _, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: running}); return err },
+			codes.FailedPrecondition, "JOB_NOT_ENDED"},
+		{"labels before the end", func() error { _, err := recvLabels(h, running); return err },
+			codes.FailedPrecondition, "JOB_NOT_ENDED"},
+		{"evaluation before the end", func() error {
+			_, err := h.jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: running})
+			return err
+		}, codes.FailedPrecondition, "JOB_NOT_ENDED"},
+		{"deletion before the end", func() error { _, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: running}); return err },
+			codes.FailedPrecondition, "JOB_NOT_ENDED"},
+		{"result of an unknown job", func() error { _, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"}); return err },
+			codes.NotFound, "JOB_NOT_FOUND"},
+		{"cancel of an unknown job", func() error { _, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
+			codes.NotFound, "JOB_NOT_FOUND"},
+
+		{"no spec", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec = nil }), codes.InvalidArgument, "FIELD_REQUIRED"},
+		{"no data set named", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DatasetId = "" }), codes.InvalidArgument, "FIELD_REQUIRED"},
+		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DatasetId = "00" }), codes.NotFound, "DATASET_NOT_FOUND"},
+		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 0 }), codes.InvalidArgument, "BAD_K"},
+		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 5 }), codes.InvalidArgument, "BAD_K"},
+		{"no algorithm", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Algorithm = nil }), codes.InvalidArgument, "ALGORITHM_MISSING"},
+		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "again" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
+		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument, "UNKNOWN_ENUM_VALUE"},
+		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{
+				{I: 0, J: 4, Kind: cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK}}}
+		}), codes.InvalidArgument, "INDEX_OUT_OF_RANGE"},
+		{"constraint without kind", createJob(func(r *cleavev1.CreateJobRequest) {
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{{I: 0, J: 1}}}
+		}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND"},
+		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DisplayName = string(make([]byte, 2000)) }),
+			codes.InvalidArgument, "NAME_TOO_LONG"},
+
+		{"page size", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageSize: -1}); return err },
+			codes.InvalidArgument, "INVALID_PAGE_SIZE"},
+		{"page token", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"}); return err },
+			codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
+		{"page token of another list", func() error {
+			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: pageToken("datasets/aa")})
+			return err
+		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
+
+		{"unknown data set asked for", func() error {
+			_, err := h.datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: "00"})
+			return err
+		}, codes.NotFound, "DATASET_NOT_FOUND"},
+		{"data set in use", func() error {
+			_, err := h.datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data})
+			return err
+		}, codes.FailedPrecondition, "DATASET_IN_USE"},
+		{"unknown worker", func() error {
+			_, err := h.cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: "nobody"})
+			return err
+		}, codes.NotFound, "WORKER_NOT_FOUND"},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantError(t, c.call(), c.code, c.reason) })
+	}
+
+	close(g.open)
+	h.end(running)
+	_, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: running})
+	wantError(t, err, codes.FailedPrecondition, "JOB_ALREADY_ENDED")
+	if _, err := h.datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
+		t.Errorf("the data set of a job that ended cannot be deleted: %v", err)
+	}
+}
+
+func pointParts(rows, columns uint64, values ...float64) []*cleavev1.CreateDatasetRequest {
+	return []*cleavev1.CreateDatasetRequest{
+		{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{
+			Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: rows, Columns: columns}},
+		}}},
+		{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}},
+	}
+}
+
+func TestUploads(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxDatasetBytes = 1000
+	h := openHouse(t, cfg, scripted(steps(0)))
+	for _, c := range []struct {
+		name   string
+		parts  []*cleavev1.CreateDatasetRequest
+		code   codes.Code
+		reason string
+	}{
+		{"nothing", nil, codes.InvalidArgument, "HEADER_MISSING"},
+		{"NaN", pointParts(1, 2, 1, math.NaN()), codes.InvalidArgument, "NOT_FINITE"},
+		{"too few", pointParts(2, 2, 1, 2, 3), codes.InvalidArgument, "TOO_FEW_VALUES"},
+		{"too many", pointParts(1, 2, 1, 2, 3), codes.InvalidArgument, "TOO_MANY_VALUES"},
+		{"overflow", pointParts(1<<30, 1<<60), codes.InvalidArgument, "SIZE_OVERFLOW"},
+		{"declared too large", pointParts(1000, 1), codes.ResourceExhausted, "DATASET_TOO_LARGE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stream, err := h.datasets.CreateDataset(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range c.parts {
+				_ = stream.Send(part) // the answer may come before the end
+			}
+			_, err = stream.CloseAndRecv()
+			wantError(t, err, c.code, c.reason)
+		})
+	}
+	if keys, err := h.c.state.List(t.Context(), "", "", 0); err != nil || len(keys) != 0 {
+		t.Errorf("refused uploads left %v, %v", keys, err)
+	}
+	if blobs, err := h.c.blobs.List(t.Context(), ""); err != nil || len(blobs) != 0 {
+		t.Errorf("refused uploads left %v, %v", blobs, err)
+	}
+}
+
+func TestDatasetsAreContentAddressed(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(0)))
+	first, second := h.upload(), h.upload()
+	if first != second || len(first) != 64 {
+		t.Errorf("the same data is %s and %s", first, second)
+	}
+	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := wire.SendDataset(t.Context(), h.datasets, "path", graph)
+	if err != nil || d.GetKind() != cleavev1.DatasetKind_DATASET_KIND_GRAPH || d.GetRows() != 3 || d.GetNonZeros() != 4 {
+		t.Errorf("the graph is %v, %v", d, err)
+	}
+	var listed []string
+	request := &cleavev1.ListDatasetsRequest{PageSize: 1}
+	for {
+		response, err := h.datasets.ListDatasets(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range response.GetDatasets() {
+			listed = append(listed, d.GetDatasetId())
+		}
+		if request.PageToken = response.GetNextPageToken(); request.GetPageToken() == "" {
+			break
+		}
+	}
+	if len(listed) != 2 {
+		t.Errorf("the list is %v", listed)
+	}
+	// Deleted and uploaded again it is there again, also for a shelf that forgets.
+	if _, err := h.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: first}); err != nil {
+		t.Fatal(err)
+	}
+	if h.upload() != first {
+		t.Error("the id changed")
+	}
+	h.c.datasets.mu.Lock()
+	h.c.datasets.drop(h.c.datasets.byID[first])
+	h.c.datasets.mu.Unlock()
+	data, _, err := h.c.datasets.load(t.Context(), first)
+	if err != nil || data.Rows() != 4 {
+		t.Errorf("loaded %v, %v", data, err)
+	}
+}
+
+func TestShelfForgetsTheLongestUnused(t *testing.T) {
+	s := newShelf(nil, nil, 100, nil)
+	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
+		points, err := dataset.NewPoints(1, 1, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.remember(id, points)
+	}
+	s.recall("a")
+	large, err := dataset.NewPoints(1, 2, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.remember("d", large) // 40 bytes: b and c have to go
+	if s.recall("a") == nil || s.recall("b") != nil || s.recall("c") != nil || s.recall("d") == nil || s.used != 72 {
+		t.Errorf("%d bytes are used by %v", s.used, s.byID)
+	}
+}

@@ -1,0 +1,118 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+func noticed(text string) *cleavev1.Event {
+	return &cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Message: text}}}
+}
+
+// TestEventLogEqualsWhatWasAppended appends and flushes at random and reads everything again from
+// the store, where a batch may be of any size.
+func TestEventLogEqualsWhatWasAppended(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state := store.NewMemory()
+		defer state.Close()
+		if _, err := state.Lead(context.Background(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		commit := func(txn store.Txn) error { _, err := state.Commit(context.Background(), txn); return err }
+		l := newEventLog("job", commit)
+		var want []*cleavev1.Event
+		for range rapid.IntRange(1, 30).Draw(t, "rounds") {
+			for range rapid.IntRange(0, 5).Draw(t, "events") {
+				size := rapid.SampledFrom([]int{0, 10, 1000, batchBytes, 3 * batchBytes}).Draw(t, "size")
+				e := noticed(fmt.Sprintf("%d %s", len(want), strings.Repeat("x", size)))
+				if err := l.append(e); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, e)
+			}
+			if visible, _, _ := l.after(0); len(visible) > len(want) {
+				t.Fatalf("%d events are visible of %d", len(visible), len(want))
+			}
+			if err := l.flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		loaded, err := loadEventLog(context.Background(), state, "job", commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, log := range []*eventLog{l, loaded} {
+			got, ended, _ := log.after(0)
+			if len(got) != len(want) || ended {
+				t.Fatalf("%d events of %d, ended: %v", len(got), len(want), ended)
+			}
+			for at := range want {
+				if !proto.Equal(got[at], want[at]) || got[at].GetSequence() != uint64(at+1) {
+					t.Fatalf("event %d is %.100v", at+1, got[at])
+				}
+			}
+		}
+		// Small events share keys.
+		if len(want) > 0 && len(loaded.keys) > len(want) {
+			t.Fatalf("%d keys for %d events", len(loaded.keys), len(want))
+		}
+	})
+}
+
+func TestEventsAreInvisibleUntilDurable(t *testing.T) {
+	release, committed := make(chan struct{}), make(chan struct{}, 1)
+	l := newEventLog("job", func(store.Txn) error {
+		committed <- struct{}{}
+		<-release
+		return nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.flushLoop(ctx) }()
+	if err := l.append(noticed("hello")); err != nil {
+		t.Fatal(err)
+	}
+	within(t, committed, "the commit")
+	visible, _, changed := l.after(0)
+	if len(visible) != 0 {
+		t.Error("an event is visible before it is durable")
+	}
+	close(release)
+	within(t, changed, "the event")
+	if visible, _, _ := l.after(0); len(visible) != 1 {
+		t.Errorf("%d events are visible", len(visible))
+	}
+	cancel()
+	if err := within(t, ended, "the flusher"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSmallEventsShareAKey(t *testing.T) {
+	puts := map[string]int{}
+	l := newEventLog("job", func(txn store.Txn) error {
+		for _, e := range txn.Put {
+			puts[e.Key] = len(e.Value)
+		}
+		return nil
+	})
+	for i := range 200 {
+		if err := l.append(noticed(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(puts) != 1 {
+		t.Errorf("200 small events took %d keys: %v", len(puts), puts)
+	}
+}

@@ -1,0 +1,294 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script is what a run does in a test, in place of clustering.
+type script func(ctx context.Context, o clustering.Observer) (*clustering.Result, error)
+
+// noWork is an executor for scripts, which do not use it.
+type noWork struct{ clustering.Executor }
+
+func (noWork) Release() {}
+
+func scripted(run script) engine {
+	e := realEngine()
+	e.await = func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil }
+	e.place = func(_ context.Context, _ *fleet.Fleet, _ string, _ *cleavev1.Dataset, _ kernel.Spec, report func(fleet.Status)) (executor, error) {
+		report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
+		return noWork{}, nil
+	}
+	e.run = func(ctx context.Context, _ *clustering.Problem, _ clustering.Executor, o clustering.Observer) (*clustering.Result, error) {
+		return run(ctx, o)
+	}
+	return e
+}
+
+// steps is a script of n iterations that converges.
+func steps(n int) script {
+	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
+		o.Phase(clustering.PhaseInitialise)
+		o.Phase(clustering.PhaseIterate)
+		for i := range n + 1 {
+			o.Iteration(0, entry(i))
+		}
+		return result(n, clustering.StopConverged), nil
+	}
+}
+
+func entry(i int) clustering.Entry {
+	return clustering.Entry{Iteration: i, Objective: 100 / float64(i+1), Moved: 10 - i%10}
+}
+
+func result(iterations int, stop clustering.StopReason) *clustering.Result {
+	r := &clustering.Result{
+		Labels: []int32{0, 1, 0, 1}, StopReason: stop, Iterations: iterations,
+		ObjectiveName: "kernel-kmeans", Objective: entry(iterations).Objective, ClusterSizes: []int{2, 2},
+	}
+	for i := range iterations + 1 {
+		r.History = append(r.History, entry(i))
+	}
+	return r
+}
+
+// gate is a script that shows one iteration and then waits until it is opened or cancelled.
+type gate struct {
+	entered chan struct{}
+	open    chan struct{}
+}
+
+func newGate() *gate { return &gate{entered: make(chan struct{}, 100), open: make(chan struct{})} }
+
+func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	o.Iteration(0, entry(0))
+	g.entered <- struct{}{}
+	select {
+	case <-g.open:
+		o.Iteration(0, entry(1))
+		return result(1, clustering.StopConverged), nil
+	case <-ctx.Done():
+		return result(0, clustering.StopCancelled), nil
+	}
+}
+
+// house is a coordinator with clients, over an in-process connection.
+type house struct {
+	t        *testing.T
+	c        *Coordinator
+	conn     *grpc.ClientConn
+	jobs     cleavev1.JobServiceClient
+	datasets cleavev1.DatasetServiceClient
+	cluster  cleavev1.ClusterServiceClient
+	listener *bufconn.Listener
+	served   chan error
+	stop     context.CancelFunc
+	once     sync.Once
+}
+
+func testConfig() Config {
+	cfg := DefaultConfig()
+	cfg.Store = storeMemory
+	cfg.ShutdownTimeout = 2 * time.Second
+	return cfg
+}
+
+func openHouse(t *testing.T, cfg Config, e engine) *house {
+	t.Helper()
+	h := &house{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
+	cfg.Listener = h.listener
+	var err error
+	if h.c, err = open(t.Context(), cfg, e); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	go func() { h.served <- h.c.Serve(ctx) }()
+	h.conn, err = grpc.NewClient("passthrough:///test",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return h.listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.jobs = cleavev1.NewJobServiceClient(h.conn)
+	h.datasets = cleavev1.NewDatasetServiceClient(h.conn)
+	h.cluster = cleavev1.NewClusterServiceClient(h.conn)
+	t.Cleanup(h.close)
+	return h
+}
+
+// close shuts down in good order.
+func (h *house) close() {
+	h.once.Do(func() {
+		h.stop()
+		if err := within(h.t, h.served, "the shutdown"); err != nil {
+			h.t.Errorf("serving ended with %v", err)
+		}
+		h.conn.Close()
+	})
+}
+
+// crash cuts the store off first, as a power cut does: nothing after it is written.
+func (h *house) crash() {
+	h.once.Do(func() {
+		if err := h.c.state.Close(); err != nil {
+			h.t.Error(err)
+		}
+		h.c.Close()
+		within(h.t, h.served, "the crash")
+		h.stop()
+		h.conn.Close()
+	})
+}
+
+func within[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s takes too long", what)
+		panic("unreachable")
+	}
+}
+
+// upload stores four points on a line.
+func (h *house) upload() string {
+	h.t.Helper()
+	points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "line", points)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return d.GetDatasetId()
+}
+
+func spec(dataset string) *cleavev1.JobSpec {
+	return &cleavev1.JobSpec{
+		DisplayName: "test", DatasetId: dataset, K: 2,
+		Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}},
+	}
+}
+
+func (h *house) create(s *cleavev1.JobSpec) string {
+	h.t.Helper()
+	response, err := h.jobs.CreateJob(h.t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return response.GetJob().GetJobId()
+}
+
+func (h *house) job(id string) *cleavev1.Job {
+	h.t.Helper()
+	response, err := h.jobs.GetJob(h.t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return response.GetJob()
+}
+
+// watch collects the events after a number until the stream ends; it fails on gaps.
+func (h *house) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id, AfterSequence: after})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var events []*cleavev1.Event
+	var progress []*cleavev1.Progress
+	for {
+		item, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return events, progress
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if e := item.GetEvent(); e != nil {
+			if want := after + uint64(len(events)) + 1; e.GetSequence() != want {
+				h.t.Fatalf("event %d came where %d should", e.GetSequence(), want)
+			}
+			events = append(events, e)
+		} else {
+			progress = append(progress, item.GetProgress())
+		}
+	}
+}
+
+// end waits for the end of a job.
+func (h *house) end(id string) *cleavev1.Job {
+	h.t.Helper()
+	events, _ := h.watch(id, 0)
+	if len(events) == 0 || events[len(events)-1].GetEnded() == nil {
+		h.t.Fatalf("the watch ended without the end of the job: %v", events)
+	}
+	return h.job(id)
+}
+
+func (h *house) labels(id string) []uint32 {
+	h.t.Helper()
+	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var labels []uint32
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return labels
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if part.GetFirstIndex() != uint64(len(labels)) {
+			h.t.Fatalf("labels from %d on came where %d should", part.GetFirstIndex(), len(labels))
+		}
+		labels = append(labels, part.GetLabels()...)
+	}
+}
+
+// reason is the google.rpc.ErrorInfo reason of an error.
+func reason(err error) string {
+	for _, d := range status.Convert(err).Details() {
+		if info, is := d.(*errdetails.ErrorInfo); is && info.GetDomain() == wire.Domain {
+			return info.GetReason()
+		}
+	}
+	return ""
+}
+
+func wantError(t *testing.T, err error, code codes.Code, why string) {
+	t.Helper()
+	if status.Code(err) != code || reason(err) != why {
+		t.Errorf("got %v %q (%v), want %v %q", status.Code(err), reason(err), err, code, why)
+	}
+}

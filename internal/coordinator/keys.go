@@ -1,0 +1,108 @@
+package coordinator
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The keys of the state:
+//
+//	datasets/<sha256>             DatasetRecord
+//	jobs/<id, digits inverted>    JobRecord; inverted, so that a list begins with the newest
+//	unfinished/<id>               empty: this job has not ended; a list begins with the oldest
+//	requests/<request id>         RequestRecord
+//	events/<id>/<first sequence>  EventBatch
+//
+// and the blobs:
+//
+//	datasets/<sha256>/<uuid>      canonical bytes
+//	jobs/<id>/spec                JobSpec
+//	jobs/<id>/<term>/outcome      Outcome
+//	jobs/<id>/<term>/labels       int32, little-endian
+//
+// A data set that is deleted and uploaded again gets another blob, for a blob's name is never
+// used twice: otherwise the deletion of the first could take the second with it.
+const (
+	datasetPrefix    = "datasets/"
+	jobPrefix        = "jobs/"
+	unfinishedPrefix = "unfinished/"
+	requestPrefix    = "requests/"
+	eventPrefix      = "events/"
+)
+
+func datasetKey(id string) string      { return datasetPrefix + id }
+func unfinishedKey(id string) string   { return unfinishedPrefix + id }
+func requestKey(request string) string { return requestPrefix + request }
+func eventsOf(id string) string        { return eventPrefix + id + "/" }
+
+func eventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", eventsOf(id), first) }
+
+// jobKey inverts the hexadecimal digits of an id. Ids grow with time, so keys shrink with it.
+func jobKey(id string) string {
+	const digits = "0123456789abcdef"
+	inverted := func(r rune) rune {
+		if at := strings.IndexRune(digits, r); at >= 0 {
+			return rune(digits[len(digits)-1-at])
+		}
+		return r
+	}
+	return jobPrefix + strings.Map(inverted, id)
+}
+
+func datasetBlob(id string) string { return datasetPrefix + id + "/" + uuid.NewString() }
+func jobBlobs(id string) string    { return jobPrefix + id + "/" }
+func specBlob(id string) string    { return jobBlobs(id) + "spec" }
+
+func outcomeBlob(id string, term int64) string {
+	return fmt.Sprintf("%s%d/outcome", jobBlobs(id), term)
+}
+func labelsBlob(id string, term int64) string { return fmt.Sprintf("%s%d/labels", jobBlobs(id), term) }
+
+// newJobID is a UUID that sorts by time.
+func newJobID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
+}
+
+// required refuses an empty identifier in a request.
+func required(field, value string) error {
+	if value == "" {
+		return fault.Invalid("FIELD_REQUIRED", "%s is empty; say which one you mean", field).OnField(field)
+	}
+	return nil
+}
+
+const (
+	defaultPage = 100
+	largestPage = 1000
+)
+
+func pageSize(asked int32) (int, error) {
+	switch {
+	case asked < 0:
+		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", asked).OnField("page_size")
+	case asked == 0:
+		return defaultPage, nil
+	}
+	return min(int(asked), largestPage), nil
+}
+
+// A page token is the last key that a page looked at.
+func pageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
+
+func pageStart(token, prefix string) (after string, err error) {
+	if token == "" {
+		return "", nil
+	}
+	key, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || !strings.HasPrefix(string(key), prefix) {
+		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token is not one that this list gave; start again without one").
+			OnField("page_token")
+	}
+	return string(key), nil
+}

@@ -1,0 +1,391 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func TestLifecycle(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(3)))
+	id := h.create(spec(h.upload()))
+	job := h.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED ||
+		job.GetIterations() != 3 || job.GetObjective() != 25 || job.GetObjectiveName() != "kernel-kmeans" || job.GetLastSequence() != 5 {
+		t.Errorf("the job is %v", job)
+	}
+	if !job.GetEndTime().IsValid() || job.GetEndTime().AsTime().Before(job.GetStartTime().AsTime()) {
+		t.Errorf("the job began at %v and ended at %v", job.GetStartTime(), job.GetEndTime())
+	}
+	if got := h.labels(id); !slices.Equal(got, []uint32{0, 1, 0, 1}) {
+		t.Errorf("labels are %v", got)
+	}
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := response.GetResult()
+	if r.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || len(r.GetHistory()) != 4 || r.GetRows() != 4 || r.GetK() != 2 {
+		t.Errorf("the result is %v", r)
+	}
+	if p := r.GetPlan(); p.GetTiles() != 1 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetStorage() != "float32" || p.GetTileBytes() == 0 {
+		t.Errorf("the plan is %v", p)
+	}
+	if r.GetTimings().GetTotal().AsDuration() <= 0 {
+		t.Errorf("the timings are %v", r.GetTimings())
+	}
+	evaluation, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: []int64{7, -1, 7, -1}})
+	if err != nil || evaluation.GetEvaluation().GetNmi() != 1 {
+		t.Errorf("the evaluation is %v, %v", evaluation, err)
+	}
+}
+
+func TestWatchResumesAnywhere(t *testing.T) {
+	g := newGate()
+	h := openHouse(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	within(t, g.entered, "the run")
+
+	// Watchers that come early, and one that asks for what is not yet there.
+	type seen struct {
+		after  uint64
+		events []*cleavev1.Event
+	}
+	watched := make(chan seen)
+	for _, after := range []uint64{0, 1, 2, 3, 99} {
+		go func() {
+			events, _ := h.watch(id, after)
+			watched <- seen{after, events}
+		}()
+	}
+	close(g.open)
+	whole, _ := h.watch(id, 0)
+	if len(whole) != 3 || whole[2].GetEnded().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Fatalf("the events are %v", whole)
+	}
+	for range 5 {
+		s := within(t, watched, "a watcher")
+		if want := whole[min(s.after, 3):]; !slices.EqualFunc(s.events, want, func(a, b *cleavev1.Event) bool { return proto.Equal(a, b) }) {
+			t.Errorf("after %d came %v, want %v", s.after, s.events, want)
+		}
+	}
+	for after := range uint64(5) { // and once more from the blob
+		if events, _ := h.watch(id, after); len(events) != len(whole[min(after, 3):]) {
+			t.Errorf("after %d came %d events from the blob", after, len(events))
+		}
+	}
+	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+		t.Errorf("events of a job that ended are left over: %v, %v", left, err)
+	}
+}
+
+func TestEventsComeInOrderWhileRunning(t *testing.T) {
+	const n = 3000
+	h := openHouse(t, testConfig(), scripted(steps(n)))
+	id := h.create(spec(h.upload()))
+	events, _ := h.watch(id, 0)
+	if len(events) != n+2 {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events[:n+1] {
+		if e.GetIteration().GetIteration() != uint32(i) || e.GetIteration().GetObjective() != entry(i).Objective {
+			t.Fatalf("event %d is %v", i+1, e)
+		}
+	}
+}
+
+func TestProgressIsLive(t *testing.T) {
+	g := newGate()
+	h := openHouse(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	within(t, g.entered, "the run")
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		item, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := item.GetProgress(); p != nil {
+			if p.GetWorkers() != 2 || p.GetTiles() != 1 || p.GetTilesBuilt() != 1 || p.GetObjective() != 100 {
+				t.Errorf("progress is %v", p)
+			}
+			break
+		}
+	}
+	close(g.open)
+	h.end(id)
+}
+
+func TestRequestIDIsIdempotent(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(1)))
+	data := h.upload()
+	request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
+	made := make(chan string)
+	for range 8 {
+		go func() {
+			response, err := h.jobs.CreateJob(t.Context(), request)
+			if err != nil {
+				t.Error(err)
+			}
+			made <- response.GetJob().GetJobId()
+		}()
+	}
+	id := within(t, made, "a job")
+	for range 7 {
+		if other := within(t, made, "a job"); other != id {
+			t.Errorf("the same request made %s and %s", id, other)
+		}
+	}
+	list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if err != nil || len(list.GetJobs()) != 1 {
+		t.Errorf("jobs are %v, %v", list, err)
+	}
+	h.end(id)
+	if response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{
+		Spec: spec(data), RequestId: strings.ToUpper(request.GetRequestId()),
+	}); err != nil || response.GetJob().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("after its end: %v, %v", response, err)
+	}
+	other := spec(data)
+	other.Seed = 1
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: other, RequestId: request.GetRequestId()})
+	wantError(t, err, codes.AlreadyExists, "REQUEST_ID_REUSED")
+	names, err := h.c.blobs.List(t.Context(), jobPrefix)
+	if err != nil || len(names) != 3 { // spec, labels, outcome
+		t.Errorf("blobs are %v, %v", names, err)
+	}
+}
+
+func TestCancelWhileRunning(t *testing.T) {
+	g := newGate()
+	h := openHouse(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	within(t, g.entered, "the run")
+	response, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+	if err != nil || !response.GetJob().GetCancelRequested() {
+		t.Fatalf("cancel gave %v, %v", response, err)
+	}
+	job := h.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
+		t.Errorf("the job is %v", job)
+	}
+	if got := h.labels(id); len(got) != 4 {
+		t.Errorf("the labels so far are %v", got)
+	}
+	result, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil || result.GetResult().GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the result is %v, %v", result, err)
+	}
+	_, err = h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+	wantError(t, err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+}
+
+func TestJobsRunInTurn(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxConcurrentJobs = 1
+	g := newGate()
+	h := openHouse(t, cfg, scripted(g.run))
+	data := h.upload()
+	first, second, third := h.create(spec(data)), h.create(spec(data)), h.create(spec(data))
+	within(t, g.entered, "the first run")
+	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "turn") {
+		t.Errorf("a job in the queue is %v", job)
+	}
+	// One that never ran has no labels.
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
+		t.Fatal(err)
+	}
+	if job := h.end(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("a cancelled job in the queue is %v", job)
+	}
+	_, err := recvLabels(h, second)
+	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
+
+	if len(g.entered) != 0 {
+		t.Error("two jobs run at once")
+	}
+	close(g.open)
+	for _, id := range []string{first, third} {
+		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("the job is %v", job)
+		}
+	}
+}
+
+func recvLabels(h *house, id string) (*cleavev1.GetLabelsResponse, error) {
+	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return stream.Recv()
+}
+
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		run    script
+		reason string
+		code   codes.Code
+		words  string
+	}{
+		{"a fault", func(context.Context, clustering.Observer) (*clustering.Result, error) {
+			return nil, fault.Invalid("ISOLATED_VERTEX", "vertex 3 has no edges")
+		}, "ISOLATED_VERTEX", codes.InvalidArgument, "vertex 3"},
+		{"an error", func(context.Context, clustering.Observer) (*clustering.Result, error) {
+			return nil, errors.New("the moon is full")
+		}, "INTERNAL", codes.Internal, "moon"},
+		{"a panic", func(context.Context, clustering.Observer) (*clustering.Result, error) {
+			panic("out of tea")
+		}, "PANIC", codes.Internal, "tea"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := openHouse(t, testConfig(), scripted(c.run))
+			id := h.create(spec(h.upload()))
+			job := h.end(id)
+			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != c.reason ||
+				codes.Code(job.GetFailureCode()) != c.code || !strings.Contains(job.GetStatusMessage(), c.words) {
+				t.Errorf("the job is %v", job)
+			}
+			_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+			wantError(t, err, codes.FailedPrecondition, "JOB_FAILED")
+		})
+	}
+}
+
+func TestListsAreNewestFirstAndPaged(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(0)))
+	data := h.upload()
+	var ids []string
+	for range 7 {
+		id := h.create(spec(data))
+		h.end(id)
+		ids = append([]string{id}, ids...)
+	}
+	for _, size := range []int32{1, 3, 7, 100} {
+		var got []string
+		request := &cleavev1.ListJobsRequest{PageSize: size, State: cleavev1.JobState_JOB_STATE_SUCCEEDED}
+		for {
+			response, err := h.jobs.ListJobs(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, job := range response.GetJobs() {
+				got = append(got, job.GetJobId())
+			}
+			if len(response.GetJobs()) > int(size) {
+				t.Errorf("a page of %d has %d jobs", size, len(response.GetJobs()))
+			}
+			if request.PageToken = response.GetNextPageToken(); request.GetPageToken() == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("pages of %d give %v, want %v", size, got, ids)
+		}
+	}
+	none, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{State: cleavev1.JobState_JOB_STATE_RUNNING})
+	if err != nil || len(none.GetJobs()) != 0 {
+		t.Errorf("running: %v, %v", none, err)
+	}
+}
+
+func TestDeleteJobForgetsEverything(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(2)))
+	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: uuid.NewString()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := response.GetJob().GetJobId()
+	h.end(id)
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	wantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
+	keys, err := h.c.state.List(t.Context(), "", "", 0)
+	if err != nil || len(keys) != 1 { // the data set
+		t.Errorf("keys are %v, %v", keys, err)
+	}
+	blobs, err := h.c.blobs.List(t.Context(), "")
+	if err != nil || len(blobs) != 1 {
+		t.Errorf("blobs are %v, %v", blobs, err)
+	}
+}
+
+func TestShutdownEndsOpenWatches(t *testing.T) {
+	g := newGate()
+	h := openHouse(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	within(t, g.entered, "the run")
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	h.close()
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("the watch ended with %v", err)
+	}
+}
+
+func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
+	e := scripted(steps(0))
+	h := openHouse(t, testConfig(), e)
+	data := h.upload()
+	h.c.datasets.commit = nil // the next upload panics
+	stream, err := h.datasets.CreateDataset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range pointParts(1, 1, 5) {
+		if err := stream.Send(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = stream.CloseAndRecv()
+	wantError(t, err, codes.Internal, "PANIC")
+	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Error("the coordinator does not go on")
+	}
+}
+
+func TestJobKeysSortNewestFirst(t *testing.T) {
+	previous := ""
+	for range 1000 {
+		id, err := newJobID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := jobKey(id)
+		if previous != "" && key >= previous {
+			t.Fatalf("%s does not come before %s", key, previous)
+		}
+		if back := jobKey(strings.TrimPrefix(key, jobPrefix)); back != jobPrefix+id {
+			t.Fatalf("%s inverted twice is %s", id, back)
+		}
+		previous = key
+	}
+	if got, want := eventKey("x", 12), fmt.Sprintf("events/x/%020d", 12); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

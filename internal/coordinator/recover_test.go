@@ -1,0 +1,302 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+func durableConfig(t *testing.T) Config {
+	cfg := testConfig()
+	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
+	return cfg
+}
+
+// halfway shows n iterations, reports, and waits for the end of the world.
+func halfway(n int, shown chan<- struct{}) script {
+	return func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		for i := range n {
+			o.Iteration(0, entry(i))
+		}
+		shown <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+}
+
+// seen reads n events of a job, which are then durable.
+func (h *house) seen(id string, n int) []*cleavev1.Event {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(h.t.Context())
+	defer cancel()
+	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var events []*cleavev1.Event
+	for len(events) < n {
+		item, err := stream.Recv()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if item.GetEvent() != nil {
+			events = append(events, item.GetEvent())
+		}
+	}
+	return events
+}
+
+func TestUnfinishedJobsSurvive(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*house)
+	}{{"a crash", (*house).crash}, {"a shutdown", (*house).close}} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := durableConfig(t)
+			cfg.MaxConcurrentJobs = 1
+			shown := make(chan struct{}, 10)
+			before := openHouse(t, cfg, scripted(halfway(4, shown)))
+			data := before.upload()
+			running, waiting := before.create(spec(data)), before.create(spec(data))
+			within(t, shown, "the run")
+			early := before.seen(running, 4)
+			c.end(before)
+
+			after := openHouse(t, cfg, scripted(steps(6)))
+			for _, id := range []string{running, waiting} {
+				job := after.end(id)
+				if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetIterations() != 6 {
+					t.Errorf("after the restart the job is %v", job)
+				}
+			}
+			events, _ := after.watch(running, 0)
+			if len(events) != 8 || !slices.EqualFunc(early, events[:4], func(a, b *cleavev1.Event) bool { return proto.Equal(a, b) }) {
+				t.Errorf("the events were %v and are %v", early, events)
+			}
+		})
+	}
+}
+
+func TestEndedJobsSurvive(t *testing.T) {
+	cfg := durableConfig(t)
+	before := openHouse(t, cfg, scripted(steps(2)))
+	id := before.create(spec(before.upload()))
+	want := before.end(id)
+	before.crash()
+	after := openHouse(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+		t.Error("a job that ended runs again")
+		return nil, context.Canceled
+	}))
+	if got := after.job(id); !proto.Equal(got, want) {
+		t.Errorf("the job was %v and is %v", want, got)
+	}
+	if got := after.labels(id); len(got) != 4 {
+		t.Errorf("labels are %v", got)
+	}
+	if events, _ := after.watch(id, 1); len(events) != 3 {
+		t.Errorf("events are %v", events)
+	}
+}
+
+func TestReplayMustRepeatWhatWasShown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		again script
+	}{
+		{"another value", func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+			o.Iteration(0, entry(0))
+			o.Iteration(0, clustering.Entry{Iteration: 1, Objective: 7})
+			<-ctx.Done()
+			return result(1, clustering.StopCancelled), nil
+		}},
+		{"fewer events", steps(0)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := durableConfig(t)
+			shown := make(chan struct{}, 1)
+			before := openHouse(t, cfg, scripted(halfway(3, shown)))
+			id := before.create(spec(before.upload()))
+			within(t, shown, "the run")
+			before.seen(id, 3)
+			before.crash()
+
+			after := openHouse(t, cfg, scripted(c.again))
+			job := after.end(id)
+			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != "REPLAY_MISMATCH" ||
+				codes.Code(job.GetFailureCode()) != codes.Internal {
+				t.Errorf("the job is %v", job)
+			}
+			if events, _ := after.watch(id, 0); len(events) != 4 {
+				t.Errorf("what was shown has become %v", events)
+			}
+		})
+	}
+}
+
+func TestDurableCancelSurvives(t *testing.T) {
+	cfg := durableConfig(t)
+	stuck := make(chan struct{})
+	before := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		o.Iteration(0, entry(0))
+		<-stuck // does not hear that it is cancelled
+		return nil, ctx.Err()
+	}))
+	id := before.create(spec(before.upload()))
+	before.seen(id, 1)
+	if _, err := before.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	before.c.state.Close()
+	close(stuck)
+	before.crash()
+
+	after := openHouse(t, cfg, scripted(steps(1)))
+	job := after.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetLastSequence() != 2 {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+func TestRequestIDSurvives(t *testing.T) {
+	cfg := durableConfig(t)
+	before := openHouse(t, cfg, scripted(steps(1)))
+	request := &cleavev1.CreateJobRequest{Spec: spec(before.upload()), RequestId: "8f1f2a34-5d0e-4a4b-9b57-3f0a5f6d9a11"}
+	first, err := before.jobs.CreateJob(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.crash()
+	after := openHouse(t, cfg, scripted(steps(1)))
+	second, err := after.jobs.CreateJob(t.Context(), request)
+	if err != nil || second.GetJob().GetJobId() != first.GetJob().GetJobId() {
+		t.Errorf("the request made %v and %v, %v", first, second, err)
+	}
+	after.end(first.GetJob().GetJobId())
+}
+
+// noRoom is blobs that cannot take outcomes.
+type noRoom struct{ store.Blobs }
+
+func (b noRoom) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	if strings.HasSuffix(name, "/outcome") {
+		return fmt.Errorf("no space left")
+	}
+	return b.Blobs.Put(ctx, name, write)
+}
+
+func TestEndWithoutRoomForTheResult(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(2)))
+	data := h.upload()
+	h.c.blobs = noRoom{h.c.blobs}
+	id := h.create(spec(data))
+	job := h.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != "RESULT_NOT_STORED" ||
+		!strings.Contains(job.GetStatusMessage(), "no space left") {
+		t.Errorf("the job is %v", job)
+	}
+	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, for there is no blob
+		t.Errorf("events are %v", events)
+	}
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+		t.Error(err)
+	}
+	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+		t.Errorf("events are left over: %v, %v", left, err)
+	}
+}
+
+func TestSweepDeletesFoldedEvents(t *testing.T) {
+	cfg := durableConfig(t)
+	before := openHouse(t, cfg, scripted(steps(1)))
+	id := before.create(spec(before.upload()))
+	before.end(id)
+	value, err := proto.Marshal(&statev1.EventBatch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left store.Txn
+	for first := range uint64(2 * deletesAtEnd) {
+		left.Put = append(left.Put, store.Entry{Key: eventKey(id, first+1), Value: value})
+	}
+	if err := before.c.commit(left); err != nil {
+		t.Fatal(err)
+	}
+	before.crash()
+	after := openHouse(t, cfg, scripted(steps(1)))
+	if left, err := after.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
+		t.Errorf("%d events are left over, %v", len(left), err)
+	}
+}
+
+func TestLostLeadershipEndsServing(t *testing.T) {
+	shown := make(chan struct{}, 1)
+	h := openHouse(t, testConfig(), scripted(halfway(1, shown)))
+	h.create(spec(h.upload()))
+	within(t, shown, "the run")
+	h.once.Do(func() {}) // it ends by itself
+	if err := h.c.term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, h.served, "the end"); err == nil {
+		t.Error("serving without leading ended without an error")
+	}
+	h.stop()
+	h.conn.Close()
+}
+
+func TestOpenFailsCleanly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		words  string
+	}{
+		{"no address", func(cfg *Config) { cfg.Listen = "" }, "address"},
+		{"bad address", func(cfg *Config) { cfg.Listen = "127.0.0.1:99999" }, "listen"},
+		{"no data directory", func(cfg *Config) { cfg.Store = storeEmbedded }, "data directory"},
+		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file }, "data directory"},
+		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
+		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
+		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "at once"},
+		{"impatient", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no room", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.Listen = "127.0.0.1:0"
+			c.change(&cfg)
+			_, err := New(t.Context(), cfg)
+			if err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("got %v, want something about %q", err, c.words)
+			}
+		})
+	}
+	cfg := testConfig()
+	cfg.Listen = "127.0.0.1:0"
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,109 @@
+package coordinator
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// labelsPerMessage keeps the messages of a stream of labels under a mebibyte.
+const labelsPerMessage = 1 << 16
+
+func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
+	record, err := s.c.succeeded(ctx, request.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	outcome := &statev1.Outcome{}
+	if err := s.c.readBlob(ctx, record.GetOutcomeBlob(), outcome); err != nil {
+		return nil, err
+	}
+	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
+}
+
+// succeeded gives the record of a job that has ended and did not fail.
+func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	record, err := c.finished(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if job := record.GetJob(); job.GetState() == cleavev1.JobState_JOB_STATE_FAILED {
+		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id, job.GetStatusMessage()).
+			With("job_id", id).With("failure_reason", job.GetFailureReason())
+	}
+	return record, nil
+}
+
+// readLabels calls yield with the labels of a job, portion by portion.
+func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
+	record, err := c.succeeded(ctx, id)
+	if err != nil {
+		return err
+	}
+	if record.GetLabelsBlob() == "" {
+		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_LABELS", "job %s was cancelled before it had labels", id).With("job_id", id)
+	}
+	r, err := c.blobs.Open(ctx, record.GetLabelsBlob(), 0, -1)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
+	for first := uint64(0); ; {
+		n, err := io.ReadFull(buffered, portion)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		labels := make([]int32, n/4)
+		for at := range labels {
+			labels[at] = int32(binary.LittleEndian.Uint32(portion[4*at:]))
+		}
+		if err := yield(first, labels); err != nil {
+			return err
+		}
+		first += uint64(len(labels))
+	}
+}
+
+func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	return s.c.readLabels(stream.Context(), request.GetJobId(), func(first uint64, labels []int32) error {
+		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: first, Labels: wire.LabelsProto(labels)})
+	})
+}
+
+func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
+	var labels []int32
+	err := s.c.readLabels(ctx, request.GetJobId(), func(_ uint64, portion []int32) error {
+		labels = append(labels, portion...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var on []int32 // nil: all rows
+	for at, index := range request.GetScoreOn() {
+		if index > math.MaxInt32 {
+			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d of score_on is %d, outside 0..%d", at, index, len(labels)-1).OnField("score_on")
+		}
+		on = append(on, int32(index))
+	}
+	scores, err := evaluate.Compare(labels, request.GetTruth(), on)
+	if err != nil {
+		return nil, err
+	}
+	return &cleavev1.EvaluateJobResponse{Evaluation: wire.EvaluationProto(scores)}, nil
+}

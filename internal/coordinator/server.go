@@ -1,0 +1,97 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Keepalive: dead connections are found by the server, and clients may ask as well.
+const (
+	pingAfterIdle   = 30 * time.Second
+	pingTimeout     = 10 * time.Second
+	clientPingEvery = 5 * time.Second
+)
+
+// newServer makes the gRPC server with every service on it.
+func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
+	handler := recovery.WithRecoveryHandlerContext(c.panicked)
+	server := grpc.NewServer(
+		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfterIdle, Timeout: pingTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingEvery, PermitWithoutStream: true}),
+		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
+	)
+	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
+	cleavev1.RegisterJobServiceServer(server, &jobService{c: c})
+	cleavev1.RegisterClusterServiceServer(server, &clusterService{c: c})
+	c.fleet.Register(server)
+
+	healthServer := health.NewServer()
+	for name := range server.GetServiceInfo() {
+		healthServer.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	}
+	healthv1.RegisterHealthServer(server, healthServer)
+	reflection.Register(server)
+	return server, healthServer
+}
+
+// unaryErrors gives every error its status, so that handlers return plain faults, and logs calls.
+func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	began := time.Now()
+	response, err := handler(ctx, request)
+	err = c.explain(err)
+	c.logCall(info.FullMethod, began, err)
+	return response, err
+}
+
+func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	began := time.Now()
+	err := c.explain(handler(server, stream))
+	c.logCall(info.FullMethod, began, err)
+	return err
+}
+
+// explain makes the status of an error. A store that is closed or led by another is not the
+// caller's fault nor a defect: the call can be repeated elsewhere or later.
+func (c *Coordinator) explain(err error) error {
+	switch {
+	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
+		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
+	case errors.Is(err, store.ErrNotLeader):
+		return wire.Unavailable("NOT_LEADER", "this coordinator does not lead any more; try again")
+	}
+	return wire.Status(err)
+}
+
+func (c *Coordinator) logCall(method string, began time.Time, err error) {
+	if c.log.IsDebug() {
+		c.log.Debug("call", "method", method, "code", status.Code(err).String(), "took", time.Since(began), "error", err)
+	}
+}
+
+// panicked turns a panic of a handler into an error of that one call.
+func (c *Coordinator) panicked(_ context.Context, p any) error {
+	c.log.Error("a call panicked", "panic", p, "stack", string(debug.Stack()))
+	return panicFault(p)
+}
+
+func panicFault(p any) error {
+	return fault.New(fault.Internal, "PANIC", "this is a defect in Cleave, please report it: %s", fmt.Sprint(p))
+}

@@ -1,0 +1,54 @@
+package coordinator
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fleet"
+)
+
+// clusterService is the public face of the fleet.
+type clusterService struct {
+	cleavev1.UnimplementedClusterServiceServer
+	c *Coordinator
+}
+
+func (c *Coordinator) newFleet() *fleet.Fleet {
+	return fleet.New(fleet.Config{
+		Logger:            c.cfg.Logger.Named("fleet"),
+		HeartbeatInterval: c.cfg.HeartbeatInterval,
+		LostAfter:         c.cfg.LostAfter,
+		Datasets:          c.datasets,
+	})
+}
+
+func (s *clusterService) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	response := &cleavev1.ListWorkersResponse{}
+	for _, w := range s.c.fleet.Workers() {
+		response.Workers = append(response.Workers, workerProto(w))
+	}
+	return response, nil
+}
+
+func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
+	if err := required("worker_id", request.GetWorkerId()); err != nil {
+		return nil, err
+	}
+	w, err := s.c.fleet.Drain(request.GetWorkerId())
+	if err != nil {
+		return nil, err
+	}
+	return &cleavev1.DrainWorkerResponse{Worker: workerProto(w)}, nil
+}
+
+func workerProto(w fleet.WorkerInfo) *cleavev1.Worker {
+	return &cleavev1.Worker{
+		WorkerId: w.ID, Name: w.Name, State: cleavev1.WorkerState(w.State),
+		Threads: uint32(w.Threads), MemoryBytes: w.MemoryBytes,
+		Version: w.Version, NumericClass: w.NumericClass,
+		AttachTime: timestamppb.New(w.AttachedAt), LastHeartbeatTime: timestamppb.New(w.LastHeartbeat),
+		Tiles: uint32(w.Tiles), TileBytes: w.TileBytes, JobIds: w.JobIDs,
+	}
+}

@@ -1,0 +1,241 @@
+package coordinator
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+// hire attaches a worker; the returned function lets it go.
+func (h *house) hire(name string) (dismiss func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- worker.Run(ctx, worker.Config{
+			Coordinator: "passthrough:///test", Name: name, Threads: 1,
+			DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				return h.listener.DialContext(ctx)
+			})},
+		})
+	}()
+	return func() {
+		cancel()
+		if err := within(h.t, done, "the worker's leaving"); err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
+// quiet hears nothing.
+type quiet struct{}
+
+func (quiet) Restart(int)                     {}
+func (quiet) Iteration(int, clustering.Entry) {}
+func (quiet) Shift(clustering.ShiftChange)    {}
+func (quiet) Notice(clustering.Notice)        {}
+func (quiet) Phase(clustering.Phase)          {}
+
+// local runs a job without a coordinator.
+func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
+	t.Helper()
+	s, err := wire.Spec(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem, err := clustering.Prepare(data, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := clustering.NewLocal(t.Context(), problem, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := clustering.Run(t.Context(), problem, x, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func noise(t *testing.T, n, d int) *dataset.Points {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	values := make([]float64, n*d)
+	for i := range values {
+		values[i] = rng.NormFloat64()
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	points := noise(t, 300, 3)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spec(d.GetDatasetId())
+	s.K, s.Restarts = 4, 2
+	must := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK
+	s.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}}}
+	s.Initialisation = &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM}
+	want := local(t, points, s)
+
+	// Without workers the job waits and says so, to those who ask and to those who watch.
+	id := h.create(s)
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		item, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := item.GetProgress(); p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "worker") {
+			break
+		}
+	}
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "worker") {
+		t.Errorf("without workers the job is %v", job)
+	}
+
+	for _, name := range []string{"ann", "bob"} {
+		defer h.hire(name)()
+	}
+	job := h.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
+		t.Errorf("the job is %v, its objective should be %v", job, want.Objective)
+	}
+	if got := h.labels(id); !slices.Equal(got, wire.LabelsProto(want.Labels)) {
+		t.Error("the labels differ from those of a local run")
+	}
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := response.GetResult()
+	if int(r.GetRestart()) != want.Restart || len(r.GetHistory()) != len(want.History) || r.GetConstraints().GetTotal() != 2 || r.Rho == nil {
+		t.Errorf("the result is %v", r)
+	}
+	if r.GetPlan().GetTiles() == 0 || r.GetPlan().GetWorkers() == 0 || r.GetTimings().GetBuild().AsDuration() <= 0 {
+		t.Errorf("plan %v, timings %v", r.GetPlan(), r.GetTimings())
+	}
+
+	workers, err := h.cluster.ListWorkers(t.Context(), &cleavev1.ListWorkersRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, w := range workers.GetWorkers() {
+		names = append(names, w.GetName())
+		if w.GetState() != cleavev1.WorkerState_WORKER_STATE_READY {
+			t.Errorf("worker %v", w)
+		}
+	}
+	if !slices.Equal(names, []string{"ann", "bob"}) {
+		t.Errorf("workers are %v", names)
+	}
+}
+
+// What the data forbid is refused when the job is made, not when it runs.
+func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := wire.SendDataset(t.Context(), h.datasets, "", graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(d.GetDatasetId())})
+	if !fault.Is(wire.Fault(err), "ISOLATED_VERTEX") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDrainWorker(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	changed := h.c.fleet.Changed()
+	defer h.hire("ann")()
+	within(t, changed, "the worker")
+	response, err := h.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "ann"})
+	if err != nil || response.GetWorker().GetName() != "ann" {
+		t.Errorf("drained %v, %v", response, err)
+	}
+}
+
+// TestShutdownWithEverythingOpen: workers attached, a run in the middle, watches open; and the
+// next coordinator, with the same workers, goes on.
+func TestShutdownWithEverythingOpen(t *testing.T) {
+	cfg := durableConfig(t)
+	first := openHouse(t, cfg, realEngine())
+	points := noise(t, 1000, 4)
+	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spec(d.GetDatasetId())
+	s.K = 10
+	want := local(t, points, s)
+	dismiss := first.hire("ann")
+	id := first.create(s)
+	first.seen(id, 2)
+	first.close()
+	dismiss()
+
+	second := openHouse(t, cfg, realEngine())
+	defer second.hire("bob")()
+	job := second.end(id)
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
+		t.Errorf("the job is %v, its objective should be %v", job, want.Objective)
+	}
+	if got := second.labels(id); !slices.Equal(got, wire.LabelsProto(want.Labels)) {
+		t.Error("the labels differ from those of a local run")
+	}
+}
+
+func TestHealthAndReflection(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	client := healthv1.NewHealthClient(h.conn)
+	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService", "cleave.worker.v1.WorkerService"} {
+		response, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
+		if err != nil || response.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+			t.Errorf("%q is %v, %v", service, response, err)
+		}
+	}
+	for _, service := range []string{"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"} {
+		if _, there := h.c.server.GetServiceInfo()[service]; !there {
+			t.Errorf("%s is not served", service)
+		}
+	}
+	watch, err := client.Watch(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	go h.stop()
+	if response, err := watch.Recv(); err == nil && response.GetStatus() != healthv1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("while shutting down: %v", response)
+	}
+}

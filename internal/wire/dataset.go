@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"math"
+	"math/bits"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Kind reads the kind of a data set.
+func Kind(p cleavev1.DatasetKind) dataset.Kind { return dataset.Kind(p) }
+
+// DatasetProto describes a data set; the id, name and time are the caller's.
+func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
+	p := &cleavev1.Dataset{
+		Kind:  cleavev1.DatasetKind(d.Kind()),
+		Rows:  uint64(d.Rows()),
+		Bytes: uint64(dataset.EncodedSize(d)),
+	}
+	switch d := d.(type) {
+	case *dataset.Points:
+		p.Columns = uint64(d.D)
+	case *dataset.Kernel:
+		p.Columns = uint64(d.N)
+	case *dataset.Graph:
+		p.NonZeros = uint64(len(d.Column))
+	}
+	return p
+}
+
+// Upload takes the parts of an upload in the order they come and makes the data set. It believes
+// nothing: memory grows with what has arrived, never with what the header claims, and stops at
+// the limit.
+type Upload struct {
+	limit int64 // of canonical bytes
+	form  *cleavev1.DatasetHeader
+
+	want     uint64 // dense: values declared
+	columns  uint64
+	rows     uint64
+	values   []float64
+	edges    []dataset.Edge
+	vertices int
+}
+
+// NewUpload makes an Upload of at most limit bytes.
+func NewUpload(limit int64) *Upload { return &Upload{limit: limit} }
+
+// Bytes of canonical form: the header of a data set, a value, an edge in both directions, a vertex.
+const (
+	headerBytes = 24
+	valueBytes  = 8
+	edgeBytes   = 24
+	vertexBytes = 8
+)
+
+// Vertices without edges cost memory that no upload paid for; a graph may have freeVertices of
+// them, or verticesPerEdge for each edge it brought.
+const (
+	freeVertices    = 1 << 22
+	verticesPerEdge = 64
+)
+
+// Add takes the next part.
+func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
+	header := part.GetHeader()
+	switch {
+	case u.form == nil && header == nil:
+		return fault.Invalid("HEADER_MISSING", "the upload does not begin with a header").OnField("header")
+	case u.form == nil:
+		return u.begin(header)
+	case header != nil:
+		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
+	}
+	_, isGraph := u.form.GetForm().(*cleavev1.DatasetHeader_Graph)
+	switch what := part.GetPart().(type) {
+	case *cleavev1.CreateDatasetRequest_Values:
+		if isGraph {
+			return fault.Invalid("UNEXPECTED_PART", "the upload of a graph has values; send edges").OnField("values")
+		}
+		return u.addValues(what.Values.GetValues())
+	case *cleavev1.CreateDatasetRequest_Edges:
+		if !isGraph {
+			return fault.Invalid("UNEXPECTED_PART", "the upload of points or a kernel matrix has edges; send values").OnField("edges")
+		}
+		return u.addEdges(what.Edges)
+	}
+	return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges")
+}
+
+// Name is the name for people that the header gave.
+func (u *Upload) Name() string { return u.form.GetDisplayName() }
+
+func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
+	u.form = header
+	if err := CheckName("header.display_name", header.GetDisplayName()); err != nil {
+		return err
+	}
+	switch form := header.GetForm().(type) {
+	case *cleavev1.DatasetHeader_Points:
+		return u.declare(form.Points.GetRows(), form.Points.GetColumns(), "header.points")
+	case *cleavev1.DatasetHeader_Kernel:
+		return u.declare(form.Kernel.GetRows(), form.Kernel.GetRows(), "header.kernel")
+	case *cleavev1.DatasetHeader_Graph:
+		vertices := form.Graph.GetVertices()
+		if vertices > dataset.MaxRows {
+			return tooManyRows(vertices).OnField("header.graph.vertices")
+		}
+		u.vertices = int(vertices)
+		return u.fits(headerBytes+vertexBytes*vertices, "header.graph.vertices")
+	}
+	return fault.Invalid("FORM_MISSING", "the header does not say whether points, a graph or a kernel matrix follows").OnField("header")
+}
+
+func (u *Upload) declare(rows, columns uint64, field string) error {
+	if rows == 0 || columns == 0 {
+		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)
+	}
+	if rows > dataset.MaxRows {
+		return tooManyRows(rows).OnField(field)
+	}
+	high, count := bits.Mul64(rows, columns)
+	if high != 0 || count > math.MaxInt64/(2*valueBytes) {
+		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", rows, columns).OnField(field)
+	}
+	u.rows, u.columns, u.want = rows, columns, count
+	return u.fits(headerBytes+valueBytes*count, field)
+}
+
+func (u *Upload) fits(bytes uint64, field string) error {
+	if bytes <= uint64(u.limit) {
+		return nil
+	}
+	return fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
+		"the data set takes %d bytes; this coordinator takes at most %d in one data set", bytes, u.limit).
+		OnField(field).With("limit_bytes", itoa(uint64(u.limit)))
+}
+
+func (u *Upload) addValues(values []float64) error {
+	have := uint64(len(u.values)) + uint64(len(values))
+	if have > u.want {
+		return fault.Invalid("TOO_MANY_VALUES", "the upload has at least %d values; %d rows of %d columns are %d",
+			have, u.rows, u.columns, u.want).OnField("values")
+	}
+	if have > uint64(cap(u.values)) {
+		// Doubling, but never beyond what was declared: the last copy is exact.
+		grown := make([]float64, len(u.values), min(u.want, max(2*uint64(cap(u.values)), have)))
+		copy(grown, u.values)
+		u.values = grown
+	}
+	u.values = append(u.values, values...)
+	return nil
+}
+
+func (u *Upload) addEdges(p *cleavev1.Edges) error {
+	sources, targets, weights := p.GetSources(), p.GetTargets(), p.GetWeights()
+	if len(sources) != len(targets) || len(weights) != 0 && len(weights) != len(sources) {
+		return fault.Invalid("EDGE_COUNTS_DIFFER", "a part of the upload has %d sources, %d targets and %d weights; "+
+			"they must be equally many, but weights may be left out", len(sources), len(targets), len(weights)).OnField("edges")
+	}
+	total := uint64(len(u.edges)) + uint64(len(sources))
+	if err := u.fits(headerBytes+vertexBytes*uint64(u.vertices)+edgeBytes*total, "edges"); err != nil {
+		return err
+	}
+	for at := range sources {
+		if end := max(sources[at], targets[at]); end >= dataset.MaxRows {
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d (%d-%d) names vertex %d; at most %d vertices are supported",
+				len(u.edges), sources[at], targets[at], end, dataset.MaxRows).OnField("edges")
+		}
+		edge := dataset.Edge{Source: int32(sources[at]), Target: int32(targets[at]), Weight: 1}
+		if len(weights) > 0 {
+			edge.Weight = weights[at]
+		}
+		u.edges = append(u.edges, edge)
+	}
+	return nil
+}
+
+// Finish makes the data set of all parts; the Upload is then spent.
+func (u *Upload) Finish() (dataset.Dataset, error) {
+	switch u.form.GetForm().(type) {
+	case *cleavev1.DatasetHeader_Points, *cleavev1.DatasetHeader_Kernel:
+		if have := uint64(len(u.values)); have < u.want {
+			return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values; %d rows of %d columns are %d",
+				have, u.rows, u.columns, u.want).OnField("values")
+		}
+	}
+	switch u.form.GetForm().(type) {
+	case *cleavev1.DatasetHeader_Points:
+		return typed(dataset.NewPoints(int(u.rows), int(u.columns), u.values))
+	case *cleavev1.DatasetHeader_Kernel:
+		return typed(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
+	case *cleavev1.DatasetHeader_Graph:
+		return u.finishGraph()
+	}
+	return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
+}
+
+func (u *Upload) finishGraph() (dataset.Dataset, error) {
+	vertices := u.vertices
+	if vertices == 0 {
+		for _, e := range u.edges {
+			vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
+		}
+	}
+	if vertices > freeVertices && vertices/verticesPerEdge > len(u.edges) {
+		return nil, fault.Invalid("TOO_FEW_EDGES", "the graph has %d vertices but only %d edges; "+
+			"number the vertices that have edges from 0 on, without gaps", vertices, len(u.edges)).OnField("edges")
+	}
+	if err := u.fits(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(len(u.edges)), "edges"); err != nil {
+		return nil, err
+	}
+	return typed(dataset.NewGraph(u.vertices, u.edges))
+}
+
+// typed keeps a nil pointer from becoming an interface that is not nil.
+func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func tooManyRows(rows uint64) *fault.Error {
+	return fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", rows, dataset.MaxRows)
+}
+
+// maxNameBytes bounds names for people; they are kept where values are small.
+const maxNameBytes = 1000
+
+// CheckName refuses a name that is too long to keep.
+func CheckName(field, name string) error {
+	if len(name) <= maxNameBytes {
+		return nil
+	}
+	return fault.Invalid("NAME_TOO_LONG", "%s has %d bytes; at most %d are kept", field, len(name), maxNameBytes).OnField(field)
+}

@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// partValues and partEdges keep the parts of an upload around a mebibyte, well under the message
+// limits of any gRPC implementation.
+const (
+	partValues = 1 << 17
+	partEdges  = 1 << 16
+)
+
+// Parts calls yield with the header and the parts of the upload of a data set, until one fails.
+func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetRequest) error) error {
+	header := &cleavev1.DatasetHeader{DisplayName: name}
+	var values []float64
+	switch d := d.(type) {
+	case *dataset.Points:
+		header.Form = &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Rows: uint64(d.N), Columns: uint64(d.D)}}
+		values = d.Values
+	case *dataset.Kernel:
+		header.Form = &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: uint64(d.N)}}
+		values = d.Values
+	case *dataset.Graph:
+		header.Form = &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: uint64(d.N)}}
+	}
+	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+		return err
+	}
+	if g, isGraph := d.(*dataset.Graph); isGraph {
+		return edgeParts(g, yield)
+	}
+	for len(values) > 0 {
+		part := values[:min(len(values), partValues)]
+		values = values[len(part):]
+		request := &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}}
+		if err := yield(request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// edgeParts sends every edge once: the upper triangle and the diagonal.
+func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) error) error {
+	var edges *cleavev1.Edges
+	send := func() error {
+		return yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Edges{Edges: edges}})
+	}
+	for i := range g.N {
+		neighbours, weights := g.Row(i)
+		for at, j := range neighbours {
+			if int(j) < i {
+				continue
+			}
+			if edges == nil {
+				edges = &cleavev1.Edges{}
+			}
+			edges.Sources = append(edges.Sources, uint32(i))
+			edges.Targets = append(edges.Targets, uint32(j))
+			edges.Weights = append(edges.Weights, weights[at])
+			if len(edges.Sources) == partEdges {
+				if err := send(); err != nil {
+					return err
+				}
+				edges = nil
+			}
+		}
+	}
+	if edges == nil {
+		return nil
+	}
+	return send()
+}
+
+// SendDataset uploads a data set through a client and returns the coordinator's description of it.
+func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
+	// A stream that is left halfway is only let go of when its context ends.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := client.CreateDataset(ctx)
+	if err != nil {
+		return nil, Fault(err)
+	}
+	// EOF from a send says that the coordinator has answered already; CloseAndRecv tells what.
+	if err := Parts(name, d, stream.Send); err != nil && !errors.Is(err, io.EOF) {
+		return nil, Fault(err)
+	}
+	response, err := stream.CloseAndRecv()
+	if err != nil {
+		return nil, Fault(err)
+	}
+	return response.GetDataset(), nil
+}
+
+func itoa(v uint64) string { return strconv.FormatUint(v, 10) }

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/evaluate"
+)
+
+// ResultProto is a run's answer without its labels; the state, plan and timings are the caller's.
+func ResultProto(r *clustering.Result) *cleavev1.Result {
+	p := &cleavev1.Result{
+		StopReason:    cleavev1.StopReason(r.StopReason),
+		Iterations:    uint32(r.Iterations),
+		ObjectiveName: r.ObjectiveName,
+		Objective:     r.Objective,
+		Constraints:   ConstraintReportProto(r.Satisfaction),
+		Sigma:         r.Sigma,
+		Restart:       uint32(r.Restart),
+		K:             uint32(len(r.ClusterSizes)),
+		Rows:          uint64(len(r.Labels)),
+	}
+	for _, e := range r.History {
+		p.History = append(p.History, IterationProto(r.Restart, e))
+	}
+	for _, s := range r.Shifts {
+		p.Shifts = append(p.Shifts, ShiftProto(s))
+	}
+	for _, n := range r.Warnings {
+		p.Warnings = append(p.Warnings, NoticeProto(n))
+	}
+	for _, size := range r.ClusterSizes {
+		p.ClusterSizes = append(p.ClusterSizes, uint64(size))
+	}
+	if r.Rho != 0 {
+		p.Rho = &r.Rho
+	}
+	return p
+}
+
+// IterationProto is one line of a run's history.
+func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
+	return &cleavev1.Iteration{
+		Iteration: uint32(e.Iteration), Objective: e.Objective, Moved: uint32(e.Moved), Restart: uint32(restart),
+	}
+}
+
+// ShiftProto is one change of the diagonal shift.
+func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
+	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Why}
+}
+
+// NoticeProto is one warning.
+func NoticeProto(n clustering.Notice) *cleavev1.Notice {
+	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
+}
+
+// ConstraintReportProto is how labels treat the constraints.
+func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
+	return &cleavev1.ConstraintReport{
+		Total:              uint32(s.Total),
+		Satisfied:          uint32(s.Satisfied()),
+		MustLinkViolated:   uint32(s.MustLinkViolated),
+		CannotLinkViolated: uint32(s.CannotLinkViolated),
+	}
+}
+
+// EvaluationProto is how labels match the truth.
+func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
+	return &cleavev1.Evaluation{
+		Nmi:               s.NMI,
+		MutualInformation: s.MutualInformation,
+		Ari:               s.ARI,
+		PairwisePrecision: s.PairwisePrecision,
+		PairwiseRecall:    s.PairwiseRecall,
+		PairwiseF:         s.PairwiseF,
+		Purity:            s.Purity,
+	}
+}

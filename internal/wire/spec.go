@@ -1,0 +1,278 @@
+package wire
+
+import (
+	"math"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// DefaultMaxIterations is what a job does at most when it does not say.
+const DefaultMaxIterations = 100
+
+// Spec reads a job's specification. It refuses what the domain's types cannot say: numbers of
+// points beyond int32, unknown enum values, zeros where absent means a default. Whether the rest
+// makes sense for the data is clustering's to judge.
+func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
+	spec := clustering.Spec{
+		K:             int(p.GetK()),
+		Seed:          p.GetSeed(),
+		Restarts:      int(p.GetRestarts()),
+		MaxIterations: DefaultMaxIterations,
+		Tolerance:     p.GetTolerance(),
+		Entail:        p.GetSupervision().GetEntail(),
+		FarthestMean:  p.GetInitialisation().GetFarthest() == cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
+	}
+	if p.MaxIterations != nil {
+		spec.MaxIterations = int(p.GetMaxIterations())
+	}
+	var err error
+	if err = checkEnums(p); err != nil {
+		return spec, err
+	}
+	if spec.Constraints, err = constraints(p.GetSupervision().GetConstraints()); err != nil {
+		return spec, err
+	}
+	if spec.Seeds, err = seeds(p.GetSupervision().GetSeeds()); err != nil {
+		return spec, err
+	}
+	if spec.InitialLabels, err = labels(p.GetInitialisation().GetLabels()); err != nil {
+		return spec, err
+	}
+	spec.Start = clustering.Start(p.GetInitialisation().GetStart())
+	if p.GetKernelKmeans() == nil {
+		return spec, fault.Invalid("ALGORITHM_MISSING",
+			"the job names no algorithm; set the options of one, such as kernel_kmeans (they may be empty)").
+			OnField("spec.kernel_kmeans")
+	}
+	spec.KernelKmeans, err = kernelKmeans(p.GetKernelKmeans())
+	return spec, err
+}
+
+// SpecProto is the message that Spec reads as spec; the data set and the name are the caller's.
+func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
+	maxIterations := uint32(spec.MaxIterations)
+	p := &cleavev1.JobSpec{
+		K:             uint32(spec.K),
+		Seed:          spec.Seed,
+		Restarts:      uint32(spec.Restarts),
+		MaxIterations: &maxIterations,
+		Tolerance:     spec.Tolerance,
+		Supervision: &cleavev1.Supervision{
+			Constraints: ConstraintsProto(spec.Constraints),
+			Seeds:       SeedsProto(spec.Seeds),
+			Entail:      spec.Entail,
+		},
+		Initialisation: &cleavev1.Initialisation{
+			Start:  cleavev1.Start(spec.Start),
+			Labels: LabelsProto(spec.InitialLabels),
+		},
+	}
+	if spec.FarthestMean {
+		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
+	}
+	if spec.KernelKmeans != nil {
+		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(spec.KernelKmeans)}
+	}
+	return p
+}
+
+// enum is a generated enum.
+type enum interface {
+	~int32
+	String() string
+}
+
+// checkEnums refuses values that this version does not know.
+func checkEnums(p *cleavev1.JobSpec) error {
+	k := p.GetKernelKmeans()
+	return firstError(
+		known(p.GetStorage(), cleavev1.StorageMode_name, "spec.storage"),
+		known(p.GetInitialisation().GetStart(), cleavev1.Start_name, "spec.initialisation.start"),
+		known(p.GetInitialisation().GetFarthest(), cleavev1.FarthestRule_name, "spec.initialisation.farthest"),
+		known(k.GetObjective(), cleavev1.Objective_name, "spec.kernel_kmeans.objective"),
+		known(k.GetKernel().GetFunction(), cleavev1.KernelFunction_name, "spec.kernel_kmeans.kernel.function"),
+		known(k.GetOnRise(), cleavev1.RisePolicy_name, "spec.kernel_kmeans.on_rise"),
+		known(k.GetOnEmpty(), cleavev1.EmptyPolicy_name, "spec.kernel_kmeans.on_empty"),
+		known(k.GetAffinityDiagonal(), cleavev1.AffinityDiagonal_name, "spec.kernel_kmeans.affinity_diagonal"),
+	)
+}
+
+func known[E enum](value E, names map[int32]string, field string) error {
+	if _, is := names[int32(value)]; is {
+		return nil
+	}
+	return fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", field, int32(value)).
+		OnField(field)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func kernelKmeans(p *cleavev1.KernelKmeans) (*clustering.KernelKmeans, error) {
+	k := p.GetKernel()
+	if k == nil {
+		k = &cleavev1.Kernel{}
+	}
+	o := &clustering.KernelKmeans{
+		Objective: clustering.Objective(p.GetObjective()),
+		Function:  kernel.Function(k.GetFunction()),
+		Rho:       k.GetRho(),
+		Gamma:     k.Gamma,
+		Coef0:     k.Coef0,
+		Degree:    int(k.GetDegree()),
+		Sigma:     p.GetShift().GetSigma(),
+		SigmaAuto: p.GetShift().GetAuto(),
+		KeepEmpty: p.GetOnEmpty() == cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
+		KeepDiag:  p.GetAffinityDiagonal() == cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP,
+		Weights:   p.GetWeights(),
+	}
+	switch p.GetOnRise() {
+	case cleavev1.RisePolicy_RISE_POLICY_STOP:
+		o.OnRise = clustering.RiseStop
+	case cleavev1.RisePolicy_RISE_POLICY_IGNORE:
+		o.OnRise = clustering.RiseIgnore
+	}
+	// In the domain a width or degree of zero means the default, so a zero that was given must
+	// not pass for one.
+	switch {
+	case k.Rho != nil && !(k.GetRho() > 0 && !math.IsInf(k.GetRho(), 0)):
+		return nil, fault.Invalid("BAD_RHO", "the kernel width rho is %v; it must be positive and finite, or absent for auto", k.GetRho()).
+			OnField("spec.kernel_kmeans.kernel.rho")
+	case k.Degree != nil && k.GetDegree() == 0:
+		return nil, fault.Invalid("BAD_DEGREE", "the polynomial degree is 0; it must be at least 1").
+			OnField("spec.kernel_kmeans.kernel.degree")
+	case o.SigmaAuto && o.Sigma != 0:
+		return nil, fault.Invalid("BAD_SHIFT", "the shift is both auto and %v; give one of them", o.Sigma).
+			OnField("spec.kernel_kmeans.shift")
+	}
+	return o, nil
+}
+
+func kernelKmeansProto(o *clustering.KernelKmeans) *cleavev1.KernelKmeans {
+	p := &cleavev1.KernelKmeans{
+		Objective: cleavev1.Objective(o.Objective),
+		Kernel: &cleavev1.Kernel{
+			Function: cleavev1.KernelFunction(o.Function),
+			Gamma:    o.Gamma,
+			Coef0:    o.Coef0,
+		},
+		Shift:   &cleavev1.Shift{Auto: o.SigmaAuto, Sigma: o.Sigma},
+		Weights: o.Weights,
+	}
+	if o.Rho != 0 {
+		p.Kernel.Rho = &o.Rho
+	}
+	if o.Degree != 0 {
+		degree := uint32(o.Degree)
+		p.Kernel.Degree = &degree
+	}
+	switch o.OnRise {
+	case clustering.RiseStop:
+		p.OnRise = cleavev1.RisePolicy_RISE_POLICY_STOP
+	case clustering.RiseIgnore:
+		p.OnRise = cleavev1.RisePolicy_RISE_POLICY_IGNORE
+	}
+	if o.KeepEmpty {
+		p.OnEmpty = cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP
+	}
+	if o.KeepDiag {
+		p.AffinityDiagonal = cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP
+	}
+	return p
+}
+
+func constraints(list []*cleavev1.Constraint) ([]constraint.Constraint, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	converted := make([]constraint.Constraint, len(list))
+	for at, p := range list {
+		if p.GetI() > math.MaxInt32 || p.GetJ() > math.MaxInt32 {
+			return nil, outOfRange("constraint", at, max(p.GetI(), p.GetJ())).OnField("spec.supervision.constraints")
+		}
+		// Unknown kinds stay unknown: the constraint package says which constraint it was.
+		converted[at] = constraint.Constraint{
+			I: int32(p.GetI()), J: int32(p.GetJ()),
+			Weight: p.GetWeight(), Weighted: p.Weight != nil,
+		}
+		switch p.GetKind() {
+		case cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK:
+			converted[at].Kind = constraint.MustLink
+		case cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK:
+			converted[at].Kind = constraint.CannotLink
+		}
+	}
+	return converted, nil
+}
+
+// ConstraintsProto is the messages of constraints.
+func ConstraintsProto(list []constraint.Constraint) []*cleavev1.Constraint {
+	converted := make([]*cleavev1.Constraint, len(list))
+	for at, c := range list {
+		converted[at] = &cleavev1.Constraint{I: uint32(c.I), J: uint32(c.J), Kind: cleavev1.ConstraintKind(c.Kind)}
+		if c.Weighted {
+			converted[at].Weight = &list[at].Weight
+		}
+	}
+	return converted
+}
+
+func seeds(list []*cleavev1.Seed) ([]clustering.Seed, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	converted := make([]clustering.Seed, len(list))
+	for at, p := range list {
+		if p.GetIndex() > math.MaxInt32 || p.GetLabel() > math.MaxInt32 {
+			return nil, outOfRange("seed", at, max(p.GetIndex(), p.GetLabel())).OnField("spec.supervision.seeds")
+		}
+		converted[at] = clustering.Seed{Index: int32(p.GetIndex()), Label: int32(p.GetLabel())}
+	}
+	return converted, nil
+}
+
+// SeedsProto is the messages of seeds.
+func SeedsProto(list []clustering.Seed) []*cleavev1.Seed {
+	converted := make([]*cleavev1.Seed, len(list))
+	for at, s := range list {
+		converted[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
+	}
+	return converted
+}
+
+func labels(list []uint32) ([]int32, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	converted := make([]int32, len(list))
+	for at, label := range list {
+		if label > math.MaxInt32 {
+			return nil, outOfRange("initial label", at, label).OnField("spec.initialisation.labels")
+		}
+		converted[at] = int32(label)
+	}
+	return converted, nil
+}
+
+// LabelsProto is labels as they travel.
+func LabelsProto(list []int32) []uint32 {
+	converted := make([]uint32, len(list))
+	for at, label := range list {
+		converted[at] = uint32(label)
+	}
+	return converted
+}
+
+func outOfRange(what string, at int, value uint32) *fault.Error {
+	return fault.Invalid("INDEX_OUT_OF_RANGE", "%s %d has the number %d; numbers go up to %d", what, at, value, math.MaxInt32)
+}

@@ -1,0 +1,150 @@
+package wire
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+func anySpec(t *rapid.T) clustering.Spec {
+	number := rapid.Int32Range(0, math.MaxInt32)
+	real := rapid.Float64Range(0.001, 1000)
+	pointer := rapid.Ptr(real, true)
+	s := clustering.Spec{
+		K:             rapid.IntRange(0, 1<<30).Draw(t, "k"),
+		Seed:          rapid.Uint64().Draw(t, "seed"),
+		Restarts:      rapid.IntRange(0, 100).Draw(t, "restarts"),
+		MaxIterations: rapid.IntRange(0, 1000).Draw(t, "iterations"),
+		Tolerance:     real.Draw(t, "tolerance"),
+		Entail:        rapid.Bool().Draw(t, "entail"),
+		FarthestMean:  rapid.Bool().Draw(t, "mean"),
+		Start:         rapid.SampledFrom([]clustering.Start{0, 1, 2, 3, 4, 5}).Draw(t, "start"),
+		KernelKmeans: &clustering.KernelKmeans{
+			Objective: rapid.SampledFrom([]clustering.Objective{0, 1, 2, 3, 4}).Draw(t, "objective"),
+			Function:  rapid.SampledFrom([]kernel.Function{0, 1, 2, 3, 4, 5, 6}).Draw(t, "function"),
+			Rho:       rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "rho"),
+			Gamma:     pointer.Draw(t, "gamma"),
+			Coef0:     pointer.Draw(t, "coef0"),
+			Degree:    rapid.IntRange(0, 9).Draw(t, "degree"),
+			SigmaAuto: rapid.Bool().Draw(t, "auto"),
+			OnRise:    rapid.SampledFrom([]clustering.RisePolicy{0, 1, 2}).Draw(t, "rise"),
+			KeepEmpty: rapid.Bool().Draw(t, "empty"),
+			KeepDiag:  rapid.Bool().Draw(t, "diagonal"),
+		},
+	}
+	if !s.KernelKmeans.SigmaAuto {
+		s.KernelKmeans.Sigma = real.Draw(t, "sigma")
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "constraints") {
+		c := constraint.Constraint{
+			I: number.Draw(t, "i"), J: number.Draw(t, "j"),
+			Kind: rapid.SampledFrom([]constraint.Kind{constraint.MustLink, constraint.CannotLink}).Draw(t, "kind"),
+		}
+		if c.Weighted = rapid.Bool().Draw(t, "weighted"); c.Weighted {
+			c.Weight = real.Draw(t, "weight")
+		}
+		s.Constraints = append(s.Constraints, c)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "seeds") {
+		s.Seeds = append(s.Seeds, clustering.Seed{Index: number.Draw(t, "index"), Label: number.Draw(t, "label")})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "labels") {
+		s.InitialLabels = append(s.InitialLabels, number.Draw(t, "label"))
+		s.KernelKmeans.Weights = append(s.KernelKmeans.Weights, real.Draw(t, "weight"))
+	}
+	return s
+}
+
+func TestSpecsSurviveTheWire(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anySpec(t)
+		encoded, err := proto.Marshal(SpecProto(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &cleavev1.JobSpec{}
+		if err := proto.Unmarshal(encoded, p); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Spec(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestSpecDefaults(t *testing.T) {
+	got, err := Spec(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := clustering.Spec{MaxIterations: DefaultMaxIterations, KernelKmeans: &clustering.KernelKmeans{}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestSpecRefusesWhatItCannotSay(t *testing.T) {
+	zero, nan, none := 0.0, math.NaN(), uint32(0)
+	kmeans := func(k *cleavev1.KernelKmeans) *cleavev1.JobSpec {
+		return &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: k}}
+	}
+	for _, c := range []struct {
+		reason, field string
+		spec          *cleavev1.JobSpec
+	}{
+		{"ALGORITHM_MISSING", "spec.kernel_kmeans", &cleavev1.JobSpec{}},
+		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &zero}})},
+		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &nan}})},
+		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Degree: &none}})},
+		{"BAD_SHIFT", "spec.kernel_kmeans.shift", kmeans(&cleavev1.KernelKmeans{Shift: &cleavev1.Shift{Auto: true, Sigma: 1}})},
+		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.objective", kmeans(&cleavev1.KernelKmeans{Objective: 77})},
+		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.kernel.function", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: 77}})},
+		{"UNKNOWN_ENUM_VALUE", "spec.initialisation.start", &cleavev1.JobSpec{Initialisation: &cleavev1.Initialisation{Start: -1}}},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
+			Constraints: []*cleavev1.Constraint{{I: 1, J: 1 << 31}}}}},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.seeds", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
+			Seeds: []*cleavev1.Seed{{Index: math.MaxUint32}}}}},
+		{"INDEX_OUT_OF_RANGE", "spec.initialisation.labels", &cleavev1.JobSpec{Initialisation: &cleavev1.Initialisation{
+			Labels: []uint32{1 << 31}}}},
+	} {
+		_, err := Spec(c.spec)
+		f, is := err.(*fault.Error)
+		if !is || f.Reason != c.reason || f.Field != c.field || f.Kind != fault.InvalidArgument {
+			t.Errorf("got %#v, want %s on %s", err, c.reason, c.field)
+		}
+	}
+}
+
+func TestResultProto(t *testing.T) {
+	r := &clustering.Result{
+		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5, ObjectiveName: "ratio-cut",
+		History: []clustering.Entry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
+		Shifts:  []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Why: "rise"}}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
+		Sigma: 0.5, Restart: 3, ClusterSizes: []int{1, 2},
+		Satisfaction: constraint.Satisfaction{Total: 5, MustLinkViolated: 1, CannotLinkViolated: 2},
+	}
+	p := ResultProto(r)
+	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.Rho != nil ||
+		p.GetConstraints().GetSatisfied() != 2 || len(p.GetHistory()) != 2 || p.GetHistory()[1].GetRestart() != 3 ||
+		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetCode() != "A" {
+		t.Errorf("got %v", p)
+	}
+	for reason := clustering.StopConverged; reason <= clustering.StopCancelled; reason++ {
+		if got := cleavev1.StopReason(reason).String(); got != "STOP_REASON_"+reason.String() {
+			t.Errorf("stop reason %v travels as %s", reason, got)
+		}
+	}
+}

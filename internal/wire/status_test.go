@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func TestFaultsSurviveTheWire(t *testing.T) {
+	for kind := fault.InvalidArgument; kind <= fault.Internal; kind++ {
+		sent := fault.New(kind, "SOME_REASON", "row %d is bad", 3).OnField("spec.k").With("row", "3")
+		err := Status(fmt.Errorf("%w", sent))
+		if got := status.Code(err); got != Code(kind) || got == codes.OK || got == codes.Unknown {
+			t.Errorf("kind %d has code %v", kind, got)
+		}
+		if got := Fault(err); !reflect.DeepEqual(got, error(sent)) {
+			t.Errorf("kind %d: got %#v, want %#v", kind, got, sent)
+		}
+	}
+}
+
+func TestStatusCodes(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		code   codes.Code
+		reason string
+	}{
+		{context.Canceled, codes.Canceled, "CALL_CANCELLED"},
+		{fmt.Errorf("reading: %w", context.DeadlineExceeded), codes.DeadlineExceeded, "DEADLINE_EXCEEDED"},
+		{io.ErrUnexpectedEOF, codes.Internal, "INTERNAL"},
+		{fault.Wrap(fault.Invalid("NOT_FINITE", "row 2 is NaN"), "a.csv"), codes.InvalidArgument, "NOT_FINITE"},
+		{Unavailable("SHUTTING_DOWN", "later"), codes.Unavailable, "SHUTTING_DOWN"},
+		{status.Error(codes.Aborted, "as it is"), codes.Aborted, ""},
+	} {
+		s := status.Convert(Status(c.err))
+		if s.Code() != c.code {
+			t.Errorf("%v: code %v, want %v", c.err, s.Code(), c.code)
+		}
+		reason := ""
+		for _, d := range s.Details() {
+			if info, is := d.(*errdetails.ErrorInfo); is {
+				reason = info.GetReason()
+			}
+		}
+		if reason != c.reason {
+			t.Errorf("%v: reason %q, want %q", c.err, reason, c.reason)
+		}
+	}
+	if Status(nil) != nil || Fault(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestFaultLeavesForeignErrorsAlone(t *testing.T) {
+	for _, err := range []error{io.EOF, status.Error(codes.InvalidArgument, "not ours"), Unavailable("X", "y")} {
+		if got := Fault(err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestStatusTextIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 5000) + "\xff"
+	s := status.Convert(Status(fault.Invalid("LONG", "%s", long).With("why", long).OnField("f")))
+	if len(s.Message()) > maxStatusText+4 || !strings.HasSuffix(s.Message(), "…") {
+		t.Errorf("the message has %d bytes", len(s.Message()))
+	}
+	if len(s.Details()) != 2 {
+		t.Errorf("details are lost: %v", s.Details())
+	}
+}
+
+func TestJobFault(t *testing.T) {
+	if err := JobFault(&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
+		t.Errorf("a job that succeeded has fault %v", err)
+	}
+	err := JobFault(&cleavev1.Job{
+		State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "ZERO_DEGREE",
+		FailureCode: int32(codes.InvalidArgument), StatusMessage: "vertex 3 has no edges",
+	})
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.InvalidArgument || f.Reason != "ZERO_DEGREE" || f.Message != "vertex 3 has no edges" {
+		t.Errorf("got %#v", err)
+	}
+}
