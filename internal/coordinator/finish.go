@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
@@ -102,7 +103,7 @@ func (e *ending) seal(j *job) {
 	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message()}
 	others := j.log.all()
 	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
-	e.events = append(others, e.event)
+	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
 }
 
 func (e *ending) stopReason() cleavev1.StopReason {

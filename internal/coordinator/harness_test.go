@@ -158,7 +158,7 @@ func (h *house) crash() {
 			h.t.Error(err)
 		}
 		h.c.Close()
-		within(h.t, h.served, "the crash")
+		_ = within(h.t, h.served, "the crash")
 		h.stop()
 		h.conn.Close()
 	})

@@ -29,7 +29,9 @@ func wantFault(t *testing.T, what string, err error, reason string, parts ...str
 func gzipped(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	w.Write([]byte(text))
+	if _, err := w.Write([]byte(text)); err != nil {
+		panic(err)
+	}
 	w.Close()
 	return b.String()
 }
