@@ -44,6 +44,9 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats St
 	terms := newClusterTerms(stats)
 	parts := make([][]Move, len(tiles))
 	err = s.parallel(ctx, len(tiles), func(at int) error {
+		if err := s.loadDiagonal(tiles[at]); err != nil {
+			return err
+		}
 		parts[at] = s.assignTile(tiles[at], terms)
 		return nil
 	})
@@ -65,7 +68,7 @@ func (s *Shard) assignTile(t *tile, terms clusterTerms) []Move {
 	height := t.rows.Len()
 	labels, weights := s.labels[t.rows.From:t.rows.To], s.armament.Weights[t.rows.From:t.rows.To]
 	part := func(c, r int) float64 {
-		sum := t.sums[c*height+r]
+		sum := t.sums[c*t.stride+r]
 		if int32(c) == labels[r] {
 			sum = terms.shifted(sum, weights[r])
 		}
@@ -86,7 +89,7 @@ func (s *Shard) assignTile(t *tile, terms clusterTerms) []Move {
 			break
 		}
 		a := weights[r]
-		tolerance := tieTolerance * (math.Abs(terms.shifted(s.diagonal(t, r), a))/float64(a*a) + terms.largest)
+		tolerance := tieTolerance * (math.Abs(terms.shifted(t.diagonal[r], a))/float64(a*a) + terms.largest)
 		if own := labels[r]; own >= 0 && part(int(own), r) <= least+tolerance {
 			continue
 		}
@@ -110,6 +113,9 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	terms := newClusterTerms(stats)
 	parts := make([]Candidate, len(tiles))
 	err = s.parallel(ctx, len(tiles), func(at int) error {
+		if err := s.loadDiagonal(tiles[at]); err != nil {
+			return err
+		}
 		parts[at] = s.farthestInTile(tiles[at], terms, stats.Count)
 		return nil
 	})
@@ -136,21 +142,31 @@ func (s *Shard) farthestInTile(t *tile, terms clusterTerms, count []int32) Candi
 		if c < 0 || count[c] < 2 {
 			continue
 		}
-		own := terms.shifted(t.sums[int(c)*height+r], a)
-		d := terms.shifted(s.diagonal(t, r), a)/float64(a*a) + terms.distancePart(int(c), own, a)
+		own := terms.shifted(t.sums[int(c)*t.stride+r], a)
+		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(int(c), own, a)
 		best = best.Farther(Candidate{Found: true, Point: int32(i), Distance: a * d})
 	}
 	return best
 }
 
-// diagonal is M_ii without shift: the tile's own entry and the sparse part's.
-func (s *Shard) diagonal(t *tile, r int) float64 {
-	i := t.rows.From + r
-	columns, values := s.armament.Sparse.Row(i)
-	if at, found := slices.BinarySearch(columns, int32(i)); found {
-		return t.base.diagonal(r) + values[at]
+// loadDiagonal makes M_ii without shift: the tile's own entries and the sparse part's.
+func (s *Shard) loadDiagonal(t *tile) error {
+	if t.diagonal != nil {
+		return nil
 	}
-	return t.base.diagonal(r)
+	diagonal := make([]float64, t.stride)
+	if err := t.base.diagonal(diagonal); err != nil {
+		return err
+	}
+	for r := range t.rows.Len() {
+		i := t.rows.From + r
+		columns, values := s.armament.Sparse.Row(i)
+		if at, found := slices.BinarySearch(columns, int32(i)); found {
+			diagonal[r] += values[at]
+		}
+	}
+	t.diagonal = diagonal
+	return nil
 }
 
 // ready checks that the tiles are loaded at the step and the stats fit the armament.

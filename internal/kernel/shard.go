@@ -29,10 +29,13 @@ type Shard struct {
 // tile is a base tile and the sums S_ic of its rows at a step.
 type tile struct {
 	rows   partition.Range
+	stride int // rows, padded to whole vectors
 	base   matrix
-	sums   []float64 // sums[c*height+r], without shift
-	step   uint64
-	loaded bool
+	// diagonal is M_ii without shift, nil until it is needed.
+	diagonal []float64
+	sums     []float64 // sums[c*stride+r], without shift
+	step     uint64
+	loaded   bool
 }
 
 // NewShard makes a shard without tiles.
@@ -51,23 +54,41 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 			missing = append(missing, number)
 		}
 	}
-	built := make([]*tile, len(missing))
-	err := s.parallel(ctx, len(missing), func(at int) error {
-		base, err := s.source.tile(ctx, missing[at])
-		built[at] = &tile{rows: partition.Tile(s.source.Rows(), missing[at]), base: base}
-		return err
-	})
+	bases, err := s.buildBases(ctx, missing)
 	if err != nil {
 		return 0, err
 	}
 	for at, number := range missing {
-		s.tiles[number] = built[at]
+		rows := partition.Tile(s.source.Rows(), number)
+		s.tiles[number] = &tile{rows: rows, stride: padded(rows.Len()), base: bases[at]}
 	}
 	total := int64(0)
 	for _, number := range numbers {
 		total += s.tiles[number].bytes()
 	}
 	return total, nil
+}
+
+func (s *Shard) buildBases(ctx context.Context, numbers []int) ([]matrix, error) {
+	bases := make([]matrix, len(numbers))
+	switch {
+	case s.source.graph != nil:
+		for at, number := range numbers {
+			bases[at] = &graphTile{source: s.source, rows: partition.Tile(s.source.Rows(), number)}
+		}
+		return bases, nil
+	case s.source.points != nil:
+		tiles, err := s.buildFromPoints(ctx, numbers)
+		for at, number := range numbers {
+			bases[at] = tiles[number]
+		}
+		return bases, err
+	}
+	return bases, s.parallel(ctx, len(numbers), func(at int) error {
+		base, err := s.source.buildFromRows(ctx, numbers[at])
+		bases[at] = base
+		return err
+	})
 }
 
 // Drop forgets tiles.
@@ -95,7 +116,7 @@ func (s *Shard) Arm(a Armament) {
 	}
 	s.armament, s.loaded = a, false
 	for _, t := range s.tiles {
-		t.sums, t.loaded = nil, false
+		t.sums, t.diagonal, t.loaded = nil, nil, false
 	}
 }
 
@@ -110,9 +131,10 @@ func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) 
 		return nil, ErrNotReady
 	}
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
-		for r := range dst {
-			dst[r] = s.diagonal(t, r)
+		if err := s.loadDiagonal(t); err != nil {
+			return err
 		}
+		copy(dst, t.diagonal)
 		return nil
 	})
 }
@@ -123,8 +145,10 @@ func (s *Shard) ColumnSum(ctx context.Context, numbers []int, columns []int32) (
 		return nil, ErrNotReady
 	}
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
+		if err := t.base.addColumns(dst, columns); err != nil {
+			return err
+		}
 		for _, j := range columns {
-			t.base.addColumn(dst, int(j))
 			s.sparseColumn(t, j, func(r int, v float64) { dst[r] += v })
 		}
 		return nil
@@ -137,8 +161,10 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x []float64) ([]flo
 		return nil, ErrNotReady
 	}
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
-		t.base.multiply(dst, x)
-		for r := range dst {
+		if err := t.base.multiply(dst, x); err != nil {
+			return err
+		}
+		for r := range t.rows.Len() {
 			columns, values := s.armament.Sparse.Row(t.rows.From + r)
 			for at, j := range columns {
 				dst[r] += float64(values[at] * x[j])
@@ -148,7 +174,7 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x []float64) ([]flo
 	})
 }
 
-// perRow computes one value per row of the given tiles, starting from zeros.
+// perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
 	tiles, err := s.find(numbers)
 	if err != nil {
@@ -161,7 +187,10 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 	}
 	values := make([]float64, total)
 	err = s.parallel(ctx, len(tiles), func(at int) error {
-		return compute(tiles[at], values[starts[at]:starts[at]+tiles[at].rows.Len()])
+		dst := make([]float64, tiles[at].stride)
+		err := compute(tiles[at], dst)
+		copy(values[starts[at]:starts[at]+tiles[at].rows.Len()], dst)
+		return err
 	})
 	return values, err
 }

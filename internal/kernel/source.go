@@ -3,7 +3,7 @@ package kernel
 import (
 	"context"
 	"fmt"
-	"math"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -21,14 +21,20 @@ type Source struct {
 	points *pointSet
 	graph  *dataset.Graph
 	// weights are the graph's entries on the grid, parallel to graph.Column.
-	weights []float64
-	rows    RowFetcher
+	weights  []float64
+	rows     RowFetcher
+	routines routines
+	makers   sync.Pool // of *entryMaker
+	columns  []int32   // 0..n-1
 }
 
 // NewSource makes the source of a matrix over points or a graph; a given kernel matrix is read
 // through rows, so that a worker fetches only what its tiles need, and data may be nil.
 func NewSource(spec Spec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
-	s := &Source{spec: spec, rows: rows}
+	s := &Source{spec: spec, rows: rows, routines: detect(), columns: make([]int32, spec.Rows)}
+	for j := range s.columns {
+		s.columns[j] = int32(j)
+	}
 	switch data := data.(type) {
 	case *dataset.Points:
 		points, err := newPointSet(data, spec.Mean)
@@ -83,83 +89,11 @@ func (s *Source) TileBytes(tile int) int64 {
 
 // DenseTileBytes is the memory of one float32 tile of n columns.
 func DenseTileBytes(n, tile int) int64 {
-	return 4 * int64(n) * int64(partition.Tile(n, tile).Len())
+	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
 }
 
-// tile builds one base tile.
-func (s *Source) tile(ctx context.Context, number int) (matrix, error) {
-	rows := partition.Tile(s.spec.Rows, number)
-	if s.graph != nil {
-		return &graphTile{source: s, rows: rows}, nil
-	}
-	t := &denseTile{rows: rows, n: s.spec.Rows, height: rows.Len(), entries: make([]float32, rows.Len()*s.spec.Rows)}
-	if s.points != nil {
-		return t, s.fillFromPoints(ctx, t)
-	}
-	return t, s.fillFromRows(ctx, t)
-}
-
-// columnsBetweenChecks is how many columns are built between looks at the context.
-const columnsBetweenChecks = 64
-
-func (s *Source) fillFromPoints(ctx context.Context, t *denseTile) error {
-	packed := s.points.pack(t.rows.From, t.rows.To)
-	norms := s.points.norms[t.rows.From:t.rows.To]
-	values := make([]float64, len(packed)/s.points.d)
-	for j := range t.n {
-		if j%columnsBetweenChecks == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		products(values, packed, s.points.row(j))
-		s.spec.entries(values[:t.height], norms, s.points.norms[j])
-		if err := s.store(t, j, values[:t.height]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Source) fillFromRows(ctx context.Context, t *denseTile) error {
-	given, err := s.rows(ctx, t.rows.From, t.rows.To)
-	if err != nil {
-		return err
-	}
-	if len(given) != t.height*t.n {
-		return fmt.Errorf("kernel: got %d values for %d rows of %d", len(given), t.height, t.n)
-	}
-	values := make([]float64, t.height)
-	for j := range t.n {
-		for r := range values {
-			values[r] = given[r*t.n+j]
-		}
-		if err := s.store(t, j, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// store puts kernel values into column j: weighted, rounded once to float32 and to the grid.
-func (s *Source) store(t *denseTile, j int, values []float64) error {
-	if scale := s.spec.Scale; scale != nil {
-		for r := range values {
-			values[r] *= scale[t.rows.From+r] * scale[j]
-		}
-	}
-	column, c := t.column(j), s.spec.Grid.rounder()
-	for r, v := range values {
-		column[r] = float32((float64(float32(v)) + c) - c)
-	}
-	if s.spec.ZeroDiagonal && j >= t.rows.From && j < t.rows.To {
-		column[j-t.rows.From] = 0
-	}
-	for r, v := range column {
-		if v-v != 0 { // infinite or not a number
-			return outOfRange(t.rows.From+r, j, values[r])
-		}
-	}
-	return nil
-}
+// allColumns lists every column.
+func (s *Source) allColumns() []int32 { return s.columns }
 
 // diagonalEntry is the kernel value k(x_i, x_i) a_i^2 before rounding.
 func (s *Source) diagonalEntry(i int) float64 {
@@ -169,5 +103,3 @@ func (s *Source) diagonalEntry(i int) float64 {
 	}
 	return v
 }
-
-func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -24,11 +24,17 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 		s.labels = append(s.labels[:0], labels...)
 		s.labelsStep, s.loaded = step, true
 	}
-	return s.selfAffinities(ctx, tiles, func(t *tile) {
-		if !t.loaded || t.step != step {
-			s.recompute(t)
-			t.step, t.loaded = step, true
+	full := fullPlan(s.labels, s.armament.K)
+	return s.selfAffinities(ctx, tiles, func(t *tile) error {
+		if t.loaded && t.step == step {
+			return nil
 		}
+		t.loaded = false // until it is done
+		if err := s.recompute(t, full); err != nil {
+			return err
+		}
+		t.step, t.loaded = step, true
+		return nil
 	})
 }
 
@@ -53,17 +59,21 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		}
 		s.labelsStep = step + 1
 	}
-	return s.selfAffinities(ctx, tiles, func(t *tile) {
+	// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
+	p, how := deltaPlan(s.labels, moves), s.applyDelta
+	if 4*len(moves) > 3*len(s.labels) {
+		p, how = fullPlan(s.labels, s.armament.K), s.recompute
+	}
+	return s.selfAffinities(ctx, tiles, func(t *tile) error {
 		if t.step == step+1 {
-			return
+			return nil
 		}
-		// A moved column is read once and added twice, a full sweep adds every column once.
-		if 2*len(moves) < len(s.labels) {
-			s.applyDelta(t, moves)
-		} else {
-			s.recompute(t)
+		t.loaded = false // until it is done
+		if err := how(t, p); err != nil {
+			return err
 		}
-		t.step = step + 1
+		t.step, t.loaded = step+1, true
+		return nil
 	})
 }
 
@@ -92,38 +102,42 @@ func (s *Shard) applyMoves(moves []Move) error {
 }
 
 // recompute is the full sweep: S_ic = sum of M_ij over j in c.
-func (s *Shard) recompute(t *tile) {
-	height := t.rows.Len()
+func (s *Shard) recompute(t *tile, full *plan) error {
 	if t.sums == nil {
-		t.sums = make([]float64, height*s.armament.K)
+		t.sums = make([]float64, t.stride*s.armament.K)
 	} else {
 		clear(t.sums)
 	}
-	t.base.sweep(t.sums, s.labels)
-	for r := range height {
+	if err := t.base.apply(t.sums, full); err != nil {
+		return err
+	}
+	for r := range t.rows.Len() {
 		columns, values := s.armament.Sparse.Row(t.rows.From + r)
 		for at, j := range columns {
-			if c := s.labels[j]; c >= 0 {
-				t.sums[int(c)*height+r] += values[at]
+			if c := full.labels[j]; c >= 0 {
+				t.sums[int(c)*t.stride+r] += values[at]
 			}
 		}
 	}
+	return nil
 }
 
 // applyDelta is the sweep over moved points only; sums being exact, its bits are recompute's.
-func (s *Shard) applyDelta(t *tile, moves []Move) {
-	height := t.rows.Len()
-	for _, m := range moves {
-		t.base.move(t.sums, m)
+func (s *Shard) applyDelta(t *tile, delta *plan) error {
+	if err := t.base.apply(t.sums, delta); err != nil {
+		return err
+	}
+	for _, m := range delta.moves {
 		s.sparseColumn(t, m.Point, func(r int, v float64) {
 			if m.From >= 0 {
-				t.sums[int(m.From)*height+r] -= v
+				t.sums[int(m.From)*t.stride+r] -= v
 			}
 			if m.To >= 0 {
-				t.sums[int(m.To)*height+r] += v
+				t.sums[int(m.To)*t.stride+r] += v
 			}
 		})
 	}
+	return nil
 }
 
 // sparseColumn visits the sparse part of column j within the tile.
@@ -137,16 +151,18 @@ func (s *Shard) sparseColumn(t *tile, j int32, visit func(r int, v float64)) {
 
 // selfAffinities prepares each tile and adds up its rows' own sums, Q_c = sum of S_ic over i in c,
 // as 128-bit integers: exact in any order.
-func (s *Shard) selfAffinities(ctx context.Context, tiles []*tile, prepare func(*tile)) ([]Int128, error) {
+func (s *Shard) selfAffinities(ctx context.Context, tiles []*tile, prepare func(*tile) error) ([]Int128, error) {
 	parts := make([][]Int128, len(tiles))
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
 	err := s.parallel(ctx, len(tiles), func(at int) error {
 		t := tiles[at]
-		prepare(t)
-		height, part := t.rows.Len(), make([]Int128, s.armament.K)
-		for r := range height {
+		if err := prepare(t); err != nil {
+			return err
+		}
+		part := make([]Int128, s.armament.K)
+		for r := range t.rows.Len() {
 			if c := s.labels[t.rows.From+r]; c >= 0 {
-				part[c] = part[c].AddInt64(int64(t.sums[int(c)*height+r] * toUnits))
+				part[c] = part[c].AddInt64(int64(t.sums[int(c)*t.stride+r] * toUnits))
 			}
 		}
 		parts[at] = part

@@ -1,0 +1,102 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Building dense tiles. The matrix is symmetric: of the block that two tiles of this shard share, one
+// half is computed and transposed into the other.
+
+// block is the part of a tile that lies in the columns of another tile's rows.
+type block struct {
+	tile    *denseTile
+	columns partition.Range
+	mirror  *denseTile // the other tile, when it is built here too and is not the same
+}
+
+// buildFromPoints makes dense tiles of points.
+func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*denseTile, error) {
+	n := s.source.Rows()
+	tiles := make(map[int]*denseTile, len(numbers))
+	for _, number := range numbers {
+		tiles[number] = s.source.newTile(number)
+		tiles[number].allocate()
+	}
+	var blocks []block
+	for _, number := range numbers {
+		for other := range partition.TileCount(n) {
+			b := block{tile: tiles[number], columns: partition.Tile(n, other), mirror: tiles[other]}
+			switch {
+			case b.mirror != nil && other < number:
+				continue // made as the mirror of the other one
+			case other == number:
+				b.mirror = nil
+			}
+			blocks = append(blocks, b)
+		}
+	}
+	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
+}
+
+// build computes one block, and its mirror.
+func (s *Source) build(b block) error {
+	m := s.maker(b.tile.rows)
+	defer s.giveBack(m)
+	var columns [columnsPerFill]int32
+	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
+		some := columns[:min(columnsPerFill, b.columns.To-from)]
+		for at := range some {
+			some[at] = int32(from + at)
+		}
+		if err := m.fill(some, b.tile.entries[from*b.tile.stride:]); err != nil {
+			return err
+		}
+	}
+	if b.mirror != nil {
+		transpose(b.mirror, b.tile)
+	}
+	return nil
+}
+
+// transposeStep is the side of the squares that a transposition works in.
+const transposeStep = 16
+
+// transpose fills the columns of dst that are the rows of src from src's columns at dst's rows.
+func transpose(dst, src *denseTile) {
+	for r := 0; r < src.height; r += transposeStep {
+		for c := 0; c < dst.height; c += transposeStep {
+			for i := r; i < min(r+transposeStep, src.height); i++ {
+				column := dst.column(src.rows.From + i)
+				for j := c; j < min(c+transposeStep, dst.height); j++ {
+					column[j] = src.entries[(dst.rows.From+j)*src.stride+i]
+				}
+			}
+		}
+	}
+}
+
+// buildFromRows makes one dense tile of a given matrix.
+func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, error) {
+	t := s.newTile(number)
+	t.allocate()
+	given, err := s.rows(ctx, t.rows.From, t.rows.To)
+	if err != nil {
+		return nil, err
+	}
+	if len(given) != t.height*t.n {
+		return nil, fmt.Errorf("kernel: got %d values for %d rows of %d", len(given), t.height, t.n)
+	}
+	values := make([]float64, t.height)
+	for j := range t.n {
+		for r := range values {
+			values[r] = given[r*t.n+j]
+		}
+		if err := s.spec.store(t.column(j), t.rows, j, values); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}

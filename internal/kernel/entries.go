@@ -1,0 +1,116 @@
+package kernel
+
+import "github.com/cleave-project/cleave/internal/partition"
+
+// entryMaker computes entries of the matrix of points: all rows of one tile, for some columns at a
+// time. It keeps its buffers; one thread uses it at a time.
+type entryMaker struct {
+	source   *Source
+	tile     partition.Range
+	stride   int
+	rows     packed
+	norms    []float64 // of the tile's points, padded
+	columns  packed
+	products []float64
+	values   []float64
+	scratch  []float32
+}
+
+// maker borrows an entry maker that is set to a tile; giveBack returns it.
+func (s *Source) maker(rows partition.Range) *entryMaker {
+	m, _ := s.makers.Get().(*entryMaker)
+	if m == nil {
+		m = &entryMaker{source: s}
+	}
+	if m.tile == rows {
+		return m
+	}
+	m.tile, m.stride = rows, padded(rows.Len())
+	m.rows.pack(s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
+	m.norms = append(m.norms[:0], s.points.norms[rows.From:rows.To]...)
+	for len(m.norms) < m.stride {
+		m.norms = append(m.norms, 0)
+	}
+	return m
+}
+
+func (s *Source) giveBack(m *entryMaker) { s.makers.Put(m) }
+
+// columnsPerFill is how many columns are multiplied for one reading of the packed rows.
+const columnsPerFill = 48
+
+// fill computes the columns' entries, at most columnsPerFill of them, one after the other into out.
+func (m *entryMaker) fill(columns []int32, out []float32) error {
+	r := &m.source.routines
+	height := m.rows.groups * r.blockRows // of a column of products
+	m.columns.pack(m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
+	size := max(height, m.stride) * m.columns.groups * r.blockColumns
+	if cap(m.products) < size {
+		m.products = make([]float64, size)
+	}
+	m.products = m.products[:size]
+	clear(m.products)
+	for from := 0; from < m.rows.features; from += featuresPerPass {
+		features := min(featuresPerPass, m.rows.features-from)
+		for group := range m.columns.groups {
+			packedColumns := m.columns.group(from, group)
+			for row := range m.rows.groups {
+				block := m.products[group*r.blockColumns*height+row*r.blockRows:]
+				r.multiplyBlock(block, height, m.rows.group(from, row), packedColumns, features)
+			}
+		}
+	}
+	for at, j := range columns {
+		if err := m.finish(out[at*m.stride:(at+1)*m.stride], int(j), m.products[at*height:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish turns the products of column j into entries: the kernel function, one rounding to float32,
+// one to the grid.
+func (m *entryMaker) finish(column []float32, j int, products []float64) error {
+	s, spec := m.source, &m.source.spec
+	height := m.tile.Len()
+	if spec.Function == Gaussian && spec.Scale == nil && len(products) >= m.stride {
+		s.routines.gaussian(column, products, m.norms, s.points.norms[j], spec.inverseWidth(), spec.Grid.rounder())
+		clear(column[height:])
+		spec.clearDiagonal(column, m.tile, j)
+		return nil
+	}
+	if cap(m.values) < height {
+		m.values = make([]float64, m.stride)
+	}
+	values := m.values[:height]
+	for r := range values {
+		values[r] = spec.entry(products[r], m.norms[r], s.points.norms[j])
+	}
+	return spec.store(column, m.tile, j, values)
+}
+
+// store puts kernel values into column j: weighted, rounded once to float32 and to the grid.
+func (s *Spec) store(column []float32, rows partition.Range, j int, values []float64) error {
+	if s.Scale != nil {
+		for r := range values {
+			values[r] *= s.Scale[rows.From+r] * s.Scale[j]
+		}
+	}
+	c := s.Grid.rounder()
+	for r, v := range values {
+		column[r] = float32((float64(float32(v)) + c) - c)
+		if column[r]-column[r] != 0 { // infinite or not a number
+			return outOfRange(rows.From+r, j, v)
+		}
+	}
+	clear(column[len(values):])
+	s.clearDiagonal(column, rows, j)
+	return nil
+}
+
+// clearDiagonal makes the diagonal entry 0 where the objective has none.
+func (s *Spec) clearDiagonal(column []float32, rows partition.Range, j int) {
+	if s.ZeroDiagonal && j >= rows.From && j < rows.To {
+		column[j-rows.From] = 0
+	}
+}

@@ -1,0 +1,90 @@
+package kernel
+
+// columnsPerPass is how many columns are summed in registers before they touch the destination.
+const columnsPerPass = 8
+
+// routines are the inner loops, all of which give the same bits in every implementation. Rows come
+// in multiples of rowMultiple; tiles are padded to that.
+type routines struct {
+	name string
+	// addColumns adds columns of float32 into dst.
+	addColumns func(dst []float64, columns *[columnsPerPass][]float32)
+	// moveColumns takes columns out of from and adds them into to.
+	moveColumns func(from, to []float64, columns *[columnsPerPass][]float32)
+	// addScaled adds columns times factors, one after the other.
+	addScaled func(dst []float64, columns *[columnsPerPass][]float32, factors *[columnsPerPass]float64)
+	// multiplyBlock adds the products of blockRows packed rows and blockColumns packed columns, in
+	// feature order; out has a column every stride values.
+	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int)
+	blockRows, blockColumns int
+	// gaussian turns products into kernel values on the grid.
+	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
+}
+
+// rowMultiple is what the rows of a tile are padded to.
+const rowMultiple = 16
+
+func padded(rows int) int { return (rows + rowMultiple - 1) / rowMultiple * rowMultiple }
+
+// portable is the routines in plain Go.
+func portable() routines {
+	return routines{
+		name:          "portable",
+		addColumns:    addColumnsPortable,
+		moveColumns:   moveColumnsPortable,
+		addScaled:     addScaledPortable,
+		multiplyBlock: multiplyBlockPortable,
+		blockRows:     4,
+		blockColumns:  1,
+		gaussian:      gaussianPortable,
+	}
+}
+
+func addColumnsPortable(dst []float64, columns *[columnsPerPass][]float32) {
+	c0, c1, c2, c3 := columns[0][:len(dst)], columns[1][:len(dst)], columns[2][:len(dst)], columns[3][:len(dst)]
+	c4, c5, c6, c7 := columns[4][:len(dst)], columns[5][:len(dst)], columns[6][:len(dst)], columns[7][:len(dst)]
+	for r := range dst {
+		dst[r] += ((float64(c0[r]) + float64(c1[r])) + (float64(c2[r]) + float64(c3[r]))) +
+			((float64(c4[r]) + float64(c5[r])) + (float64(c6[r]) + float64(c7[r])))
+	}
+}
+
+func moveColumnsPortable(from, to []float64, columns *[columnsPerPass][]float32) {
+	to = to[:len(from)]
+	c0, c1, c2, c3 := columns[0][:len(to)], columns[1][:len(to)], columns[2][:len(to)], columns[3][:len(to)]
+	c4, c5, c6, c7 := columns[4][:len(to)], columns[5][:len(to)], columns[6][:len(to)], columns[7][:len(to)]
+	for r := range from {
+		sum := ((float64(c0[r]) + float64(c1[r])) + (float64(c2[r]) + float64(c3[r]))) +
+			((float64(c4[r]) + float64(c5[r])) + (float64(c6[r]) + float64(c7[r])))
+		from[r] -= sum
+		to[r] += sum
+	}
+}
+
+func addScaledPortable(dst []float64, columns *[columnsPerPass][]float32, factors *[columnsPerPass]float64) {
+	for i, column := range columns {
+		x := factors[i]
+		for r, v := range column[:len(dst)] {
+			dst[r] += float64(float64(v) * x)
+		}
+	}
+}
+
+func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int) {
+	s0, s1, s2, s3 := out[0], out[1], out[2], out[3]
+	for f := range features {
+		y, x := columns[f], rows[4*f:4*f+4:4*f+4]
+		s0 += x[0] * y
+		s1 += x[1] * y
+		s2 += x[2] * y
+		s3 += x[3] * y
+	}
+	out[0], out[1], out[2], out[3] = s0, s1, s2, s3
+}
+
+func gaussianPortable(dst []float32, products, norms []float64, normY, scale, rounder float64) {
+	for r := range dst {
+		v := exp(-float64(squaredDistance(products[r], norms[r], normY) * scale))
+		dst[r] = float32((float64(float32(v)) + rounder) - rounder)
+	}
+}

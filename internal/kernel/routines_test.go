@@ -1,0 +1,108 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Every implementation has the bits of the portable one, on random values, odd sizes padded to
+// whole rows, and unaligned slices.
+func TestRoutinesAgreeBitForBit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	reference := portable()
+	for _, other := range available()[1:] {
+		t.Run(other.name, func(t *testing.T) {
+			for range 300 {
+				offset := rng.IntN(4)
+				rows := padded(1 + rng.IntN(200))
+				grid := GridFor(1 << 12)
+				floats := func(scale float64) []float64 {
+					v := make([]float64, rows+offset)
+					for i := range v {
+						v[i] = grid.Round(scale * rng.NormFloat64())
+					}
+					return v[offset:]
+				}
+				var columns [columnsPerPass][]float32
+				for i := range columns {
+					columns[i] = make([]float32, rows+offset)[offset:]
+					for r := range columns[i] {
+						columns[i][r] = float32(grid.Round(float64(float32(rng.NormFloat64()))))
+					}
+				}
+				a, b := floats(10), floats(10)
+				a2, b2 := append([]float64(nil), a...), append([]float64(nil), b...)
+				reference.addColumns(a, &columns)
+				other.addColumns(a2, &columns)
+				same(t, "addColumns", a, a2)
+				reference.moveColumns(a, b, &columns)
+				other.moveColumns(a2, b2, &columns)
+				same(t, "moveColumns from", a, a2)
+				same(t, "moveColumns to", b, b2)
+
+				var factors [columnsPerPass]float64
+				for i := range factors {
+					factors[i] = rng.NormFloat64()
+				}
+				reference.addScaled(a, &columns, &factors)
+				other.addScaled(a2, &columns, &factors)
+				same(t, "addScaled", a, a2)
+
+				products, norms := floats(3), floats(9)
+				if rng.IntN(4) == 0 {
+					products[rng.IntN(rows)] = -1e6 // far below the smallest float32
+				}
+				want, got := make([]float32, rows), make([]float32, rows+offset)[offset:]
+				normY, scale, rounder := 9*rng.Float64(), rng.Float64(), grid.rounder()
+				reference.gaussian(want, products, norms, normY, scale, rounder)
+				other.gaussian(got, products, norms, normY, scale, rounder)
+				for r := range want {
+					if math.Float32bits(want[r]) != math.Float32bits(got[r]) {
+						t.Fatalf("gaussian: row %d is %v, want %v", r, got[r], want[r])
+					}
+				}
+			}
+		})
+	}
+}
+
+// Products are sums in feature order, whatever the block.
+func TestProductsAgreeBitForBit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, r := range available() {
+		for range 100 {
+			features := 1 + rng.IntN(40)
+			rows, columns := make([]float64, features*r.blockRows), make([]float64, features*r.blockColumns)
+			for i := range rows {
+				rows[i] = float64(float32(rng.NormFloat64()))
+			}
+			for i := range columns {
+				columns[i] = float64(float32(rng.NormFloat64()))
+			}
+			stride := r.blockRows + rng.IntN(5)
+			out := make([]float64, stride*r.blockColumns)
+			r.multiplyBlock(out, stride, rows, columns, features)
+			for c := range r.blockColumns {
+				for i := range r.blockRows {
+					want := 0.0
+					for f := range features {
+						want += rows[f*r.blockRows+i] * columns[f*r.blockColumns+c]
+					}
+					if got := out[c*stride+i]; math.Float64bits(got) != math.Float64bits(want) {
+						t.Fatalf("%s: (%d,%d) is %v, want %v", r.name, i, c, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func same(t *testing.T, what string, want, got []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
+			t.Fatalf("%s: row %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}

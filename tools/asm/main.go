@@ -1,0 +1,355 @@
+// Command asm generates the vector code of internal/kernel: AVX-512 and AVX2 with FMA. Run it by
+// `make generate`; the assembly is committed.
+//
+// Every function computes the bits of its portable twin (portable.go): sums of grid multiples are
+// exact in any order, products of float32 are exact in float64 so that fusing them changes nothing,
+// and the exponential rounds after every product and every sum, as it does in Go.
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, w := range []width{avx512, avx2} {
+		addColumns(w)
+		moveColumns(w)
+		addScaled(w)
+		multiplyBlock(w)
+		gaussian(w)
+	}
+	Generate()
+}
+
+// width is one instruction set: its registers hold `lanes` float64.
+type width struct {
+	name  string
+	lanes int
+	rows  int // vectors of rows in a block of products
+	cols  int // columns in a block of products
+}
+
+var (
+	avx512 = width{name: "AVX512", lanes: 8, rows: 4, cols: 6}
+	avx2   = width{name: "AVX2", lanes: 4, rows: 2, cols: 6}
+)
+
+func (w width) vector() reg.VecVirtual {
+	if w.lanes == 8 {
+		return ZMM()
+	}
+	return YMM()
+}
+
+// half is a register that holds `lanes` float32.
+func (w width) half() reg.VecVirtual {
+	if w.lanes == 8 {
+		return YMM()
+	}
+	return XMM()
+}
+
+func (w width) bytes() int { return 8 * w.lanes }
+
+func at(base reg.Register, index reg.Register, scale uint8, offset int) operand.Mem {
+	return operand.Mem{Base: base, Index: index, Scale: scale, Disp: offset}
+}
+
+// columnsPerPass is how many columns are summed in registers before they touch the destination.
+const columnsPerPass = 8
+
+// columnPointers loads the addresses of the columns of one pass.
+func columnPointers() [columnsPerPass]reg.GPVirtual {
+	var columns [columnsPerPass]reg.GPVirtual
+	table := Load(Param("columns"), GP64())
+	for i := range columns {
+		columns[i] = GP64()
+		MOVQ(operand.Mem{Base: table, Disp: 8 * i}, columns[i])
+	}
+	return columns
+}
+
+// sumColumns adds the columns' values at a row into acc, by pairs so that additions overlap.
+func (w width) sumColumns(columns [columnsPerPass]reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
+	var sums [2]reg.VecVirtual
+	for i, column := range columns {
+		v := w.vector()
+		VCVTPS2PD(at(column, row, 4, 4*offset), v)
+		if i < 2 {
+			sums[i] = v
+			continue
+		}
+		VADDPD(v, sums[i%2], sums[i%2])
+	}
+	VADDPD(sums[1], sums[0], sums[0])
+	return sums[0]
+}
+
+// addColumns: dst[r] += sum of columns[i][r], for rows that are a multiple of two vectors.
+func addColumns(w width) {
+	TEXT("addColumns"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, rows int)")
+	Doc("addColumns" + w.name + " adds eight columns of float32 into dst; rows is a multiple of 16.")
+	columns := columnPointers()
+	dst := Load(Param("dst"), GP64())
+	rows := Load(Param("rows"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	for step := 0; step < 2; step++ {
+		sum := w.sumColumns(columns, row, step*w.lanes)
+		VADDPD(at(dst, row, 8, step*w.bytes()), sum, sum)
+		VMOVUPD(sum, at(dst, row, 8, step*w.bytes()))
+	}
+	ADDQ(operand.U32(2*w.lanes), row)
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// moveColumns: one read of each column serves its subtraction and its addition.
+func moveColumns(w width) {
+	TEXT("moveColumns"+w.name, NOSPLIT, "func(from, to *float64, columns *[8]*float32, rows int)")
+	Doc("moveColumns" + w.name + " takes eight columns of float32 out of from and adds them into to; rows is a multiple of 16.")
+	columns := columnPointers()
+	from := Load(Param("from"), GP64())
+	to := Load(Param("to"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	for step := 0; step < 2; step++ {
+		sum, left := w.sumColumns(columns, row, step*w.lanes), w.vector()
+		VMOVUPD(at(from, row, 8, step*w.bytes()), left)
+		VSUBPD(sum, left, left)
+		VMOVUPD(left, at(from, row, 8, step*w.bytes()))
+		VADDPD(at(to, row, 8, step*w.bytes()), sum, sum)
+		VMOVUPD(sum, at(to, row, 8, step*w.bytes()))
+	}
+	ADDQ(operand.U32(2*w.lanes), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// addScaled: dst[r] = ((dst[r] + columns[0][r] factors[0]) + columns[1][r] factors[1]) + ...; these
+// products are not exact, so each is rounded before it is added.
+func addScaled(w width) {
+	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)")
+	Doc("addScaled" + w.name + " adds eight columns of float32 times their factors; rows is a multiple of 16.")
+	columns := columnPointers()
+	table := Load(Param("factors"), GP64())
+	var factors [columnsPerPass]reg.VecVirtual
+	for i := range factors {
+		factors[i] = w.vector()
+		VBROADCASTSD(operand.Mem{Base: table, Disp: 8 * i}, factors[i])
+	}
+	dst := Load(Param("dst"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	for step := 0; step < 2; step++ {
+		sum, product := w.vector(), w.vector()
+		VMOVUPD(at(dst, row, 8, step*w.bytes()), sum)
+		for i, column := range columns {
+			VCVTPS2PD(at(column, row, 4, 4*step*w.lanes), product)
+			VMULPD(factors[i], product, product)
+			VADDPD(product, sum, sum)
+		}
+		VMOVUPD(sum, at(dst, row, 8, step*w.bytes()))
+	}
+	ADDQ(operand.U32(2*w.lanes), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// multiplyBlock: out[c][r] += sum over f of rows[f][r] * columns[f][c], in feature order. Rows come
+// packed feature by feature, and so do the columns.
+func multiplyBlock(w width) {
+	TEXT("multiplyBlock"+w.name, NOSPLIT, "func(out *float64, stride int, rows, columns *float64, features int)")
+	Doc(fmt.Sprintf("multiplyBlock%s adds the products of %d packed rows and %d packed columns; out has a column every stride values.",
+		w.name, w.rows*w.lanes, w.cols))
+	rows := Load(Param("rows"), GP64())
+	columns := Load(Param("columns"), GP64())
+	features := Load(Param("features"), GP64())
+	out := Load(Param("out"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(operand.Imm(3), stride)
+	next := GP64()
+	MOVQ(out, next)
+	sums := make([][]reg.VecVirtual, w.cols)
+	for c := range sums {
+		sums[c] = make([]reg.VecVirtual, w.rows)
+		for r := range sums[c] {
+			sums[c][r] = w.vector()
+			VMOVUPD(operand.Mem{Base: next, Disp: r * w.bytes()}, sums[c][r])
+		}
+		ADDQ(stride, next)
+	}
+	Label("loop")
+	x := make([]reg.VecVirtual, w.rows)
+	for r := range x {
+		x[r] = w.vector()
+		VMOVUPD(operand.Mem{Base: rows, Disp: r * w.bytes()}, x[r])
+	}
+	for c := range sums {
+		y := w.vector()
+		VBROADCASTSD(operand.Mem{Base: columns, Disp: 8 * c}, y)
+		for r := range x {
+			VFMADD231PD(x[r], y, sums[c][r])
+		}
+	}
+	ADDQ(operand.U32(w.rows*w.bytes()), rows)
+	ADDQ(operand.U32(8*w.cols), columns)
+	DECQ(features)
+	JNZ(operand.LabelRef("loop"))
+	for c := range sums {
+		for r := range sums[c] {
+			VMOVUPD(sums[c][r], operand.Mem{Base: out, Disp: r * w.bytes()})
+		}
+		if c < len(sums)-1 {
+			ADDQ(stride, out)
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// The exponential's constants, as in exp.go.
+const (
+	log2E   = 1.44269504088896338700e+00
+	ln2High = 6.93147180369123816490e-01
+	ln2Low  = 1.90821492927058770002e-10
+	toNear  = 1.5 * (1 << 52)
+	expTiny = -700
+)
+
+// gaussian: dst[r] = grid(float32(exp(-max(0, (norms[r] + normY) - 2 products[r]) * scale))).
+func gaussian(w width) {
+	TEXT("gaussian"+w.name, NOSPLIT, "func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)")
+	Doc("gaussian" + w.name + " turns products into gaussian kernel values on the grid; rows is a multiple of 16.")
+	dst := Load(Param("dst"), GP64())
+	products := Load(Param("products"), GP64())
+	norms := Load(Param("norms"), GP64())
+	rows := Load(Param("rows"), GP64())
+	normY, scale, rounder := w.vector(), w.vector(), w.vector()
+	broadcast := func(name string, v reg.VecVirtual) {
+		address, err := Param(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		VBROADCASTSD(address.Addr, v)
+	}
+	broadcast("normY", normY)
+	broadcast("scale", scale)
+	broadcast("rounder", rounder)
+	table := coefficients(w)
+	row := GP64()
+	XORQ(row, row)
+	zero := w.vector()
+	if w.lanes == 8 {
+		VPXORQ(zero, zero, zero)
+	} else {
+		VXORPD(zero, zero, zero)
+	}
+	Label("loop")
+	// x = -(max(0, (|x|^2 + |y|^2) - 2 x.y) * scale)
+	product, x := w.vector(), w.vector()
+	VMOVUPD(at(products, row, 8, 0), product)
+	VADDPD(product, product, product)
+	VADDPD(at(norms, row, 8, 0), normY, x)
+	VSUBPD(product, x, x)
+	VMAXPD(zero, x, x)
+	VMULPD(scale, x, x)
+	VSUBPD(x, zero, x)
+	// m = nearest integer of x log2 e; t keeps it in its low bits
+	t, m, r := w.vector(), w.vector(), w.vector()
+	VMULPD(table.at(0), x, t)
+	VADDPD(table.at(1), t, t)
+	VSUBPD(table.at(1), t, m)
+	high := w.vector()
+	VMULPD(table.at(2), m, high)
+	VSUBPD(high, x, r)
+	VMULPD(table.at(3), m, high)
+	VSUBPD(high, r, r)
+	p := w.vector()
+	VMOVUPD(table.at(5), p)
+	for i := 1; i < polynomialTerms; i++ {
+		VMULPD(r, p, p)
+		VADDPD(table.at(5+i), p, p)
+	}
+	// 2^m: m's low bits moved into the exponent
+	VPSLLQ(operand.Imm(52), t, t)
+	VPADDQ(table.at(5+polynomialTerms), t, t)
+	VMULPD(t, p, p)
+	// below -700: 0
+	if w.lanes == 8 {
+		keep := K()
+		VCMPPD(operand.Imm(13), table.at(4), x, keep) // x >= -700
+		VMOVAPD_Z(p, keep, p)
+	} else {
+		keep := w.vector()
+		VCMPPD(operand.Imm(13), table.at(4), x, keep)
+		VANDPD(keep, p, p)
+	}
+	// one rounding to float32, one to the grid
+	single := w.half()
+	if w.lanes == 8 {
+		VCVTPD2PS(p, single)
+	} else {
+		VCVTPD2PSY(p, single)
+	}
+	VCVTPS2PD(single, p)
+	VADDPD(rounder, p, p)
+	VSUBPD(rounder, p, p)
+	if w.lanes == 8 {
+		VCVTPD2PS(p, single)
+	} else {
+		VCVTPD2PSY(p, single)
+	}
+	VMOVUPS(single, at(dst, row, 4, 0))
+	ADDQ(operand.U32(w.lanes), row)
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+const polynomialTerms = 14
+
+// dataTable is constants in memory, each repeated over a whole vector.
+type dataTable struct {
+	base  operand.Mem
+	bytes int
+}
+
+func (d dataTable) at(i int) operand.Mem { return d.base.Offset(i * d.bytes) }
+
+func coefficients(w width) dataTable {
+	values := []uint64{
+		math.Float64bits(log2E), math.Float64bits(toNear), math.Float64bits(ln2High), math.Float64bits(ln2Low),
+		math.Float64bits(expTiny),
+	}
+	factorials := []float64{6227020800, 479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1}
+	for _, f := range factorials {
+		values = append(values, math.Float64bits(1/f))
+	}
+	values = append(values, 1023<<52)
+	base := GLOBL("exp"+w.name, RODATA|NOPTR)
+	for i, v := range values {
+		for lane := range w.lanes {
+			DATA(i*w.bytes()+8*lane, operand.U64(v))
+		}
+	}
+	return dataTable{base: base, bytes: w.bytes()}
+}
