@@ -16,7 +16,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(page, -1) {
 		explained = append(explained, row[1])
 	}
-	needed := append(direct(read(t, "go.mod")), direct(read(t, "tools/go.mod"))...)
+	needed := slices.Concat(direct(read(t, "go.mod")), direct(read(t, "tools/go.mod")), direct(read(t, "tools/asm/go.mod")))
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)
