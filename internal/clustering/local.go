@@ -26,7 +26,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 		return nil, err
 	}
 	l := &Local{shard: kernel.NewShard(source, threads), tiles: partition.All(p.n)}
-	_, err = l.shard.Build(ctx, l.tiles)
+	_, err = l.shard.Build(ctx, l.tiles, true)
 	return l, err
 }
 

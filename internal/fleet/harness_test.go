@@ -326,7 +326,7 @@ func newProblem(t *testing.T, data dataset.Dataset, spec kernel.Spec) *problem {
 		t.Fatal(err)
 	}
 	p := &problem{data: data, spec: spec, shard: kernel.NewShard(source, 1), tiles: partition.All(spec.Rows)}
-	if _, err := p.shard.Build(context.Background(), p.tiles); err != nil {
+	if _, err := p.shard.Build(context.Background(), p.tiles, true); err != nil {
 		t.Fatal(err)
 	}
 	return p

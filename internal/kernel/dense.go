@@ -145,3 +145,5 @@ func (t *denseTile) diagonal(dst []float64) error {
 }
 
 func (t *denseTile) bytes() int64 { return 4 * int64(len(t.entries)) }
+
+func (t *denseTile) stored() bool { return t.entries != nil }

@@ -21,6 +21,8 @@ type matrix interface {
 	// diagonal is the tile's own entries (i, i).
 	diagonal(dst []float64) error
 	bytes() int64
+	// stored tells whether the entries are kept rather than computed again.
+	stored() bool
 }
 
 // graphTile is a view of some rows of a graph; the graph itself is shared and never densified.
@@ -127,6 +129,8 @@ func (t *graphTile) diagonal(dst []float64) error {
 }
 
 func (t *graphTile) bytes() int64 { return 0 }
+
+func (t *graphTile) stored() bool { return true }
 
 func negativeAffinity(i, j int, v float64) error {
 	return fault.Invalid("NEGATIVE_AFFINITY",

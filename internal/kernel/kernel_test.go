@@ -169,7 +169,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 func (p *problem) shard(t testing.TB, threads int) *Shard {
 	t.Helper()
 	s := NewShard(p.source, threads)
-	if _, err := s.Build(context.Background(), partition.All(p.n)); err != nil {
+	if _, err := s.Build(context.Background(), partition.All(p.n), true); err != nil {
 		t.Fatal(err)
 	}
 	s.Arm(p.armament)
@@ -340,7 +340,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 	b.SetBytes(4 * 4096 * 4096)
 	for b.Loop() {
 		s := NewShard(p, 1)
-		if _, err := s.Build(context.Background(), partition.All(4096)); err != nil {
+		if _, err := s.Build(context.Background(), partition.All(4096), true); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -349,7 +349,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 func BenchmarkFullSweep(b *testing.B) {
 	s := NewShard(newBenchmark(b, 4096, 16), 1)
 	tiles := partition.All(4096)
-	if _, err := s.Build(context.Background(), tiles); err != nil {
+	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		b.Fatal(err)
 	}
 	weights, labels := make([]float64, 4096), make([]int32, 4096)

@@ -43,22 +43,28 @@ func NewShard(source *Source, threads int) *Shard {
 	return &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}}
 }
 
-// Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
-func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
+// Build makes tiles that are not there yet and tells the bytes that all of the given ones take. A
+// tile of points is stored, or its columns are computed again when they are needed; a tile that is
+// there with the other storage changes over and keeps its sums, since the bits are the same.
+func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
 		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
 			return 0, fmt.Errorf("kernel: there is no tile %d", number)
 		}
-		if s.tiles[number] == nil {
+		if t := s.tiles[number]; t == nil || s.source.CanRecompute() && t.base.stored() != stored {
 			missing = append(missing, number)
 		}
 	}
-	bases, err := s.buildBases(ctx, missing)
+	bases, err := s.buildBases(ctx, missing, stored)
 	if err != nil {
 		return 0, err
 	}
 	for at, number := range missing {
+		if t := s.tiles[number]; t != nil {
+			t.base = bases[at]
+			continue
+		}
 		rows := partition.Tile(s.source.Rows(), number)
 		s.tiles[number] = &tile{rows: rows, stride: padded(rows.Len()), base: bases[at]}
 	}
@@ -69,12 +75,17 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 	return total, nil
 }
 
-func (s *Shard) buildBases(ctx context.Context, numbers []int) ([]matrix, error) {
+func (s *Shard) buildBases(ctx context.Context, numbers []int, stored bool) ([]matrix, error) {
 	bases := make([]matrix, len(numbers))
 	switch {
 	case s.source.graph != nil:
 		for at, number := range numbers {
 			bases[at] = &graphTile{source: s.source, rows: partition.Tile(s.source.Rows(), number)}
+		}
+		return bases, nil
+	case s.source.points != nil && !stored:
+		for at, number := range numbers {
+			bases[at] = s.source.newTile(number)
 		}
 		return bases, nil
 	case s.source.points != nil:

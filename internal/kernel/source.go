@@ -79,6 +79,10 @@ func graphWeights(spec Spec, g *dataset.Graph) []float64 {
 // Rows is n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
+// CanRecompute tells whether tiles need not be stored: columns of points can be computed again, a
+// given matrix would have to be fetched again, and a graph is there anyway.
+func (s *Source) CanRecompute() bool { return s.points != nil }
+
 // TileBytes is the memory that one base tile takes. Graph tiles share the graph itself.
 func (s *Source) TileBytes(tile int) int64 {
 	if s.graph != nil {

@@ -167,7 +167,7 @@ func (j *job) build(tiles []int) (*workerv1.Done, error) {
 		return nil, err
 	}
 	j.charged += needed // account sets it right afterwards
-	bytes, err := j.shard.Build(j.ctx, tiles)
+	bytes, err := j.shard.Build(j.ctx, tiles, true)
 	if err != nil {
 		return nil, err
 	}
