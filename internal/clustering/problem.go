@@ -140,11 +140,15 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
+	sum := bound.RowSum
 	if p.Objective == ObjectiveRatioCut {
-		bound *= 2 // A - D
+		sum *= 2 // A - D
 	}
 	// Constraints share the grid but coarsen it only when they outweigh the data.
-	m.Grid = kernel.GridFor(max(bound, heaviestRow(p.n, p.Constraints)))
+	m.Grid = kernel.GridFor(max(sum, heaviestRow(p.n, p.Constraints)))
+	if p.spec.HalfPrecision {
+		m.HalfScale = bound.HalfScale()
+	}
 	return nil
 }
 

@@ -23,6 +23,9 @@ type Spec struct {
 	InitialLabels []int32 // for StartLabels
 	FarthestMean  bool    // farthest-first by mean instead of total distance
 
+	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
+	HalfPrecision bool
+
 	KernelKmeans *KernelKmeans // the only algorithm so far; exactly one is set
 }
 

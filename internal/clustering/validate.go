@@ -26,6 +26,8 @@ func Validate(kind dataset.Kind, rows int, spec Spec) error {
 		return fault.Invalid("BAD_RESTARTS", "restarts is %d; it must be 1 to %d", spec.Restarts, MaxRestarts).OnField("spec.restarts")
 	case !(spec.Tolerance >= 0) || math.IsInf(spec.Tolerance, 0):
 		return fault.Invalid("BAD_TOLERANCE", "tolerance is %v; it must be a finite number of at least 0", spec.Tolerance).OnField("spec.tolerance")
+	case spec.HalfPrecision && kind == dataset.KindGraph:
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "float16 storage applies to dense matrices; a graph is never made dense").OnField("spec.storage")
 	case spec.KernelKmeans == nil:
 		return fault.Invalid("NO_ALGORITHM", "no algorithm is given; set kernel_kmeans").OnField("spec.algorithm")
 	}

@@ -7,12 +7,21 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Bound is an upper bound of every row's absolute sum of the base matrix, from which the grid is
-// chosen. It depends on the data and the kernel alone, never on constraints.
+// Extent is upper bounds of the base matrix's magnitudes. They depend on the data and the kernel
+// alone, never on constraints.
+type Extent struct {
+	RowSum float64 // of every row's absolute sum: the grid is chosen from it
+	Entry  float64 // of every entry: the scale of half precision is chosen from it
+}
+
+// HalfScale is what entries are divided by before they are rounded to half precision.
+func (e Extent) HalfScale() float64 { return halfScaleFor(e.Entry) }
+
+// Bound finds the extent.
 //
 // For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj);
 // n times the largest diagonal entry would waste bits on one outlier.
-func Bound(spec Spec, data dataset.Dataset) (float64, error) {
+func Bound(spec Spec, data dataset.Dataset) (Extent, error) {
 	switch data := data.(type) {
 	case *dataset.Graph:
 		return graphBound(spec, data)
@@ -21,42 +30,42 @@ func Bound(spec Spec, data dataset.Dataset) (float64, error) {
 	case *dataset.Points:
 		source, err := NewSource(spec, data, nil)
 		if err != nil {
-			return 0, err
+			return Extent{}, err
 		}
 		return source.pointsBound()
 	}
-	return 0, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+	return Extent{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
 }
 
-func (s *Source) pointsBound() (float64, error) {
+func (s *Source) pointsBound() (Extent, error) {
 	if s.spec.Function == Cosine {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return 0, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
+				return Extent{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
 			}
 		}
 	}
-	if bound, indefinite := s.indefiniteBound(); indefinite {
-		if !(bound/float64(s.spec.Rows) <= math.MaxFloat32) {
-			return 0, outOfRange(0, 0, bound/float64(s.spec.Rows))
+	if largest, indefinite := s.indefiniteBound(); indefinite {
+		if !(largest <= math.MaxFloat32) {
+			return Extent{}, outOfRange(0, 0, largest)
 		}
-		return bound, nil
+		return Extent{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
 	}
 	largest, total := 0.0, 0.0
 	for i := range s.spec.Rows {
 		entry := s.diagonalEntry(i)
 		if !(entry <= math.MaxFloat32) {
-			return 0, outOfRange(i, i, entry)
+			return Extent{}, outOfRange(i, i, entry)
 		}
 		root := math.Sqrt(max(0, entry))
 		largest = max(largest, root)
 		total += root
 	}
-	return largest * total, nil
+	return Extent{RowSum: largest * total, Entry: largest * largest}, nil
 }
 
-// indefiniteBound covers the kernels that Cauchy-Schwarz does not: |tanh| <= 1, and polynomials
-// with a negative coefficient by the largest magnitude anywhere.
+// indefiniteBound bounds the entries of kernels that Cauchy-Schwarz does not cover: |tanh| <= 1, and
+// polynomials with a negative coefficient by the largest magnitude anywhere.
 func (s *Source) indefiniteBound() (float64, bool) {
 	largest := 0.0
 	switch {
@@ -78,11 +87,11 @@ func (s *Source) indefiniteBound() (float64, bool) {
 		}
 		largest *= heaviest * heaviest
 	}
-	return largest * float64(s.spec.Rows), true
+	return largest, true
 }
 
-func givenBound(spec Spec, k *dataset.Kernel) (float64, error) {
-	bound := 0.0
+func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
+	var bound Extent
 	for i := range k.N {
 		row := 0.0
 		for j, v := range k.Row(i) {
@@ -90,11 +99,12 @@ func givenBound(spec Spec, k *dataset.Kernel) (float64, error) {
 				v *= spec.Scale[i] * spec.Scale[j]
 			}
 			if !(math.Abs(v) <= math.MaxFloat32) {
-				return 0, outOfRange(i, j, v)
+				return Extent{}, outOfRange(i, j, v)
 			}
 			row += math.Abs(v)
+			bound.Entry = max(bound.Entry, math.Abs(v))
 		}
-		bound = max(bound, row)
+		bound.RowSum = max(bound.RowSum, row)
 	}
 	return bound, nil
 }
@@ -105,8 +115,8 @@ const (
 	smallestDegree = 1e-250
 )
 
-func graphBound(spec Spec, g *dataset.Graph) (float64, error) {
-	bound := 0.0
+func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
+	var bound Extent
 	for i := range g.N {
 		row := 0.0
 		columns, weights := g.Row(i)
@@ -115,11 +125,12 @@ func graphBound(spec Spec, g *dataset.Graph) (float64, error) {
 				w *= spec.Scale[i] * spec.Scale[columns[at]]
 			}
 			row += math.Abs(w)
+			bound.Entry = max(bound.Entry, math.Abs(w))
 		}
-		bound = max(bound, row)
+		bound.RowSum = max(bound.RowSum, row)
 	}
-	if bound != 0 && !(bound >= smallestDegree && bound <= largestDegree) {
-		return 0, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", bound, smallestDegree, largestDegree)
+	if sum := bound.RowSum; sum != 0 && !(sum >= smallestDegree && sum <= largestDegree) {
+		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, smallestDegree, largestDegree)
 	}
 	return bound, nil
 }

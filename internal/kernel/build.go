@@ -45,18 +45,26 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 func (s *Source) build(b block) error {
 	m := s.maker(b.tile.rows)
 	defer s.giveBack(m)
+	borrowed := s.borrow(columnsPerFill * b.tile.stride)
+	defer s.scratch.Put(borrowed)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
 		for at := range some {
 			some[at] = int32(from + at)
 		}
-		if err := m.fill(some, b.tile.entries[from*b.tile.stride:]); err != nil {
+		out := (*borrowed)[:len(some)*b.tile.stride]
+		if b.tile.half == nil {
+			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
+		}
+		if err := m.fill(some, out); err != nil {
 			return err
 		}
+		b.tile.keep(from, out)
 	}
 	if b.mirror != nil {
-		transpose(b.mirror, b.tile)
+		transpose(b.mirror.entries, b.tile.entries, b.mirror, b.tile)
+		transpose(b.mirror.half, b.tile.half, b.mirror, b.tile)
 	}
 	return nil
 }
@@ -64,14 +72,18 @@ func (s *Source) build(b block) error {
 // transposeStep is the side of the squares that a transposition works in.
 const transposeStep = 16
 
-// transpose fills the columns of dst that are the rows of src from src's columns at dst's rows.
-func transpose(dst, src *denseTile) {
-	for r := 0; r < src.height; r += transposeStep {
-		for c := 0; c < dst.height; c += transposeStep {
-			for i := r; i < min(r+transposeStep, src.height); i++ {
-				column := dst.column(src.rows.From + i)
-				for j := c; j < min(c+transposeStep, dst.height); j++ {
-					column[j] = src.entries[(dst.rows.From+j)*src.stride+i]
+// transpose fills the columns of dst that are the rows of src from src's columns at dst's rows; it
+// does nothing for the kind of entries that the tiles do not have.
+func transpose[T any](dst, src []T, to, from *denseTile) {
+	if src == nil {
+		return
+	}
+	for r := 0; r < from.height; r += transposeStep {
+		for c := 0; c < to.height; c += transposeStep {
+			for i := r; i < min(r+transposeStep, from.height); i++ {
+				column := dst[(from.rows.From+i)*to.stride : (from.rows.From+i+1)*to.stride]
+				for j := c; j < min(c+transposeStep, to.height); j++ {
+					column[j] = src[(to.rows.From+j)*from.stride+i]
 				}
 			}
 		}
@@ -89,14 +101,18 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 	if len(given) != t.height*t.n {
 		return nil, fmt.Errorf("kernel: got %d values for %d rows of %d", len(given), t.height, t.n)
 	}
-	values := make([]float64, t.height)
+	values, column := make([]float64, t.height), make([]float32, t.stride)
 	for j := range t.n {
 		for r := range values {
 			values[r] = given[r*t.n+j]
 		}
-		if err := s.spec.store(t.column(j), t.rows, j, values); err != nil {
+		if t.half == nil {
+			column = t.column(j)
+		}
+		if err := s.spec.store(column, t.rows, j, values); err != nil {
 			return nil, err
 		}
+		t.keep(j, column)
 	}
 	return t, nil
 }

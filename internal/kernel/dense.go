@@ -12,7 +12,8 @@ type denseTile struct {
 	n       int
 	height  int
 	stride  int
-	entries []float32 // nil: not stored
+	entries []float32 // nil: not stored, or in half precision
+	half    []uint16  // the entries in half precision; nil: not stored, or in full
 	zeros   []float32 // a column that fills a pass with fewer columns than it could have
 }
 
@@ -23,41 +24,64 @@ func (s *Source) newTile(number int) *denseTile {
 	return &denseTile{source: s, rows: rows, n: s.spec.Rows, height: rows.Len(), stride: stride, zeros: make([]float32, stride)}
 }
 
-func (t *denseTile) allocate() { t.entries = make([]float32, t.stride*t.n) }
+func (t *denseTile) allocate() {
+	if t.source.spec.HalfScale != 0 {
+		t.half = make([]uint16, t.stride*t.n)
+		return
+	}
+	t.entries = make([]float32, t.stride*t.n)
+}
 
 func (t *denseTile) column(j int) []float32 {
 	return t.entries[j*t.stride : (j+1)*t.stride : (j+1)*t.stride]
 }
 
-// visit hands over columns, a pass of at most columnsPerPass at a time and in order.
+// keep stores columns from..from+len/stride that lie in values.
+func (t *denseTile) keep(from int, values []float32) {
+	if t.half == nil {
+		return // they were computed in place
+	}
+	t.source.routines.toHalf(t.half[from*t.stride:from*t.stride+len(values)], values, float32(1/t.source.spec.HalfScale))
+}
+
+// visit hands over columns, a pass of at most columnsPerPass at a time and in order. Columns that do
+// not lie in memory as float32 come through a buffer.
 func (t *denseTile) visit(columns []int32, do func(columns []int32, pass *[columnsPerPass][]float32)) error {
-	var m *entryMaker
+	var buffer []float32
 	if t.entries == nil {
+		borrowed := t.source.borrow(columnsPerFill * t.stride)
+		defer t.source.scratch.Put(borrowed)
+		buffer = (*borrowed)[:columnsPerFill*t.stride]
+	}
+	var m *entryMaker
+	if t.entries == nil && t.half == nil {
 		m = t.source.maker(t.rows)
 		defer t.source.giveBack(m)
-		if cap(m.scratch) < columnsPerFill*t.stride {
-			m.scratch = make([]float32, columnsPerFill*t.stride)
-		}
 	}
 	var pass [columnsPerPass][]float32
 	for len(columns) > 0 {
 		some := columns[:min(columnsPerFill, len(columns))]
 		columns = columns[len(some):]
 		if m != nil {
-			if err := m.fill(some, m.scratch[:columnsPerFill*t.stride]); err != nil {
+			if err := m.fill(some, buffer); err != nil {
 				return err
 			}
 		}
 		for from := 0; from < len(some); from += columnsPerPass {
 			to := min(from+columnsPerPass, len(some))
 			for i := range pass {
-				switch at := from + i; {
+				at := from + i
+				switch {
 				case at >= to:
 					pass[i] = t.zeros
-				case m != nil:
-					pass[i] = m.scratch[at*t.stride : (at+1)*t.stride]
-				default:
+				case t.entries != nil:
 					pass[i] = t.column(int(some[at]))
+				default:
+					pass[i] = buffer[at*t.stride : (at+1)*t.stride]
+					if t.half != nil {
+						j := int(some[at])
+						t.source.routines.fromHalf(pass[i], t.half[j*t.stride:(j+1)*t.stride], float32(t.source.spec.HalfScale))
+					}
 				}
 			}
 			do(some[from:to], &pass)
@@ -144,6 +168,6 @@ func (t *denseTile) diagonal(dst []float64) error {
 	})
 }
 
-func (t *denseTile) bytes() int64 { return 4 * int64(len(t.entries)) }
+func (t *denseTile) bytes() int64 { return 4*int64(len(t.entries)) + 2*int64(len(t.half)) }
 
-func (t *denseTile) stored() bool { return t.entries != nil }
+func (t *denseTile) stored() bool { return t.entries != nil || t.half != nil }

@@ -13,7 +13,7 @@ type entryMaker struct {
 	columns  packed
 	products []float64
 	values   []float64
-	scratch  []float32
+	half     []uint16
 }
 
 // maker borrows an entry maker that is set to a tile; giveBack returns it.
@@ -61,9 +61,11 @@ func (m *entryMaker) fill(columns []int32, out []float32) error {
 		}
 	}
 	for at, j := range columns {
-		if err := m.finish(out[at*m.stride:(at+1)*m.stride], int(j), m.products[at*height:]); err != nil {
+		column := out[at*m.stride : (at+1)*m.stride]
+		if err := m.finish(column, int(j), m.products[at*height:]); err != nil {
 			return err
 		}
+		m.source.roundHalf(column, &m.half)
 	}
 	return nil
 }

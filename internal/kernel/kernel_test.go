@@ -97,6 +97,8 @@ func TestGridIsFinestThatIsExact(t *testing.T) {
 
 // problem is a small random matrix of some kind, with a sparse part.
 type problem struct {
+	data     dataset.Dataset
+	extent   Extent
 	source   *Source
 	armament Armament
 	n, k     int
@@ -140,7 +142,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec.Grid = GridFor(bound)
+	spec.Grid = GridFor(bound.RowSum)
 	source, err := NewSource(spec, data, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +150,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	sparse := &Sparse{RowStart: make([]int64, n+1)}
 	dense := make([]float64, n*n)
 	for range n {
-		i, j, w := rng.IntN(n), rng.IntN(n), spec.Grid.Round(bound*0.01*rng.NormFloat64())
+		i, j, w := rng.IntN(n), rng.IntN(n), spec.Grid.Round(bound.RowSum*0.01*rng.NormFloat64())
 		dense[i*n+j], dense[j*n+i] = w, w
 	}
 	for i := range n {
@@ -163,7 +165,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{source: source, armament: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, extent: bound, source: source, armament: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
@@ -330,8 +332,8 @@ func TestBoundByCauchySchwarz(t *testing.T) {
 		t.Fatal(err)
 	}
 	bound, err := Bound(Spec{Function: Linear, Rows: 1000, Columns: 1}, points)
-	if err != nil || bound != 1e6*(1e6+999) {
-		t.Errorf("bound %g, %v", bound, err)
+	if err != nil || bound.RowSum != 1e6*(1e6+999) || bound.Entry != 1e12 {
+		t.Errorf("bound %+v, %v", bound, err)
 	}
 }
 

@@ -19,6 +19,9 @@ type routines struct {
 	blockRows, blockColumns int
 	// gaussian turns products into kernel values on the grid.
 	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
+	// toHalf scales and rounds to float16, fromHalf turns back and scales.
+	toHalf   func(dst []uint16, src []float32, scale float32)
+	fromHalf func(dst []float32, src []uint16, scale float32)
 }
 
 // rowMultiple is what the rows of a tile are padded to.
@@ -37,6 +40,8 @@ func portable() routines {
 		blockRows:     4,
 		blockColumns:  1,
 		gaussian:      gaussianPortable,
+		toHalf:        toHalfPortable,
+		fromHalf:      fromHalfPortable,
 	}
 }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -57,6 +58,21 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				normY, scale, rounder := 9*rng.Float64(), rng.Float64(), grid.rounder()
 				reference.gaussian(want, products, norms, normY, scale, rounder)
 				other.gaussian(got, products, norms, normY, scale, rounder)
+				halves, other16 := make([]uint16, rows), make([]uint16, rows+offset)[offset:]
+				for i := range columns[0] {
+					columns[0][i] *= float32(math.Ldexp(1, rng.IntN(40)-28)) // normal, subnormal, tiny
+				}
+				reference.toHalf(halves, columns[0], 0.5)
+				other.toHalf(other16, columns[0], 0.5)
+				if !slices.Equal(halves, other16) {
+					t.Fatal("toHalf differs")
+				}
+				back, back2 := make([]float32, rows), make([]float32, rows+offset)[offset:]
+				reference.fromHalf(back, halves, 2)
+				other.fromHalf(back2, other16, 2)
+				if !slices.Equal(back, back2) {
+					t.Fatal("fromHalf differs")
+				}
 				for r := range want {
 					if math.Float32bits(want[r]) != math.Float32bits(got[r]) {
 						t.Fatalf("gaussian: row %d is %v, want %v", r, got[r], want[r])

@@ -25,6 +25,7 @@ type Source struct {
 	rows     RowFetcher
 	routines routines
 	makers   sync.Pool // of *entryMaker
+	scratch  sync.Pool // of *[]float32
 	columns  []int32   // 0..n-1
 }
 
@@ -88,12 +89,26 @@ func (s *Source) TileBytes(tile int) int64 {
 	if s.graph != nil {
 		return 0
 	}
-	return DenseTileBytes(s.spec.Rows, tile)
+	bytes := DenseTileBytes(s.spec.Rows, tile)
+	if s.spec.HalfScale != 0 {
+		bytes /= 2
+	}
+	return bytes
 }
 
-// DenseTileBytes is the memory of one float32 tile of n columns.
+// DenseTileBytes is the memory of one float32 tile of n columns; float16 takes half of it.
 func DenseTileBytes(n, tile int) int64 {
 	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
+}
+
+// borrow takes a buffer of at least size values from the pool.
+func (s *Source) borrow(size int) *[]float32 {
+	buffer, _ := s.scratch.Get().(*[]float32)
+	if buffer == nil || cap(*buffer) < size {
+		made := make([]float32, size)
+		buffer = &made
+	}
+	return buffer
 }
 
 // allColumns lists every column.

@@ -40,6 +40,7 @@ type Spec struct {
 	Rows              int
 	Columns           int       // features of points, rows of a given matrix, 0 for a graph
 	Mean              []float64 // subtracted from the points, per feature; nil: none
+	HalfScale         float64   // entries are rounded to float16 multiples of this; 0: they are float32
 	Scale             []float64 // a_i in a_i a_j k(x_i, x_j), per row; nil: all 1
 }
 

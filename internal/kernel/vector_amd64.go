@@ -9,32 +9,39 @@ import (
 // detect chooses the widest routines that this processor has.
 func detect() routines {
 	switch {
-	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL:
+	case hasAVX512():
 		return avx512()
-	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
+	case hasAVX2():
 		return avx2()
 	}
 	return portable()
 }
 
+func hasAVX512() bool {
+	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
+}
+
+// hasAVX2 counts in F16C, which every processor with AVX2 and FMA has and x/sys/cpu does not list.
+func hasAVX2() bool { return cpu.X86.HasAVX2 && cpu.X86.HasFMA }
+
 // available lists all routines that this processor has, the portable ones first.
 func available() []routines {
 	all := []routines{portable()}
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+	if hasAVX2() {
 		all = append(all, avx2())
 	}
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
+	if hasAVX512() {
 		all = append(all, avx512())
 	}
 	return all
 }
 
 func avx512() routines {
-	return vectorised("avx512", 32, 6, addColumnsAVX512, moveColumnsAVX512, addScaledAVX512, multiplyBlockAVX512, gaussianAVX512)
+	return vectorised("avx512", 32, 6, addColumnsAVX512, moveColumnsAVX512, addScaledAVX512, multiplyBlockAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
-	return vectorised("avx2", 8, 6, addColumnsAVX2, moveColumnsAVX2, addScaledAVX2, multiplyBlockAVX2, gaussianAVX2)
+	return vectorised("avx2", 8, 6, addColumnsAVX2, moveColumnsAVX2, addScaledAVX2, multiplyBlockAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
 }
 
 // vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
@@ -44,6 +51,8 @@ func vectorised(name string, blockRows, blockColumns int,
 	addScaled func(dst *float64, columns *[columnsPerPass]*float32, factors *[columnsPerPass]float64, rows int),
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
+	toHalf func(dst *uint16, src *float32, count int, scale float32),
+	fromHalf func(dst *float32, src *uint16, count int, scale float32),
 ) routines {
 	pointers := func(columns *[columnsPerPass][]float32, rows int) (table [columnsPerPass]*float32) {
 		for i, column := range columns {
@@ -80,6 +89,14 @@ func vectorised(name string, blockRows, blockColumns int,
 		gaussian: func(dst []float32, products, norms []float64, normY, scale, rounder float64) {
 			check(len(dst))
 			gaussian(unsafe.SliceData(dst), unsafe.SliceData(products[:len(dst)]), unsafe.SliceData(norms[:len(dst)]), len(dst), normY, scale, rounder)
+		},
+		toHalf: func(dst []uint16, src []float32, scale float32) {
+			check(len(dst))
+			toHalf(unsafe.SliceData(dst), unsafe.SliceData(src[:len(dst)]), len(dst), scale)
+		},
+		fromHalf: func(dst []float32, src []uint16, scale float32) {
+			check(len(dst))
+			fromHalf(unsafe.SliceData(dst), unsafe.SliceData(src[:len(dst)]), len(dst), scale)
 		},
 	}
 }

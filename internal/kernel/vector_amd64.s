@@ -555,6 +555,43 @@ DATA expAVX512<>+1264(SB)/8, $0x3ff0000000000000
 DATA expAVX512<>+1272(SB)/8, $0x3ff0000000000000
 GLOBL expAVX512<>(SB), RODATA|NOPTR, $1280
 
+// func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
+// Requires: AVX, AVX512F
+TEXT ·toHalfAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         count+16(FP), DX
+	VBROADCASTSS scale+24(FP), Z0
+	XORQ         BX, BX
+
+loop:
+	VMULPS    (CX)(BX*4), Z0, Z1
+	VCVTPS2PH $0x00, Z1, (AX)(BX*2)
+	ADDQ      $0x00000010, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET
+
+// func fromHalfAVX512(dst *float32, src *uint16, count int, scale float32)
+// Requires: AVX, AVX512F
+TEXT ·fromHalfAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         count+16(FP), DX
+	VBROADCASTSS scale+24(FP), Z0
+	XORQ         BX, BX
+
+loop:
+	VCVTPH2PS (CX)(BX*2), Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, (AX)(BX*4)
+	ADDQ      $0x00000010, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET
+
 // func addColumnsAVX2(dst *float64, columns *[8]*float32, rows int)
 // Requires: AVX
 TEXT ·addColumnsAVX2(SB), NOSPLIT, $0-24
@@ -987,3 +1024,40 @@ DATA expAVX2<>+616(SB)/8, $0x3ff0000000000000
 DATA expAVX2<>+624(SB)/8, $0x3ff0000000000000
 DATA expAVX2<>+632(SB)/8, $0x3ff0000000000000
 GLOBL expAVX2<>(SB), RODATA|NOPTR, $640
+
+// func toHalfAVX2(dst *uint16, src *float32, count int, scale float32)
+// Requires: AVX, F16C
+TEXT ·toHalfAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         count+16(FP), DX
+	VBROADCASTSS scale+24(FP), Y0
+	XORQ         BX, BX
+
+loop:
+	VMULPS    (CX)(BX*4), Y0, Y1
+	VCVTPS2PH $0x00, Y1, (AX)(BX*2)
+	ADDQ      $0x00000008, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET
+
+// func fromHalfAVX2(dst *float32, src *uint16, count int, scale float32)
+// Requires: AVX, F16C
+TEXT ·fromHalfAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         count+16(FP), DX
+	VBROADCASTSS scale+24(FP), Y0
+	XORQ         BX, BX
+
+loop:
+	VCVTPH2PS (CX)(BX*2), Y1
+	VMULPS    Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)(BX*4)
+	ADDQ      $0x00000008, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET

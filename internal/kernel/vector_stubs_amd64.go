@@ -19,6 +19,12 @@ func multiplyBlockAVX512(out *float64, stride int, rows *float64, columns *float
 // gaussianAVX512 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
 func gaussianAVX512(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
 
+// toHalfAVX512 scales float32 values and rounds them to float16; count is a multiple of 16.
+func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
+
+// fromHalfAVX512 turns float16 values into float32 and scales them; count is a multiple of 16.
+func fromHalfAVX512(dst *float32, src *uint16, count int, scale float32)
+
 // addColumnsAVX2 adds eight columns of float32 into dst; rows is a multiple of 16.
 func addColumnsAVX2(dst *float64, columns *[8]*float32, rows int)
 
@@ -33,3 +39,9 @@ func multiplyBlockAVX2(out *float64, stride int, rows *float64, columns *float64
 
 // gaussianAVX2 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
 func gaussianAVX2(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
+
+// toHalfAVX2 scales float32 values and rounds them to float16; count is a multiple of 16.
+func toHalfAVX2(dst *uint16, src *float32, count int, scale float32)
+
+// fromHalfAVX2 turns float16 values into float32 and scales them; count is a multiple of 16.
+func fromHalfAVX2(dst *float32, src *uint16, count int, scale float32)
