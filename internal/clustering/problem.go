@@ -220,7 +220,7 @@ func (p *Problem) checkDegrees(degrees []float64) error {
 	if len(isolated) == 0 {
 		return nil
 	}
-	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; remove them or choose ratio-cut or ratio-association",
+	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; remove such vertices or choose ratio-cut or ratio-association",
 		map[bool]string{true: "this vertex has", false: "these vertices have"}[len(isolated) == 1], listFirst(isolated, 10))
 }
 

@@ -54,7 +54,7 @@ type Config struct {
 // DefaultConfig is a coordinator with an embedded store. DataDir is left for the caller to say.
 func DefaultConfig() Config {
 	return Config{
-		Listen:            "127.0.0.1:7420",
+		Listen:            "127.0.0.1:7400",
 		Store:             storeEmbedded,
 		MaxDatasetBytes:   16 << 30,
 		MaxMessageBytes:   64 << 20,
@@ -75,7 +75,7 @@ const (
 func (cfg Config) withDefaults() (Config, error) {
 	switch {
 	case cfg.Listen == "" && cfg.Listener == nil:
-		return cfg, badConfig("there is no address to listen on; give HOST:PORT, such as 127.0.0.1:7420")
+		return cfg, badConfig("there is no address to listen on; give HOST:PORT, such as 127.0.0.1:7400")
 	case cfg.Store == storeEmbedded && cfg.DataDir == "":
 		return cfg, badConfig("the embedded store needs a data directory; give one, or use the memory store")
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":

@@ -61,7 +61,7 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 		return nil, nil, fmt.Errorf("cannot open the state in the data directory %s: %w; if its files are damaged, "+
 			"restore them from a backup or start with another directory", dir, err)
 	}
-	s := newEtcdState(v3client.New(server.Server), log, func() { server.Close(); unlock() })
+	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, func() { server.Close(); unlock() })
 	if err := s.inherit(ctx); err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)

@@ -24,6 +24,7 @@ type etcdState struct {
 	client  *clientv3.Client
 	log     hclog.Logger
 	release func() // stops what was started for this state alone; called last
+	lease   int    // seconds after which a leader that falls silent is replaced
 
 	// ctx ends when the state closes. Calls run under it as well as under their own context, and
 	// Close waits for them: an embedded server must not stop beneath a call that is reading.
@@ -37,9 +38,9 @@ type etcdState struct {
 	term   *etcdTerm // nil when not leading
 }
 
-func newEtcdState(client *clientv3.Client, log hclog.Logger, release func()) *etcdState {
+func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &etcdState{client: client, log: log, release: release, ctx: ctx, cancel: cancel}
+	return &etcdState{client: client, log: log, lease: lease, release: release, ctx: ctx, cancel: cancel}
 }
 
 // begin enters one call; done leaves it. A call that is cancelled before it begins does nothing.

@@ -13,7 +13,10 @@ import (
 )
 
 const (
-	leaseSeconds  = 5               // a leader that falls silent is replaced after about this long
+	externalLease = 5 // seconds; a leader that falls silent is replaced after about this long
+	// embeddedLease never runs out in practice. The directory's lock already keeps everybody else
+	// out, so a leader that stood still for a while (a paused machine, a long swap) may go on.
+	embeddedLease = 24 * 60 * 60
 	revokeTimeout = 2 * time.Second // best effort: an unrevoked lease runs out by itself
 )
 
@@ -105,7 +108,7 @@ var errLeaseEnded = errors.New("the lease ended")
 // campaign stands for election once, under a lease of its own.
 func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err error) {
 	// The lease is granted under the caller's context, but kept alive until the term ends.
-	grant, err := s.client.Grant(ctx, leaseSeconds)
+	grant, err := s.client.Grant(ctx, int64(s.lease))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 		}
 	}()
 	session, err := concurrency.NewSession(s.client, concurrency.WithLease(grant.ID),
-		concurrency.WithTTL(leaseSeconds), concurrency.WithContext(keep))
+		concurrency.WithTTL(s.lease), concurrency.WithContext(keep))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ func (s *etcdState) revoke(ctx context.Context, lease clientv3.LeaseID) error {
 		return nil
 	}
 	if err != nil {
-		s.log.Warn("cannot give up the leader's lease, it will run out", "seconds", leaseSeconds, "error", err)
+		s.log.Warn("cannot give up the leader's lease, it will run out", "seconds", s.lease, "error", err)
 	}
 	return err
 }

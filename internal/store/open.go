@@ -77,5 +77,5 @@ func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout
 			"no etcd answers at %s within %v (%v); check the addresses and that etcd is running",
 			strings.Join(endpoints, ","), timeout, err)
 	}
-	return newEtcdState(client, log, func() {}), nil
+	return newEtcdState(client, log, externalLease, func() {}), nil
 }

@@ -50,7 +50,7 @@ func backends(t *testing.T) map[string]backend {
 		},
 		"embedded": {
 			open: func(t *testing.T) State {
-				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), func() {})
+				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), externalLease, func() {})
 			},
 			depose: revoke,
 		},

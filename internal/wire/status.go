@@ -130,6 +130,10 @@ func Fault(err error) error {
 			f = &fault.Error{Kind: kind, Reason: info.GetReason(), Message: s.Message(), Metadata: info.GetMetadata()}
 		}
 	}
+	if f == nil && kind == fault.ResourceExhausted {
+		// The transport's own words: a message over its limit, which only a job's spec can be.
+		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights and labels together are too large for one request: " + s.Message()}
+	}
 	if f == nil {
 		return err
 	}

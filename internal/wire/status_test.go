@@ -94,3 +94,11 @@ func TestJobFault(t *testing.T) {
 		t.Errorf("got %#v", err)
 	}
 }
+
+// gRPC's own refusal of a message over the limit has no details of ours, and is the user's to mend.
+func TestFaultOfATooLargeMessage(t *testing.T) {
+	err := Fault(status.Error(codes.ResourceExhausted, "trying to send message larger than max (93137252 vs. 67108864)"))
+	if !fault.Is(err, "MESSAGE_TOO_LARGE") || !strings.Contains(err.Error(), "67108864") {
+		t.Errorf("got %v", err)
+	}
+}
