@@ -1,0 +1,100 @@
+package clustertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// TestChaos lets one misfortune follow another while two jobs run: workers are killed, paused,
+// resumed, terminated and replaced, and so is the coordinator. The jobs must not notice. What
+// happens is drawn from the seed; when exactly it happens is not, so every run is another one.
+func TestChaos(t *testing.T) {
+	for _, seed := range []uint64{1, 2} {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			s := &storm{t: t, rng: random(seed)}
+			s.c, s.workers = StartCluster(t, 3)
+			loads := []*workload{longPoints(), longGraph()}
+			watches := make([]*Watch, len(loads))
+			for i, load := range loads {
+				_, watches[i] = load.run(s.c)
+				watches[i].Resumes = true
+			}
+			for range 6 {
+				iterations := len(watches[0].Events) + 10 + s.rng.IntN(20)
+				watches[0].Until("another misfortune", func(*cleavev1.WatchJobResponse) bool {
+					return len(watches[0].Events) >= iterations
+				})
+				s.strike()
+			}
+			s.calm()
+			for i, load := range loads {
+				load.finish(t, "after "+s.log, watches[i])
+			}
+			s.c.AwaitWorkers(len(s.workers))
+		})
+	}
+}
+
+// storm is what befalls a cluster.
+type storm struct {
+	t       testing.TB
+	rng     *rand.Rand
+	c       *Coordinator
+	workers []*Worker
+	started int
+	paused  *Worker
+	log     string
+}
+
+// strike lets one misfortune happen. At most one worker is paused at a time.
+func (s *storm) strike() {
+	s.t.Helper()
+	s.calm()
+	at := s.rng.IntN(len(s.workers))
+	victim := s.workers[at]
+	switch s.rng.IntN(4) {
+	case 0:
+		s.note("killing %s", victim.Name)
+		victim.Kill()
+		s.replace(at)
+	case 1:
+		s.note("terminating %s", victim.Name)
+		if code := victim.Terminate(); code != 0 {
+			s.t.Errorf("%s ended with exit code %d", victim.Name, code)
+		}
+		s.replace(at)
+	case 2:
+		s.note("pausing %s", victim.Name)
+		victim.Pause()
+		s.paused = victim
+	case 3:
+		s.note("killing the coordinator")
+		s.c.Kill()
+		s.c.Restart()
+	}
+}
+
+// calm resumes what is paused.
+func (s *storm) calm() {
+	if s.paused != nil {
+		s.paused.Resume()
+		s.paused = nil
+	}
+}
+
+func (s *storm) replace(at int) {
+	s.t.Helper()
+	s.started++
+	s.workers[at] = StartWorker(s.t, s.c, fmt.Sprintf("r%d", s.started))
+}
+
+func (s *storm) note(format string, args ...any) {
+	if s.log != "" {
+		s.log += ", "
+	}
+	s.log += fmt.Sprintf(format, args...)
+}

@@ -1,0 +1,139 @@
+package clustertest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Client speaks the public API. Its methods fail the test when a call fails; the services are there
+// for calls that should.
+type Client struct {
+	t testing.TB
+
+	Conn     *grpc.ClientConn
+	Datasets cleavev1.DatasetServiceClient
+	Jobs     cleavev1.JobServiceClient
+	Cluster  cleavev1.ClusterServiceClient
+}
+
+// dial makes a client that waits for the coordinator when it is away.
+func dial(t testing.TB, addr string) Client {
+	t.Helper()
+	conn, err := grpc.NewClient(addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
+		grpc.WithUnaryInterceptor(patiently),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
+			MinConnectTimeout: time.Second,
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return Client{
+		t: t, Conn: conn,
+		Datasets: cleavev1.NewDatasetServiceClient(conn),
+		Jobs:     cleavev1.NewJobServiceClient(conn),
+		Cluster:  cleavev1.NewClusterServiceClient(conn),
+	}
+}
+
+// patiently bounds every call that is not a stream by Patience.
+func patiently(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	return call(ctx, method, request, reply, conn, options...)
+}
+
+// must is the value of a call that has to succeed.
+func must[T any](t testing.TB, value T, err error) T {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// Workers lists the workers.
+func (c *Client) Workers() []*cleavev1.Worker {
+	c.t.Helper()
+	response, err := c.Cluster.ListWorkers(c.t.Context(), &cleavev1.ListWorkersRequest{})
+	return must(c.t, response, err).GetWorkers()
+}
+
+// Upload stores a data set and returns its id.
+func (c *Client) Upload(data dataset.Dataset) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	defer cancel()
+	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data)
+	return must(c.t, stored, err).GetDatasetId()
+}
+
+// Create creates a job and returns its id.
+func (c *Client) Create(spec *cleavev1.JobSpec) string {
+	c.t.Helper()
+	response, err := c.Jobs.CreateJob(c.t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
+	return must(c.t, response, err).GetJob().GetJobId()
+}
+
+// Job looks at a job.
+func (c *Client) Job(id string) *cleavev1.Job {
+	c.t.Helper()
+	response, err := c.Jobs.GetJob(c.t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	return must(c.t, response, err).GetJob()
+}
+
+// Outcome is what a job that has succeeded found.
+func (c *Client) Outcome(id string) Outcome {
+	c.t.Helper()
+	if job := c.Job(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		c.t.Fatalf("job %s has not succeeded: %v", id, job)
+	}
+	response, err := c.Jobs.GetResult(c.t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	return Outcome{Result: must(c.t, response, err).GetResult(), Labels: c.Labels(id)}
+}
+
+// Labels are the labels of a job that has ended.
+func (c *Client) Labels(id string) []uint32 {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	defer cancel()
+	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: id})
+	must(c.t, stream, err)
+	var labels []uint32
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return labels
+		}
+		if must(c.t, part, err).GetFirstIndex() != uint64(len(labels)) {
+			c.t.Fatalf("labels from %d on came where those from %d on should", part.GetFirstIndex(), len(labels))
+		}
+		labels = append(labels, part.GetLabels()...)
+	}
+}
+
+// Reason is the google.rpc.ErrorInfo reason of an error of ours, empty when it has none.
+func Reason(err error) string {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == wire.Domain {
+			return info.GetReason()
+		}
+	}
+	return ""
+}

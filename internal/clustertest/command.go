@@ -1,0 +1,49 @@
+package clustertest
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Ran is how a command line ended.
+type Ran struct {
+	ExitCode       int
+	Stdout, Stderr string
+}
+
+// Cleave runs the command line to its end.
+func Cleave(t testing.TB, args ...string) Ran {
+	t.Helper()
+	return CleaveIn(t, "", args...)
+}
+
+// StartCleave runs the command line without waiting for its end.
+func StartCleave(t testing.TB, args ...string) *Process {
+	t.Helper()
+	return start(t, "cleave "+strings.Join(args, " "), Build(t).Cleave, args...)
+}
+
+// CleaveIn runs the command line in a directory.
+func CleaveIn(t testing.TB, dir string, args ...string) Ran {
+	t.Helper()
+	return command(t, dir, Build(t).Cleave, args...)
+}
+
+// Command runs a program to its end.
+func Command(t testing.TB, program string, args ...string) Ran {
+	t.Helper()
+	return command(t, "", program, args...)
+}
+
+func command(t testing.TB, dir, program string, args ...string) Ran {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	must(t, path, err)
+	p := newProcess(t, filepath.Base(program)+" "+strings.Join(args, " "), path, args...)
+	p.cmd.Dir = dir
+	p.start()
+	code := p.ExitCode()
+	return Ran{ExitCode: code, Stdout: string(p.stdout.bytes()), Stderr: p.Stderr()}
+}

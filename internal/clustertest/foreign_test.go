@@ -1,0 +1,67 @@
+package clustertest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestAForeignClient runs the commands that the README shows for grpcurl, which knows nothing of
+// Cleave but what reflection tells. Only the address and the job's id are filled in.
+func TestAForeignClient(t *testing.T) {
+	t.Parallel()
+	c, _ := StartCluster(t, 1)
+	root, err := moduleRoot()
+	must(t, root, err)
+	commands := strings.ReplaceAll(readmeCommands(t, root, "## From any language"), "localhost:7400", c.Addr)
+	until := strings.Index(commands, "CreateJob\n") + len("CreateJob\n")
+	if until < len("CreateJob\n") || !strings.Contains(commands[until:], `"JOB"`) {
+		t.Fatalf("the README's commands do not create a job and then use it:\n%s", commands)
+	}
+	run := func(commands string) string {
+		t.Helper()
+		const alias = `grpcurl() { go tool -modfile=tools/go.mod grpcurl "$@"; }`
+		ran := Command(t, "bash", "-euo", "pipefail", "-c", "cd '"+root+"'\n"+alias+"\n"+commands)
+		if ran.ExitCode != 0 {
+			t.Fatalf("the README's commands end with exit code %d: %s", ran.ExitCode, ran.Stderr)
+		}
+		return ran.Stdout
+	}
+
+	said := run(commands[:until])
+	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService", "grpc.health.v1.Health"} {
+		if !strings.Contains(said, service+"\n") {
+			t.Errorf("%s is not listed in:\n%s", service, said)
+		}
+	}
+	job := regexp.MustCompile(`"jobId": "([^"]+)"`).FindStringSubmatch(said)
+	if job == nil {
+		t.Fatalf("no job was created:\n%s", said)
+	}
+	said = run(strings.ReplaceAll(commands[until:], `"JOB"`, `"`+job[1]+`"`))
+	for _, want := range []string{`"iteration": {`, `"state": "JOB_STATE_SUCCEEDED"`, `"stopReason": "STOP_REASON_CONVERGED"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the watch does not print %q:\n%s", want, said)
+		}
+	}
+	labels := regexp.MustCompile(`\s+`).ReplaceAllString(said[strings.LastIndex(said, "\n{"):], "")
+	if labels != `{"labels":[0,0,0,1,1,1]}` && labels != `{"labels":[1,1,1,0,0,0]}` {
+		t.Errorf("the labels are %s", labels)
+	}
+}
+
+// readmeCommands is the first block of commands under a heading of the README.
+func readmeCommands(t testing.TB, root, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	must(t, text, err)
+	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
+	_, block, begins := strings.Cut(section, "\n```sh\n")
+	block, _, ends := strings.Cut(block, "\n```\n")
+	if !found || !begins || !ends {
+		t.Fatalf("the README has no block of commands under %q", heading)
+	}
+	return block + "\n"
+}

@@ -1,0 +1,29 @@
+package clustertest
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// wantError checks a refusal: its code, its reason, and that it says something.
+func wantError(t testing.TB, what string, err error, code codes.Code, reason string) {
+	t.Helper()
+	s := status.Convert(err)
+	if err == nil || s.Code() != code || Reason(err) != reason || len(s.Message()) < 10 {
+		t.Errorf("%s: got %v %q: %q; want %v %q and a sentence", what, s.Code(), Reason(err), s.Message(), code, reason)
+	}
+}
+
+// wantSentence checks that a program refused to go on: its exit code, and one sentence on standard
+// error that says why.
+func wantSentence(t testing.TB, ran Ran, code int, says string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimRight(ran.Stderr, "\n"), "\n")
+	last := lines[len(lines)-1]
+	if ran.ExitCode != code || !strings.Contains(last, says) {
+		t.Errorf("exit code %d and %q; want %d and a sentence with %q", ran.ExitCode, ran.Stderr, code, says)
+	}
+}

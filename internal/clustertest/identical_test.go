@@ -1,0 +1,181 @@
+package clustertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/sbinet/npyio"
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestTheSameBitsOnAnyNumberOfWorkers runs jobs of every kind by the command line: embedded, and on
+// clusters of 1, 2, 3 and 5 worker processes. The files that come out must agree.
+func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	generate := func(args ...string) string {
+		out := filepath.Join(dir, args[0])
+		if ran := Cleave(t, append(append([]string{"generate"}, args...), "--out", out)...); ran.ExitCode != 0 {
+			t.Fatal(ran.Stderr)
+		}
+		return out
+	}
+	points := generate("gaussians", "--n", "3000", "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
+	graph := generate("blocks", "--n", "4000", "--k", "12", "--constraints", "200", "--seed", "1")
+	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), 1000)
+
+	jobs := []struct {
+		name   string
+		args   []string
+		shifts bool // the objective rises on the way, and the shift is set
+	}{
+		{name: "points", args: []string{"--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
+		{name: "points under constraints", args: []string{"--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "points by kmeans++ with restarts", args: []string{"--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
+		{name: "normalized cut", shifts: true, args: []string{"--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "3",
+			"--constraints", graph + "/constraints.csv"}},
+		{name: "ratio cut", shifts: true, args: []string{"--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
+			"--constraints", graph + "/constraints.csv"}},
+		{name: "ratio cut that cycles", args: []string{"--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8",
+			"--init", "random", "--seed", "1", "--on-rise", "ignore"}},
+		{name: "kernel matrix", args: []string{"--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
+		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--kernel-matrix", kernel, "--objective", "normalized-cut",
+			"--k", "6", "--init", "random"}},
+	}
+
+	run := func(name string, args ...string) files {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "out")
+		ran := Cleave(t, append(append([]string{"run", "--quiet"}, args...), "--out", out)...)
+		if ran.ExitCode != 0 {
+			t.Fatalf("%s: exit code %d: %s", name, ran.ExitCode, ran.Stderr)
+		}
+		return readFiles(t, out)
+	}
+	want := make([]files, len(jobs))
+	for at, job := range jobs {
+		want[at] = run(job.name, job.args...)
+		if want[at].result.Iterations < 2 {
+			t.Errorf("%s: only %d iterations tell little", job.name, want[at].result.Iterations)
+		}
+		if _, shifts := want[at].document["shifts"]; shifts != job.shifts {
+			t.Errorf("%s: the shift was set: %v, want %v", job.name, shifts, job.shifts)
+		}
+		sameFiles(t, job.name+", embedded with one worker", run(job.name, append(job.args, "--workers", "1")...), want[at])
+	}
+
+	c := StartCoordinator(t, Options{})
+	started := 0
+	for _, workers := range []int{1, 2, 3, 5} {
+		for ; started < workers; started++ {
+			StartWorker(t, c, fmt.Sprintf("w%d", started))
+		}
+		c.AwaitWorkers(workers)
+		for at, job := range jobs {
+			what := fmt.Sprintf("%s, %d workers", job.name, workers)
+			got := run(what, append(job.args, "--server", c.Addr)...)
+			sameFiles(t, what, got, want[at])
+			if got.result.Plan.Workers != workers {
+				t.Errorf("%s: the work was spread over %d", what, got.result.Plan.Workers)
+			}
+		}
+	}
+}
+
+// writeKernel writes a kernel matrix that is not quite positive semidefinite.
+func writeKernel(t testing.TB, path string, n int) string {
+	t.Helper()
+	points := gaussians(n, 4, 10, 5)
+	k := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			square := 0.0
+			for c := range points.D {
+				d := points.Values[i*points.D+c] - points.Values[j*points.D+c]
+				square += d * d
+			}
+			v := math.Exp(-square / 200)
+			k.Set(i, j, v)
+			k.Set(j, i, v)
+		}
+		k.Set(i, i, 0.9)
+	}
+	file, err := os.Create(path)
+	must(t, file, err)
+	if err := npyio.Write(file, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// files is what a run wrote.
+type files struct {
+	labels   []byte
+	document map[string]any // result.json, numbers as they are written
+	result   struct {
+		Iterations int
+		Objective  float64
+		History    []struct {
+			Iteration, Moved int
+			Objective        float64
+		}
+		Plan struct{ Workers int }
+	}
+}
+
+func readFiles(t testing.TB, dir string) (f files) {
+	t.Helper()
+	labels, err := os.ReadFile(filepath.Join(dir, "labels.csv"))
+	f.labels = must(t, labels, err)
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	must(t, text, err)
+	if err := json.Unmarshal(text, &f.result); err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&f.document); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		t.Errorf("result.json goes on after its end: %v", err)
+	}
+	// How the work was cut and how long it took is not the answer.
+	delete(f.document, "plan")
+	delete(f.document, "timings")
+	return f
+}
+
+// sameFiles compares labels.csv byte by byte, and result.json bit by bit.
+func sameFiles(t testing.TB, what string, got, want files) {
+	t.Helper()
+	if !bytes.Equal(got.labels, want.labels) {
+		t.Errorf("%s: labels.csv differs", what)
+	}
+	bits := func(v float64) string { return strconv.FormatUint(math.Float64bits(v), 16) }
+	if bits(got.result.Objective) != bits(want.result.Objective) {
+		t.Errorf("%s: the objective is %v, want %v", what, got.result.Objective, want.result.Objective)
+	}
+	if len(got.result.History) != len(want.result.History) {
+		t.Fatalf("%s: %d entries of history, want %d", what, len(got.result.History), len(want.result.History))
+	}
+	for i, entry := range got.result.History {
+		if w := want.result.History[i]; bits(entry.Objective) != bits(w.Objective) || entry != w {
+			t.Errorf("%s: entry %d of the history is %+v, want %+v", what, i, entry, w)
+		}
+	}
+	if !reflect.DeepEqual(got.document, want.document) {
+		t.Errorf("%s: result.json differs:\n got %v\nwant %v", what, got.document, want.document)
+	}
+}

@@ -1,0 +1,126 @@
+package clustertest
+
+import (
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+// workload is a job and what it has to find.
+type workload struct {
+	data dataset.Dataset
+	spec *cleavev1.JobSpec
+	want func(testing.TB) Outcome
+}
+
+// newWorkload computes the right outcome when it is first asked for, once for all tests.
+func newWorkload(data dataset.Dataset, spec *cleavev1.JobSpec) *workload {
+	var once sync.Once
+	var outcome Outcome
+	return &workload{data: data, spec: spec, want: func(t testing.TB) Outcome {
+		t.Helper()
+		once.Do(func() { outcome = Compute(t, data, spec) })
+		return outcome
+	}}
+}
+
+// on uploads the data and gives the job's specification for it.
+func (l *workload) on(c *Coordinator) *cleavev1.JobSpec {
+	c.Process.t.Helper()
+	spec := proto.CloneOf(l.spec) // tests share the workload
+	spec.DatasetId = c.Upload(l.data)
+	return spec
+}
+
+// run uploads the data, creates the job and begins to watch it.
+func (l *workload) run(c *Coordinator) (job string, w *Watch) {
+	c.Process.t.Helper()
+	job = c.Create(l.on(c))
+	return job, c.Watch(job)
+}
+
+// finish sees a job of the workload through and checks what it found.
+func (l *workload) finish(t testing.TB, what string, w *Watch) {
+	t.Helper()
+	if end := w.End(); end.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Fatalf("%s: the job ended with %v", what, end)
+	}
+	SameOutcome(t, what, w.client.Outcome(w.job), l.want(t))
+}
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+func kernelKmeans(options *cleavev1.KernelKmeans) *cleavev1.JobSpec_KernelKmeans {
+	return &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options}
+}
+
+// restarts makes a job long enough for a fault to befall it, and not longer than that: with the race
+// detector everything takes many times as long.
+func restarts(count uint32) uint32 {
+	if raceDetector {
+		return count/8 + 1
+	}
+	return count
+}
+
+func gaussians(n, d, k int, spread float64) *dataset.Points {
+	points, _, err := synth.Gaussians(n, d, k, spread, random(1))
+	if err != nil {
+		panic(err)
+	}
+	return points
+}
+
+// longPoints iterates for a few seconds: overlapping clusters, and many random starts, each of some
+// dozens of iterations.
+var longPoints = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
+		K: 12, Seed: 3, Restarts: restarts(24),
+		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
+	})
+})
+
+// longBuild has many tiles to build and iterates hardly at all.
+var longBuild = sync.OnceValue(func() *workload {
+	iterations := uint32(5)
+	return newWorkload(gaussians(6000, 48, 12, 8), &cleavev1.JobSpec{
+		K: 12, Seed: 1, MaxIterations: &iterations,
+		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
+	})
+})
+
+// longGraph is a graph under constraints whose objective rises on the way, so that the shift is set
+// by Lanczos: many products of the matrix with a vector, each an operation over all workers.
+var longGraph = sync.OnceValue(func() *workload {
+	edges, truth, err := synth.Blocks(4000, 12, 10, 2, random(1))
+	if err != nil {
+		panic(err)
+	}
+	graph, err := dataset.NewGraph(4000, edges)
+	if err != nil {
+		panic(err)
+	}
+	var pairs []constraint.Constraint
+	if pairs, err = synth.Constraints(truth, 200, random(2)); err != nil {
+		panic(err)
+	}
+	return newWorkload(graph, &cleavev1.JobSpec{
+		K: 12, Seed: 3, Restarts: restarts(24),
+		Supervision:    &cleavev1.Supervision{Constraints: wire.ConstraintsProto(pairs)},
+		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
+	})
+})

@@ -1,0 +1,94 @@
+package clustertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Outcome is what a job found.
+type Outcome struct {
+	Result *cleavev1.Result
+	Labels []uint32
+}
+
+// Compute gives the outcome of a job within this process, by the pure core alone: no coordinator,
+// no workers, no wire. It is what every cluster has to agree with.
+func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome {
+	t.Helper()
+	domain, err := wire.Spec(spec)
+	must(t, domain, err)
+	problem, err := clustering.Prepare(data, domain)
+	must(t, problem, err)
+	local, err := clustering.NewLocal(t.Context(), problem, data, 1)
+	must(t, local, err)
+	result, err := clustering.Run(context.WithoutCancel(t.Context()), problem, local, silent{})
+	must(t, result, err)
+	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels)}
+}
+
+// silent hears everything and says nothing.
+type silent struct{}
+
+func (silent) Restart(int)                     {}
+func (silent) Iteration(int, clustering.Entry) {}
+func (silent) Shift(clustering.ShiftChange)    {}
+func (silent) Notice(clustering.Notice)        {}
+func (silent) Phase(clustering.Phase)          {}
+
+// SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
+// labels, and every number to the last bit. How the work was cut and how long it took may differ.
+func SameOutcome(t testing.TB, what string, got, want Outcome) {
+	t.Helper()
+	if !slices.Equal(got.Labels, want.Labels) {
+		t.Errorf("%s: the labels differ: %s", what, firstDifference(got.Labels, want.Labels))
+	}
+	if g, w := got.Result.GetObjective(), want.Result.GetObjective(); math.Float64bits(g) != math.Float64bits(w) {
+		t.Errorf("%s: the objective is %v (%#x), want %v (%#x)", what, g, math.Float64bits(g), w, math.Float64bits(w))
+	}
+	if !bytes.Equal(encoded(t, got.Result), encoded(t, want.Result)) {
+		t.Errorf("%s: the results differ:\n got %v\nwant %v", what, determined(got.Result), determined(want.Result))
+	}
+}
+
+// determined is a result without what depends on the machine and the hour. The state is the job's,
+// which a run within this process does not have.
+func determined(r *cleavev1.Result) *cleavev1.Result {
+	r = proto.CloneOf(r)
+	r.State, r.Plan, r.Timings = 0, nil, nil
+	return r
+}
+
+// encoded is a message as bytes that differ where any bit of a number does, which == does not tell.
+func encoded(t testing.TB, r *cleavev1.Result) []byte {
+	t.Helper()
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(determined(r))
+	return must(t, b, err)
+}
+
+func firstDifference(got, want []uint32) string {
+	if len(got) != len(want) {
+		return fmt.Sprintf("%d of them, want %d", len(got), len(want))
+	}
+	differ := 0
+	first := -1
+	for i := range got {
+		if got[i] != want[i] {
+			differ++
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %d, first that of %d: %d, want %d", differ, len(got), first, got[first], want[first])
+}

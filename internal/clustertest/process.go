@@ -1,0 +1,158 @@
+package clustertest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a running program.
+type Process struct {
+	t      testing.TB
+	name   string
+	cmd    *exec.Cmd
+	stdout *journal
+	stderr *journal
+	exited chan struct{}
+}
+
+// start runs a program until it ends or the test does.
+func start(t testing.TB, name, program string, args ...string) *Process {
+	t.Helper()
+	p := newProcess(t, name, program, args...)
+	p.start()
+	return p
+}
+
+// newProcess is a process that has not started.
+func newProcess(t testing.TB, name, program string, args ...string) *Process {
+	p := &Process{
+		t: t, name: name, cmd: exec.Command(program, args...),
+		stdout: &journal{}, stderr: &journal{}, exited: make(chan struct{}),
+	}
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	p.cmd.SysProcAttr = attributes()
+	p.cmd.WaitDelay = 5 * time.Second
+	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "GORACE=halt_on_error=1")
+	return p
+}
+
+func (p *Process) start() {
+	p.t.Helper()
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatalf("%s does not start: %v", p.name, err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is in the process state
+		close(p.exited)
+	}()
+	p.t.Cleanup(p.cleanUp)
+}
+
+// defect is what no program of ours may ever print.
+var defect = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+
+func (p *Process) cleanUp() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+	if found := defect.Find(p.stderr.bytes()); found != nil {
+		p.t.Errorf("%s printed %q", p.name, found)
+	}
+	if p.t.Failed() {
+		p.t.Logf("%s (%v) said:\n%s%s", p.name, p.cmd.ProcessState, p.stdout.bytes(), tail(p.stderr.bytes()))
+	}
+}
+
+// Kill ends the process by SIGKILL, as a crash does: it has no say in it.
+func (p *Process) Kill() {
+	p.t.Helper()
+	p.signal(syscall.SIGKILL)
+	p.ExitCode()
+}
+
+// Pause stops the process by SIGSTOP, as a machine does that swaps or sleeps.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+// Terminate asks the process to end by SIGTERM, and waits. It returns the exit code.
+func (p *Process) Terminate() int {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	return p.ExitCode()
+}
+
+// Interrupt is what a user does with Ctrl-C. It waits, and returns the exit code.
+func (p *Process) Interrupt() int {
+	p.t.Helper()
+	p.signal(syscall.SIGINT)
+	return p.ExitCode()
+}
+
+// ExitCode waits for the end of the process; -1 is an end by a signal.
+func (p *Process) ExitCode() int {
+	p.t.Helper()
+	patience := time.NewTimer(Patience)
+	defer patience.Stop()
+	select {
+	case <-p.exited:
+	case <-patience.C:
+		p.t.Fatalf("%s does not end", p.name)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Running tells whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Stderr is what the process has written to standard error so far.
+func (p *Process) Stderr() string { return string(p.stderr.bytes()) }
+
+// signal reaches the whole process group. A process that has ended is left alone, for its number
+// may be another's by now.
+func (p *Process) signal(s syscall.Signal) {
+	if !p.Running() {
+		return
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		p.t.Errorf("%s cannot be signalled: %v", p.name, err)
+	}
+}
+
+// journal keeps what a process writes.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(text []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(text)
+}
+
+func (j *journal) bytes() []byte {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return bytes.Clone(j.text.Bytes())
+}
+
+// tail is the end of a long text.
+func tail(text []byte) []byte {
+	const most = 16 << 10
+	return text[max(0, len(text)-most):]
+}

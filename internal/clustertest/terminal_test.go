@@ -1,0 +1,75 @@
+package clustertest
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// startRun starts `cleave run` of longPoints on a cluster and waits until the job iterates.
+func startRun(t testing.TB, c *Coordinator, args ...string) (run *Process, job string) {
+	t.Helper()
+	load := longPoints()
+	data := filepath.Join(t.TempDir(), "data.csv")
+	file, err := os.Create(data)
+	must(t, file, err)
+	if err := format.WritePoints(file, nil, load.data.(*dataset.Points)); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run = StartCleave(t, append([]string{"run", "--server", c.Addr, "--data", data, "--k", strconv.Itoa(int(load.spec.GetK())),
+		"--seed", strconv.FormatUint(load.spec.GetSeed(), 10), "--init", "random"}, args...)...)
+	Eventually(t, "the job iterates", func() (bool, string) {
+		jobs, err := c.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+		for _, each := range must(t, jobs, err).GetJobs() {
+			if each.GetLastSequence() > 3 {
+				job = each.GetJobId()
+				return true, ""
+			}
+		}
+		return false, jobs.String()
+	})
+	return run, job
+}
+
+// TestAnInterruptedRunCancelsItsJob: nobody waits for it any more.
+func TestAnInterruptedRunCancelsItsJob(t *testing.T) {
+	t.Parallel()
+	c, _ := StartCluster(t, 1)
+	run, job := startRun(t, c, "--restarts", "1000")
+	if code := run.Interrupt(); code != 130 || !strings.HasSuffix(run.Stderr(), "cleave: cancelled\n") {
+		t.Errorf("exit code %d and %q; want 130 and to hear that it is cancelled", code, tail([]byte(run.Stderr())))
+	}
+	wantCancelled(t, c, c.Watch(job))
+}
+
+// TestARunOutlivesItsCoordinator: the command line waits for the coordinator to come back.
+func TestARunOutlivesItsCoordinator(t *testing.T) {
+	t.Parallel()
+	c, _ := StartCluster(t, 2)
+	out := filepath.Join(t.TempDir(), "out")
+	run, job := startRun(t, c, "--restarts", strconv.Itoa(int(longPoints().spec.GetRestarts())), "--out", out)
+	c.Kill()
+	c.Restart()
+	if code := run.ExitCode(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, run.Stderr())
+	}
+	want := longPoints().want(t)
+	SameOutcome(t, "a run whose coordinator was killed", c.Outcome(job), want)
+	var labels strings.Builder
+	labels.WriteString("index,label\n")
+	for i, label := range want.Labels {
+		labels.WriteString(strconv.Itoa(i) + "," + strconv.Itoa(int(label)) + "\n")
+	}
+	if got := readFiles(t, out); string(got.labels) != labels.String() || got.result.Objective != want.Result.GetObjective() {
+		t.Error("labels.csv or the objective in result.json differs")
+	}
+}

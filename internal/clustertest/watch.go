@@ -1,0 +1,137 @@
+package clustertest
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Watch follows a job: it collects its events, whose numbers must have no gap and no repetition.
+type Watch struct {
+	client *Client
+	job    string
+	stream cleavev1.JobService_WatchJobClient
+	cancel context.CancelFunc
+
+	Events []*cleavev1.Event
+	// Resumes lets the watch go on where it was when the coordinator went away and came back;
+	// else that fails the test.
+	Resumes bool
+	Breaks  int // how often that happened
+}
+
+// Watch begins to follow a job from its first event.
+func (c *Client) Watch(job string) *Watch {
+	c.t.Helper()
+	w := &Watch{client: c, job: job}
+	w.open()
+	c.t.Cleanup(func() { w.cancel() })
+	return w
+}
+
+func (w *Watch) open() {
+	w.client.t.Helper()
+	if w.cancel != nil {
+		w.cancel()
+	}
+	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Patience)
+	w.cancel = cancel
+	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint64(len(w.Events))})
+	w.stream = must(w.client.t, stream, err)
+}
+
+// next is the next item, nil at the end of the job.
+func (w *Watch) next() *cleavev1.WatchJobResponse {
+	t := w.client.t
+	t.Helper()
+	for {
+		item, err := w.stream.Recv()
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			if !w.Ended() {
+				t.Fatalf("the watch of job %s ended after event %d, before the job did", w.job, len(w.Events))
+			}
+			return nil
+		case w.Resumes && status.Code(err) == codes.Unavailable:
+			w.Breaks++
+			w.open()
+			continue
+		default:
+			t.Fatalf("the watch of job %s broke after event %d: %v", w.job, len(w.Events), err)
+		}
+		if e := item.GetEvent(); e != nil {
+			if want := uint64(len(w.Events) + 1); e.GetSequence() != want {
+				t.Fatalf("event %d came where %d should: %v", e.GetSequence(), want, e)
+			}
+			if w.Ended() {
+				t.Fatalf("event %v came after the end", e)
+			}
+			w.Events = append(w.Events, e)
+		}
+		return item
+	}
+}
+
+// Ended tells whether the event that ends the job has come.
+func (w *Watch) Ended() bool {
+	return len(w.Events) > 0 && w.Events[len(w.Events)-1].GetEnded() != nil
+}
+
+// UntilIterations follows the job until this many iteration events have come in all.
+func (w *Watch) UntilIterations(count int) {
+	w.client.t.Helper()
+	w.Until("iterations", func(*cleavev1.WatchJobResponse) bool {
+		seen := 0
+		for _, e := range w.Events {
+			if e.GetIteration() != nil {
+				seen++
+			}
+		}
+		return seen >= count
+	})
+}
+
+// UntilProgress follows the job until its live progress is so.
+func (w *Watch) UntilProgress(what string, so func(*cleavev1.Progress) bool) {
+	w.client.t.Helper()
+	w.Until(what, func(item *cleavev1.WatchJobResponse) bool {
+		return item.GetProgress() != nil && so(item.GetProgress())
+	})
+}
+
+// Until follows the job until an item is what is looked for.
+func (w *Watch) Until(what string, found func(*cleavev1.WatchJobResponse) bool) {
+	w.client.t.Helper()
+	for {
+		item := w.next()
+		if item == nil {
+			w.client.t.Fatalf("job %s ended before its watch saw %s: %v", w.job, what, w.Events[len(w.Events)-1])
+		}
+		if found(item) {
+			return
+		}
+	}
+}
+
+// End follows the job to its end and returns the event that says so.
+func (w *Watch) End() *cleavev1.JobEnded {
+	w.client.t.Helper()
+	for w.next() != nil {
+	}
+	return w.Events[len(w.Events)-1].GetEnded()
+}
+
+// StillRunning fails the test when the job is over: what a test does to a job that has ended says
+// nothing.
+func (w *Watch) StillRunning() {
+	w.client.t.Helper()
+	if job := w.client.Job(w.job); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING {
+		w.client.t.Fatalf("the job does not run any more, or not yet: %v", job)
+	}
+}
