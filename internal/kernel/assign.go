@@ -2,34 +2,8 @@ package kernel
 
 import (
 	"context"
-	"math"
 	"slices"
 )
-
-// tieTolerance: distances this close, relative to the terms they are made of, are equal.
-const tieTolerance = 1e-11
-
-// clusterTerms are the parts of Kulis2009 (1) that belong to a cluster alone.
-type clusterTerms struct {
-	sigma   float64
-	weight  []float64 // s_c
-	square  []float64 // (Q_c + sigma s_c) / s_c^2
-	filled  []int     // the clusters that are not empty, ascending
-	largest float64   // max_c |square|
-}
-
-func newClusterTerms(stats Stats) clusterTerms {
-	terms := clusterTerms{sigma: stats.Sigma, weight: stats.Weight, square: make([]float64, len(stats.Weight))}
-	for c, weight := range stats.Weight {
-		if stats.Count[c] == 0 {
-			continue
-		}
-		terms.square[c] = (stats.SelfAffinity[c] + float64(stats.Sigma*weight)) / (weight * weight)
-		terms.largest = max(terms.largest, math.Abs(terms.square[c]))
-		terms.filled = append(terms.filled, c)
-	}
-	return terms
-}
 
 // Assign finds the points of the given tiles that are nearer to another cluster, in row order:
 //
@@ -41,66 +15,36 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats St
 	if err != nil {
 		return nil, err
 	}
-	terms := newClusterTerms(stats)
-	parts := make([][]Move, len(tiles))
+	s.terms.set(stats)
+	if s.source.graph != nil {
+		s.terms.sort()
+	}
 	err = s.parallel(ctx, len(tiles), func(at int) error {
-		if err := s.loadDiagonal(tiles[at]); err != nil {
+		t := tiles[at]
+		if err := s.loadDiagonal(t); err != nil {
 			return err
 		}
-		parts[at] = s.assignTile(tiles[at], terms)
+		w := s.workspaces.borrow()
+		w.assignment = assignment{
+			terms: &s.terms, rows: t.rows, diagonal: t.diagonal,
+			labels: s.labels[t.rows.From:t.rows.To], weights: s.armament.Weights[t.rows.From:t.rows.To],
+		}
+		t.moves = t.sums.assign(t.moves[:0], w)
+		s.workspaces.giveBack(w)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(parts...), nil
-}
-
-// distancePart is d_ic without its first term, which is the same for every cluster.
-func (terms *clusterTerms) distancePart(c int, sum, a float64) float64 {
-	return terms.square[c] - 2*sum/float64(a*terms.weight[c])
-}
-
-// shifted is S_ic + sigma a_i for the point's own cluster, S_ic for the others.
-func (terms *clusterTerms) shifted(sum, a float64) float64 { return sum + float64(terms.sigma*a) }
-
-func (s *Shard) assignTile(t *tile, terms clusterTerms) []Move {
-	height := t.rows.Len()
-	labels, weights := s.labels[t.rows.From:t.rows.To], s.armament.Weights[t.rows.From:t.rows.To]
-	part := func(c, r int) float64 {
-		sum := t.sums[c*t.stride+r]
-		if int32(c) == labels[r] {
-			sum = terms.shifted(sum, weights[r])
-		}
-		return terms.distancePart(c, sum, weights[r])
+	total := 0
+	for _, t := range tiles {
+		total += len(t.moves)
 	}
-	// Cluster by cluster over the rows of the tile: the sums of a cluster are contiguous.
-	nearest := make([]float64, height)
-	for at, c := range terms.filled {
-		for r := range nearest {
-			if d := part(c, r); at == 0 || d < nearest[r] {
-				nearest[r] = d
-			}
-		}
+	moves := make([]Move, 0, total)
+	for _, t := range tiles {
+		moves = append(moves, t.moves...)
 	}
-	var moves []Move
-	for r, least := range nearest {
-		if len(terms.filled) == 0 {
-			break
-		}
-		a := weights[r]
-		tolerance := tieTolerance * (math.Abs(terms.shifted(t.diagonal[r], a))/float64(a*a) + terms.largest)
-		if own := labels[r]; own >= 0 && part(int(own), r) <= least+tolerance {
-			continue
-		}
-		for _, c := range terms.filled {
-			if part(c, r) <= least+tolerance {
-				moves = append(moves, Move{Point: int32(t.rows.From + r), From: labels[r], To: int32(c)})
-				break
-			}
-		}
-	}
-	return moves
+	return moves, nil
 }
 
 // Farthest finds the point with the largest a_i d_i,l(i) among clusters of at least two points;
@@ -110,18 +54,20 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	if err != nil {
 		return Candidate{}, err
 	}
-	terms := newClusterTerms(stats)
-	parts := make([]Candidate, len(tiles))
+	s.terms.set(stats)
+	s.workspaces.reset(s.armament.K)
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
 			return err
 		}
-		parts[at] = s.farthestInTile(tiles[at], terms, stats.Count)
+		w := s.workspaces.borrow()
+		w.farthest = s.farthestInTile(w.farthest, tiles[at], stats.Count)
+		s.workspaces.giveBack(w)
 		return nil
 	})
 	best := Candidate{}
-	for _, part := range parts {
-		best = best.Farther(part)
+	for _, w := range s.workspaces.idle {
+		best = best.Farther(w.farthest)
 	}
 	return best, err
 }
@@ -134,16 +80,16 @@ func (c Candidate) Farther(other Candidate) Candidate {
 	return other
 }
 
-func (s *Shard) farthestInTile(t *tile, terms clusterTerms, count []int32) Candidate {
-	best, height := Candidate{}, t.rows.Len()
-	for r := range height {
+func (s *Shard) farthestInTile(best Candidate, t *tile, count []int32) Candidate {
+	terms := &s.terms
+	for r := range t.rows.Len() {
 		i := t.rows.From + r
 		c, a := s.labels[i], s.armament.Weights[i]
 		if c < 0 || count[c] < 2 {
 			continue
 		}
-		own := terms.shifted(t.sums[int(c)*t.stride+r], a)
-		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(int(c), own, a)
+		own := terms.shifted(t.own[r], a)
+		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(c, own, a)
 		best = best.Farther(Candidate{Found: true, Point: int32(i), Distance: a * d})
 	}
 	return best

@@ -8,10 +8,10 @@ import (
 )
 
 // matrix is some consecutive rows of the base matrix, all n columns. Destinations hold one value
-// per row of the tile, padded; sums hold k such columns, one after the other: sums[c*stride+r].
+// per row of the tile, padded.
 type matrix interface {
-	// apply does what a plan says to the sums.
-	apply(sums []float64, p *plan) error
+	// newSums makes sums that suit the matrix; a full sweep gives them their values.
+	newSums(a *Armament) rowSums
 	// addColumns adds columns.
 	addColumns(dst []float64, columns []int32) error
 	// multiply adds base * x, each row in column order.
@@ -31,55 +31,35 @@ type graphTile struct {
 	rows   partition.Range
 }
 
-func (t *graphTile) row(i int) ([]int32, []float64) {
-	g := t.source.graph
-	from, to := g.RowStart[i], g.RowStart[i+1]
-	return g.Column[from:to:to], t.source.weights[from:to:to]
+func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
+
+// graphRow is the neighbours of a vertex and the entries of M, on the grid, that lead to them.
+func (s *Source) graphRow(i int) ([]int32, []float64) {
+	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
+	return s.graph.Column[from:to:to], s.weights[from:to:to]
 }
 
 // column is the part of column j that lies in the tile: the neighbours of j among its rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
 	neighbours, weights := t.row(j)
-	from, _ := slices.BinarySearch(neighbours, int32(t.rows.From))
+	return within(t.rows, neighbours, weights)
+}
+
+// within is the part of ascending columns, and their values, that lies among some rows: the matrix
+// is symmetric, so that row j is column j.
+func within(rows partition.Range, columns []int32, values []float64) ([]int32, []float64) {
+	from, _ := slices.BinarySearch(columns, int32(rows.From))
 	to := from
-	for to < len(neighbours) && int(neighbours[to]) < t.rows.To {
+	for to < len(columns) && int(columns[to]) < rows.To {
 		to++
 	}
-	return neighbours[from:to], weights[from:to]
+	return columns[from:to], values[from:to]
 }
 
-func (t *graphTile) apply(sums []float64, p *plan) error {
-	if p.moves != nil {
-		for _, m := range p.moves {
-			t.move(sums, m)
-		}
-		return nil
-	}
-	stride := padded(t.rows.Len())
-	for r := range t.rows.Len() {
-		neighbours, weights := t.row(t.rows.From + r)
-		for at, j := range neighbours {
-			if c := p.labels[j]; c >= 0 {
-				sums[int(c)*stride+r] += weights[at]
-			}
-		}
-	}
-	return nil
-}
-
-// move takes column j out of one cluster's sums and into another's: it touches only neighbours.
-func (t *graphTile) move(sums []float64, m Move) {
-	stride := padded(t.rows.Len())
-	neighbours, weights := t.column(int(m.Point))
-	for at, i := range neighbours {
-		r := int(i) - t.rows.From
-		if m.From >= 0 {
-			sums[int(m.From)*stride+r] -= weights[at]
-		}
-		if m.To >= 0 {
-			sums[int(m.To)*stride+r] += weights[at]
-		}
-	}
+// column is the part of column j that lies among some rows.
+func (s *Sparse) column(j int32, rows partition.Range) ([]int32, []float64) {
+	columns, values := s.Row(int(j))
+	return within(rows, columns, values)
 }
 
 func (t *graphTile) addColumns(dst []float64, columns []int32) error {

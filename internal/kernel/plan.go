@@ -8,10 +8,12 @@ import (
 // plan is what a sweep does to the sums: columns grouped by the cluster they leave and the cluster
 // they join, so that several of a group are summed in registers before they touch memory.
 type plan struct {
+	full    bool    // sums are made anew
 	labels  []int32 // after the sweep
-	moves   []Move  // nil for a full sweep
+	moves   []Move  // of a delta
 	columns []int32
 	runs    []run
+	touches *touches // of a delta on a graph, which has no columns and runs
 }
 
 // run is the columns [start, end) of a plan, which leave one cluster and join another; -1: none.
@@ -22,7 +24,7 @@ type run struct {
 
 // fullPlan adds every labelled column to its cluster, by a counting sort.
 func fullPlan(labels []int32, k int) *plan {
-	p := &plan{labels: labels, columns: make([]int32, len(labels)), runs: make([]run, k)}
+	p := &plan{full: true, labels: labels, columns: make([]int32, len(labels)), runs: make([]run, k)}
 	counts := make([]int, k)
 	for _, c := range labels {
 		if c >= 0 {

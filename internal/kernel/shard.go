@@ -24,6 +24,10 @@ type Shard struct {
 	labels     []int32
 	labelsStep uint64
 	loaded     bool
+	// Buffers that one method leaves to the next.
+	terms      clusterTerms
+	touches    touches
+	workspaces workspaces
 }
 
 // tile is a base tile and the sums S_ic of its rows at a step.
@@ -33,9 +37,11 @@ type tile struct {
 	base   matrix
 	// diagonal is M_ii without shift, nil until it is needed.
 	diagonal []float64
-	sums     []float64 // sums[c*stride+r], without shift
+	sums     rowSums   // without shift; nil until they are needed
+	own      []float64 // of each row, the sum of its own cluster; 0 where it has none
 	step     uint64
 	loaded   bool
+	moves    []Move // the latest Assign's, a buffer
 }
 
 // NewShard makes a shard without tiles.
@@ -109,16 +115,21 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// Bytes is the memory that all tiles take.
+// Bytes is the memory that all tiles and the largest buffer beside them take.
 func (s *Shard) Bytes() int64 {
-	total := int64(0)
+	total := s.touches.bytes()
 	for _, t := range s.tiles {
 		total += t.bytes()
 	}
 	return total
 }
 
-func (t *tile) bytes() int64 { return t.base.bytes() + 8*int64(len(t.sums)) }
+func (t *tile) bytes() int64 {
+	if t.sums == nil {
+		return t.base.bytes()
+	}
+	return t.base.bytes() + t.sums.bytes() + 8*int64(len(t.own))
+}
 
 // Arm sets the weights and the sparse part. Sums made with another armament are void.
 func (s *Shard) Arm(a Armament) {
@@ -160,7 +171,10 @@ func (s *Shard) ColumnSum(ctx context.Context, numbers []int, columns []int32) (
 			return err
 		}
 		for _, j := range columns {
-			s.sparseColumn(t, j, func(r int, v float64) { dst[r] += v })
+			rows, values := s.armament.Sparse.column(j, t.rows)
+			for at, i := range rows {
+				dst[int(i)-t.rows.From] += values[at]
+			}
 		}
 		return nil
 	})
@@ -220,16 +234,28 @@ func (s *Shard) find(numbers []int) ([]*tile, error) {
 // lowest number wins, so that the same input gives the same error; a panic is an error too, since
 // nobody could recover it from a goroutine.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
-	errs := make([]error, count)
-	var next atomic.Int64
+	var (
+		next    atomic.Int64
+		mutex   sync.Mutex
+		failure error
+		failed  = count
+	)
 	work := func() {
 		for {
 			at := int(next.Add(1)) - 1
 			if at >= count {
 				return
 			}
-			if errs[at] = ctx.Err(); errs[at] == nil {
-				errs[at] = guarded(at, do)
+			err := ctx.Err()
+			if err == nil {
+				err = guarded(at, do)
+			}
+			if err != nil {
+				mutex.Lock()
+				if at < failed {
+					failure, failed = err, at
+				}
+				mutex.Unlock()
 			}
 		}
 	}
@@ -239,12 +265,7 @@ func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) 
 	}
 	work()
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return failure
 }
 
 func guarded(at int, do func(at int) error) (err error) {

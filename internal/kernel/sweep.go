@@ -24,18 +24,7 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 		s.labels = append(s.labels[:0], labels...)
 		s.labelsStep, s.loaded = step, true
 	}
-	full := fullPlan(s.labels, s.armament.K)
-	return s.selfAffinities(ctx, tiles, func(t *tile) error {
-		if t.loaded && t.step == step {
-			return nil
-		}
-		t.loaded = false // until it is done
-		if err := s.recompute(t, full); err != nil {
-			return err
-		}
-		t.step, t.loaded = step, true
-		return nil
-	})
+	return s.sweep(ctx, tiles, step, s.planFull())
 }
 
 // Update takes the given tiles from step to step+1 by the points that moved, and returns their
@@ -58,23 +47,14 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 			return nil, err
 		}
 		s.labelsStep = step + 1
+	} else if err := s.checkApplied(moves); err != nil {
+		return nil, err
 	}
-	// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
-	p, how := deltaPlan(s.labels, moves), s.applyDelta
-	if 4*len(moves) > 3*len(s.labels) {
-		p, how = fullPlan(s.labels, s.armament.K), s.recompute
+	p, err := s.planDelta(ctx, tiles, step+1, moves)
+	if err != nil {
+		return nil, err
 	}
-	return s.selfAffinities(ctx, tiles, func(t *tile) error {
-		if t.step == step+1 {
-			return nil
-		}
-		t.loaded = false // until it is done
-		if err := how(t, p); err != nil {
-			return err
-		}
-		t.step, t.loaded = step+1, true
-		return nil
-	})
+	return s.sweep(ctx, tiles, step+1, p)
 }
 
 func (s *Shard) checkLabels(labels []int32) error {
@@ -89,91 +69,106 @@ func (s *Shard) checkLabels(labels []int32) error {
 	return nil
 }
 
+// applyMoves changes the labels, all of them or none. A point moves once.
 func (s *Shard) applyMoves(moves []Move) error {
-	for _, m := range moves {
-		if m.Point < 0 || int(m.Point) >= len(s.labels) || m.To < -1 || int(m.To) >= s.armament.K || s.labels[m.Point] != m.From {
-			return fmt.Errorf("kernel: move of point %d from %d to %d does not fit the labels", m.Point, m.From, m.To)
+	undo := func(done []Move) {
+		for _, m := range slices.Backward(done) {
+			s.labels[m.Point] = m.From
 		}
 	}
-	for _, m := range moves {
+	for at, m := range moves {
+		if !s.valid(m) || s.labels[m.Point] != m.From {
+			undo(moves[:at])
+			return misfit(m)
+		}
 		s.labels[m.Point] = m.To
 	}
-	return nil
+	err := s.checkApplied(moves)
+	if err != nil {
+		undo(moves)
+	}
+	return err
 }
 
-// recompute is the full sweep: S_ic = sum of M_ij over j in c.
-func (s *Shard) recompute(t *tile, full *plan) error {
-	if t.sums == nil {
-		t.sums = make([]float64, t.stride*s.armament.K)
-	} else {
-		clear(t.sums)
-	}
-	if err := t.base.apply(t.sums, full); err != nil {
-		return err
-	}
-	for r := range t.rows.Len() {
-		columns, values := s.armament.Sparse.Row(t.rows.From + r)
-		for at, j := range columns {
-			if c := full.labels[j]; c >= 0 {
-				t.sums[int(c)*t.stride+r] += values[at]
-			}
+// checkApplied makes sure that the labels are those that the moves lead to.
+func (s *Shard) checkApplied(moves []Move) error {
+	for _, m := range moves {
+		if !s.valid(m) || s.labels[m.Point] != m.To {
+			return misfit(m)
 		}
 	}
 	return nil
 }
 
-// applyDelta is the sweep over moved points only; sums being exact, its bits are recompute's.
-func (s *Shard) applyDelta(t *tile, delta *plan) error {
-	if err := t.base.apply(t.sums, delta); err != nil {
-		return err
-	}
-	for _, m := range delta.moves {
-		s.sparseColumn(t, m.Point, func(r int, v float64) {
-			if m.From >= 0 {
-				t.sums[int(m.From)*t.stride+r] -= v
-			}
-			if m.To >= 0 {
-				t.sums[int(m.To)*t.stride+r] += v
-			}
-		})
-	}
-	return nil
+func (s *Shard) valid(m Move) bool {
+	k := int32(s.armament.K)
+	return m.Point >= 0 && int(m.Point) < len(s.labels) && m.From >= -1 && m.From < k && m.To >= -1 && m.To < k
 }
 
-// sparseColumn visits the sparse part of column j within the tile.
-func (s *Shard) sparseColumn(t *tile, j int32, visit func(r int, v float64)) {
-	columns, values := s.armament.Sparse.Row(int(j)) // symmetric: row j is column j
-	at, _ := slices.BinarySearch(columns, int32(t.rows.From))
-	for ; at < len(columns) && int(columns[at]) < t.rows.To; at++ {
-		visit(int(columns[at])-t.rows.From, values[at])
+func misfit(m Move) error {
+	return fmt.Errorf("kernel: move of point %d from %d to %d does not fit the labels", m.Point, m.From, m.To)
+}
+
+// planFull makes all sums anew.
+func (s *Shard) planFull() *plan {
+	if s.source.graph != nil {
+		return &plan{full: true, labels: s.labels}
+	}
+	return fullPlan(s.labels, s.armament.K)
+}
+
+// planDelta changes sums by the points that moved or, where that is less work, makes them anew.
+// Sums being exact, their bits are the same.
+func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*plan, error) {
+	if s.source.graph != nil {
+		return s.planGraphDelta(ctx, tiles, step, moves)
+	}
+	// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
+	if 4*len(moves) > 3*len(s.labels) {
+		return s.planFull(), nil
+	}
+	return deltaPlan(s.labels, moves), nil
+}
+
+// loadOwn takes out of the sums of row r that of its own cluster.
+func (t *tile) loadOwn(r int, labels []int32) {
+	t.own[r] = 0
+	if c := labels[t.rows.From+r]; c >= 0 {
+		t.own[r] = t.sums.of(r, c)
 	}
 }
 
-// selfAffinities prepares each tile and adds up its rows' own sums, Q_c = sum of S_ic over i in c,
-// as 128-bit integers: exact in any order.
-func (s *Shard) selfAffinities(ctx context.Context, tiles []*tile, prepare func(*tile) error) ([]Int128, error) {
-	parts := make([][]Int128, len(tiles))
+// sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
+// sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
+func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
+	s.workspaces.reset(s.armament.K)
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
 	err := s.parallel(ctx, len(tiles), func(at int) error {
-		t := tiles[at]
-		if err := prepare(t); err != nil {
-			return err
+		t, w := tiles[at], s.workspaces.borrow()
+		if !t.loaded || t.step != step {
+			t.loaded = false // until it is done
+			if t.sums == nil {
+				t.sums, t.own = t.base.newSums(&s.armament), make([]float64, t.rows.Len())
+			}
+			if err := t.sums.sweep(t, p, w); err != nil {
+				return err
+			}
+			t.step, t.loaded = step, true
 		}
-		part := make([]Int128, s.armament.K)
-		for r := range t.rows.Len() {
-			if c := s.labels[t.rows.From+r]; c >= 0 {
-				part[c] = part[c].AddInt64(int64(t.sums[int(c)*t.stride+r] * toUnits))
+		for r, c := range s.labels[t.rows.From:t.rows.To] {
+			if c >= 0 {
+				w.self[c] = w.self[c].AddInt64(int64(t.own[r] * toUnits))
 			}
 		}
-		parts[at] = part
+		s.workspaces.giveBack(w)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	total := make([]Int128, s.armament.K)
-	for _, part := range parts {
-		for c, q := range part {
+	for _, w := range s.workspaces.idle {
+		for c, q := range w.self {
 			total[c] = total[c].Add(q)
 		}
 	}

@@ -1,0 +1,199 @@
+package kernel
+
+import "errors"
+
+// graphSums are the sums of a graph's rows for adjacent clusters only, those that hold a neighbour
+// or a constrained partner of the vertex: for all others S_ic = 0. A row has room for as many
+// clusters as it has entries, so memory is proportional to the edges, whatever k, and nothing is
+// allocated once the sums exist.
+type graphSums struct {
+	base   *graphTile
+	sparse *Sparse
+	start  []int   // row r lies in entries[start[r]:start[r+1]]
+	used   []int32 // how much of that is used
+	// entries of a row are in no particular order: it depends on the moves that led here, and nothing
+	// depends on it.
+	entries []adjacency
+}
+
+// adjacency is the sum of one row over one cluster. It leaves the row with its last contributor;
+// the sum is then 0 because sums are exact.
+type adjacency struct {
+	sum          float64
+	cluster      int32
+	contributors int32 // entries of the row, of base and sparse part, whose columns are in the cluster
+}
+
+func (t *graphTile) newSums(a *Armament) rowSums {
+	height := t.rows.Len()
+	s := &graphSums{base: t, sparse: a.Sparse, start: make([]int, height+1), used: make([]int32, height)}
+	for r := range height {
+		s.start[r+1] = s.start[r] + min(a.K, s.degree(r))
+	}
+	s.entries = make([]adjacency, s.start[height])
+	return s
+}
+
+// degree is the number of entries of a row of M.
+func (s *graphSums) degree(r int) int {
+	i := s.base.rows.From + r
+	neighbours, _ := s.base.row(i)
+	partners, _ := s.sparse.Row(i)
+	return len(neighbours) + len(partners)
+}
+
+func (s *graphSums) bytes() int64 {
+	return 16*int64(len(s.entries)) + 8*int64(len(s.start)) + 4*int64(len(s.used))
+}
+
+// row is the adjacent clusters of row r.
+func (s *graphSums) row(r int) []adjacency {
+	return s.entries[s.start[r] : s.start[r]+int(s.used[r]) : s.start[r+1]]
+}
+
+func (s *graphSums) of(r int, c int32) float64 {
+	row := s.row(r)
+	if at := find(row, c); at < len(row) {
+		return row[at].sum
+	}
+	return 0
+}
+
+// find is the place of a cluster in a row, or the row's length. Rows are short: few clusters are
+// adjacent to a vertex, and change does not come here for a hub with many changes.
+func find(row []adjacency, c int32) int {
+	for at := range row {
+		if row[at].cluster == c {
+			return at
+		}
+	}
+	return len(row)
+}
+
+func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
+	if p.full {
+		for r := range s.used {
+			s.recompute(r, p.labels, w)
+			t.loadOwn(r, p.labels)
+		}
+		return nil
+	}
+	touches := p.touches.of(s.base.rows)
+	if len(touches) == 0 {
+		return nil
+	}
+	if err := s.change(p, touches, w); err != nil {
+		return err
+	}
+	for r, changes := range w.touched {
+		if changes != 0 {
+			t.loadOwn(r, p.labels)
+		}
+	}
+	return nil
+}
+
+// recompute makes one row anew.
+func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
+	row := s.entries[s.start[r]:s.start[r]:s.start[r+1]]
+	neighbours, weights := s.base.row(s.base.rows.From + r)
+	row = gather(row, neighbours, weights, labels, w.place)
+	partners, values := s.sparse.Row(s.base.rows.From + r)
+	row = gather(row, partners, values, labels, w.place)
+	for _, e := range row {
+		w.place[e.cluster] = 0
+	}
+	s.used[r] = int32(len(row))
+}
+
+// gather adds entries of a row of M to the row's sums, finding a cluster by its place.
+func gather(row []adjacency, columns []int32, values []float64, labels, place []int32) []adjacency {
+	for at, j := range columns {
+		c := labels[j]
+		if c < 0 {
+			continue
+		}
+		if place[c] == 0 {
+			row = append(row, adjacency{cluster: c})
+			place[c] = int32(len(row))
+		}
+		e := &row[place[c]-1]
+		e.sum += values[at]
+		e.contributors++
+	}
+	return row
+}
+
+// cheaperAnew tells whether reading all entries of a row again is less work than so many changes, as
+// measured: a change takes the time of five entries, and of one more for every eight clusters among
+// which it looks for its own two.
+func cheaperAnew(changes, clusters, entries int) bool { return changes*(40+clusters) > 8*entries }
+
+// change applies the changes that moved points make to the tile's rows and leaves in touched the rows
+// that have any. A row with so many that reading its entries again is less work is made anew, which
+// also bounds the work on hubs.
+func (s *graphSums) change(p *plan, touches []touch, w *workspace) error {
+	w.touched = grown(w.touched, len(s.used))
+	clear(w.touched)
+	for _, t := range touches {
+		w.touched[t.row]++
+	}
+	for r, changes := range w.touched {
+		if changes > 0 && cheaperAnew(int(changes), int(s.used[r]), s.degree(r)) {
+			s.recompute(r, p.labels, w)
+			w.touched[r] = madeAnew
+		}
+	}
+	for _, t := range touches {
+		if r := int(t.row); t.move != justMoved && w.touched[r] != madeAnew {
+			m := &p.moves[t.move]
+			if !s.take(r, m.From, t.weight) || !s.put(r, m.To, t.weight) {
+				return errMisfit
+			}
+		}
+	}
+	return nil
+}
+
+// madeAnew stands for the number of changes of a row that needs none any more.
+const madeAnew = -1
+
+// errMisfit: only moves that do not belong to the labels of the sums come to it.
+var errMisfit = errors.New("kernel: the moves do not fit the sums")
+
+// take takes one contributor out of a sum.
+func (s *graphSums) take(r int, c int32, v float64) bool {
+	if c < 0 {
+		return true
+	}
+	row := s.row(r)
+	at := find(row, c)
+	if at == len(row) {
+		return false
+	}
+	row[at].sum -= v
+	if row[at].contributors--; row[at].contributors == 0 {
+		row[at] = row[len(row)-1]
+		s.used[r]--
+	}
+	return true
+}
+
+// put adds one contributor to a sum.
+func (s *graphSums) put(r int, c int32, v float64) bool {
+	if c < 0 {
+		return true
+	}
+	row := s.row(r)
+	at := find(row, c)
+	if at == len(row) {
+		if at == cap(row) {
+			return false
+		}
+		row = append(row, adjacency{cluster: c})
+		s.used[r]++
+	}
+	row[at].sum += v
+	row[at].contributors++
+	return true
+}
