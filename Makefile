@@ -35,8 +35,20 @@ test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/
 	CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES)
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH=regexp, PACKAGES=; DATA=dir becomes CLEAVE_BENCH_DATA)
-	CLEAVE_BENCH_DATA='$(DATA)' go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
+bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; QUICK=1 or STAGES=a,b write nothing)
+	go run ./internal/bench/cmd/bench -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)
+
+# A page made of some stages or of small sizes would say less than the one it replaces.
+BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
+	$(if $(QUICK)$(STAGES),,-out docs/benchmarks.md)
+
+.PHONY: bench-peers
+bench-peers: ## Install the peers of make bench from Debian's packages
+	apt-get install -y python3-numpy python3-sklearn libopenblas0-pthread
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks (BENCH=regexp, PACKAGES=)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)

@@ -33,7 +33,7 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator")
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` for people")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
-	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB (default: 80% of the machine's)")
+	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if cfg.Coordinator == "" {
@@ -43,6 +43,7 @@ func command() *cobra.Command {
 			return err
 		}
 		cfg.MemoryBytes = uint64(memory)
+		worker.LimitProcess(cfg.MemoryBytes)
 		return shell.Stopped(cmd.Context(), worker.Run(cmd.Context(), cfg))
 	}
 	return cmd

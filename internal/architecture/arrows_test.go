@@ -41,6 +41,7 @@ var house = []room{
 	{"constraint", pure, "fault"},
 	{"partition", pure, "fault"},
 	{"kernel", pure, "constraint dataset fault partition"},
+	{"planning", pure, "dataset fault kernel partition"},
 	{"metric", pure, "constraint dataset fault partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
@@ -52,14 +53,16 @@ var house = []room{
 	{"picture", io, "constraint dataset fault"},
 	{"store", io, "fault"},
 
-	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition spectral"},
-	{"fleet", api, "clustering dataset fault kernel partition wire"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel partition store wire"},
-	{"worker", api, "clustering constraint dataset fault kernel partition wire"},
+	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral"},
+	{"fleet", api, "clustering dataset fault kernel partition planning wire"},
+	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel partition planning store wire"},
+	{"worker", api, "clustering constraint dataset fault kernel partition planning wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format picture store synth wire worker"},
 
 	{"clustertest", testOnly, ""},
+	{"bench", testOnly, ""}, // make bench
+	{"bench/cmd/bench", testOnly, ""},
 	{"architecture", testOnly, ""},
 }
 

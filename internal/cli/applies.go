@@ -14,6 +14,14 @@ func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) erro
 	if f.given("vertices") && kind != cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 		return shell.Usage("--vertices goes with --graph only")
 	}
+	if f.given("storage") && f.storage.value == "none" {
+		switch kind {
+		case cleavev1.DatasetKind_DATASET_KIND_GRAPH:
+			return shell.Usage("--storage none does not apply to --graph: its edges are all that is held")
+		case cleavev1.DatasetKind_DATASET_KIND_KERNEL:
+			return shell.Usage("--storage none does not apply to --kernel-matrix: its entries cannot be computed again")
+		}
+	}
 	if err := f.checkKernel(spec.GetKernelKmeans(), kind); err != nil {
 		return err
 	}

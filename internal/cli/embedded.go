@@ -48,6 +48,12 @@ func startEmbedded(ctx context.Context, workers int, log io.Writer) (*cluster, *
 		Logger:      logger.Named("worker"),
 		DialOptions: []grpc.DialOption{dial},
 	})
+	waiting, done := k.during(ctx)
+	defer done()
+	if err := k.await(waiting, workers); err != nil {
+		k.stop()
+		return nil, nil, err
+	}
 	c, err := connect(embeddedAddress, dial)
 	if err != nil {
 		k.stop()
@@ -59,6 +65,7 @@ func startEmbedded(ctx context.Context, workers int, log io.Writer) (*cluster, *
 // cluster is a coordinator and workers in this process.
 type cluster struct {
 	address net.Addr
+	await   func(ctx context.Context, workers int) error // until so many are ready
 	// broken ends, with the cause, when a part breaks down.
 	broken context.Context
 	fail   context.CancelCauseFunc
@@ -74,7 +81,7 @@ func startCluster(ctx context.Context, cfg coordinator.Config) (*cluster, error)
 		return nil, err
 	}
 	life := context.WithoutCancel(ctx)
-	k := &cluster{address: c.Addr()}
+	k := &cluster{address: c.Addr(), await: c.AwaitWorkers}
 	k.broken, k.fail = context.WithCancelCause(life)
 	k.serving, k.stopCoordinator = context.WithCancel(life)
 	k.working, k.stopWorkers = context.WithCancel(life)
@@ -84,6 +91,7 @@ func startCluster(ctx context.Context, cfg coordinator.Config) (*cluster, error)
 
 // addWorkers starts workers that share the machine's cores and memory.
 func (k *cluster) addWorkers(count int, cfg worker.Config) {
+	worker.LimitProcess(shell.DefaultMemory())
 	for i := range count {
 		cfg := cfg
 		cfg.Name = fmt.Sprintf("worker-%d", i)

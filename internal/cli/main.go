@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.AddCommand(
-		a.runCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
+		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
 		a.resultCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.datasetsCommand(),
 		a.generateCommand(), a.serveCommand(), a.versionCommand(),
 	)

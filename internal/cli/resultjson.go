@@ -53,12 +53,15 @@ type warning struct {
 }
 
 type planReport struct {
-	Tiles        uint32 `json:"tiles"`
-	TileRows     uint32 `json:"tileRows"`
-	Storage      string `json:"storage"`
-	TileBytes    uint64 `json:"tileBytes"`
-	Workers      uint32 `json:"workers"`
-	GridExponent int32  `json:"gridExponent"`
+	Tiles         uint32 `json:"tiles"`
+	TileRows      uint32 `json:"tileRows"`
+	Storage       string `json:"storage"`
+	StoredTiles   uint32 `json:"storedTiles"`
+	ComputedTiles uint32 `json:"computedTiles"`
+	TileBytes     uint64 `json:"tileBytes"`
+	Bytes         uint64 `json:"bytes"`
+	Workers       uint32 `json:"workers"`
+	GridExponent  int32  `json:"gridExponent"`
 }
 
 // timingsReport is in seconds.
@@ -90,6 +93,7 @@ func newDocument(r *cleavev1.Result, constrained bool) *resultDocument {
 		Warnings:      []warning{},
 		Plan: planReport{
 			Tiles: r.GetPlan().GetTiles(), TileRows: r.GetPlan().GetTileRows(), Storage: r.GetPlan().GetStorage(),
+			StoredTiles: r.GetPlan().GetStoredTiles(), ComputedTiles: r.GetPlan().GetComputedTiles(), Bytes: r.GetPlan().GetBytes(),
 			TileBytes: r.GetPlan().GetTileBytes(), Workers: r.GetPlan().GetWorkers(), GridExponent: r.GetPlan().GetGridExponent(),
 		},
 		Timings: timingsReport{

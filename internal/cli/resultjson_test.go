@@ -29,7 +29,7 @@ func exampleResult() *cleavev1.Result {
 		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
 		Sigma:        1.5,
 		Warnings:     []*cleavev1.Notice{{Code: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
-		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: "float32", TileBytes: 4096, Workers: 2, GridExponent: -40},
+		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: "float32+none", StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
 		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
 		Restart:      1,
 		Shifts:       []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},

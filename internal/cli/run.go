@@ -48,21 +48,14 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, f *runFlags) (err error) {
-	server := *f.server
-	if server == "" && !f.job.given("workers") {
-		server = a.env(serverVariable)
-	}
-	switch {
-	case server != "" && f.job.given("workers"):
-		return shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
-	case f.scoreOn != "" && f.truth == "":
+	if f.scoreOn != "" && f.truth == "" {
 		return shell.Usage("--score-on goes with --truth only")
 	}
-	var c *client
-	if server != "" {
-		if c, err = connect(server); err != nil {
-			return err
-		}
+	c, err := a.remoteOrNil(*f.server, f.job)
+	if err != nil {
+		return err
+	}
+	if c != nil {
 		defer c.close()
 	}
 	j, err := f.job.prepare(ctx, c)
@@ -107,6 +100,21 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	p.end()
 	return a.deliver(ctx, o, j.scene(truth), out, f)
+}
+
+// remoteOrNil connects to the coordinator that --server or the environment names; nil when neither
+// does, or when --workers asks for an embedded cluster.
+func (a *app) remoteOrNil(server string, f *jobFlags) (*client, error) {
+	switch {
+	case server != "" && f.given("workers"):
+		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
+	case server == "" && !f.given("workers"):
+		server = a.env(serverVariable)
+	}
+	if server == "" {
+		return nil, nil
+	}
+	return connect(server)
 }
 
 // runJob sees a job through from its upload to its outcome. When ctx ends on the way the job is

@@ -21,7 +21,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -35,11 +34,13 @@ type noWork struct{ clustering.Executor }
 
 func (noWork) Release() {}
 
+func (noWork) Held() fleet.Held { return fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256} }
+
 func scripted(run script) engine {
 	e := realEngine()
 	e.await = func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil }
-	e.place = func(_ context.Context, _ *fleet.Fleet, _ string, _ *cleavev1.Dataset, _ kernel.Spec, report func(fleet.Status)) (executor, error) {
-		report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
+	e.place = func(_ context.Context, _ *fleet.Fleet, task fleet.Task) (executor, error) {
+		task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 		return noWork{}, nil
 	}
 	e.run = func(ctx context.Context, _ *clustering.Problem, _ clustering.Executor, o clustering.Observer) (*clustering.Result, error) {

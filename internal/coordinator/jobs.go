@@ -78,7 +78,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	return c.get(ctx, admitted)
 }
 
-// check refuses at once what could never run: what needs no values first, then the whole problem.
+// check refuses at once what could never run.
 func (c *Coordinator) check(ctx context.Context, p *cleavev1.JobSpec) error {
 	if err := required("spec.dataset_id", p.GetDatasetId()); err != nil {
 		return err
@@ -86,22 +86,7 @@ func (c *Coordinator) check(ctx context.Context, p *cleavev1.JobSpec) error {
 	if err := wire.CheckName("spec.display_name", p.GetDisplayName()); err != nil {
 		return err
 	}
-	record, _, err := c.datasets.record(ctx, p.GetDatasetId())
-	if err != nil {
-		return err
-	}
-	spec, err := wire.Spec(p)
-	if err != nil {
-		return err
-	}
-	if err := c.engine.validate(wire.Kind(record.GetDataset().GetKind()), int(record.GetDataset().GetRows()), spec); err != nil {
-		return err
-	}
-	data, _, err := c.datasets.load(ctx, p.GetDatasetId())
-	if err != nil {
-		return err
-	}
-	_, err = c.engine.prepare(data, spec)
+	_, err := c.prepare(ctx, p)
 	return err
 }
 

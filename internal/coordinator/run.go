@@ -13,10 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/store"
-	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // engine is what a run is made of; tests put in parts of their own.
@@ -25,12 +22,13 @@ type engine struct {
 	prepare  func(data dataset.Dataset, spec clustering.Spec) (*clustering.Problem, error)
 	// await returns when there is somebody to work.
 	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error
-	place func(ctx context.Context, f *fleet.Fleet, job string, data *cleavev1.Dataset, matrix kernel.Spec, report func(fleet.Status)) (executor, error)
+	place func(ctx context.Context, f *fleet.Fleet, task fleet.Task) (executor, error)
 	run   func(ctx context.Context, p *clustering.Problem, x clustering.Executor, o clustering.Observer) (*clustering.Result, error)
 }
 
 type executor interface {
 	clustering.Executor
+	Held() fleet.Held
 	Release()
 }
 
@@ -39,8 +37,8 @@ func realEngine() engine {
 		validate: clustering.Validate,
 		prepare:  clustering.Prepare,
 		await:    awaitWorker,
-		place: func(ctx context.Context, f *fleet.Fleet, job string, data *cleavev1.Dataset, matrix kernel.Spec, report func(fleet.Status)) (executor, error) {
-			return f.NewExecutor(ctx, job, data.GetDatasetId(), int64(data.GetBytes()), matrix, report)
+		place: func(ctx context.Context, f *fleet.Fleet, task fleet.Task) (executor, error) {
+			return f.NewExecutor(ctx, task)
 		},
 		run: clustering.Run,
 	}
@@ -108,10 +106,11 @@ func (c *Coordinator) run(j *job) (out outcome) {
 	}()
 
 	o.enter(cleavev1.Phase_PHASE_LOADING)
-	problem, data, err := c.load(j)
+	ready, err := c.load(j)
 	if err != nil {
 		return outcome{err: err}
 	}
+	problem := ready.problem
 	o.enter(cleavev1.Phase_PHASE_WAITING)
 	if err := c.engine.await(j.ctx, c.fleet, o.report); err != nil {
 		return outcome{err: err}
@@ -120,33 +119,24 @@ func (c *Coordinator) run(j *job) (out outcome) {
 		return outcome{err: err}
 	}
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
-	x, err := c.engine.place(j.ctx, c.fleet, j.id, data, problem.Matrix, o.report)
+	x, err := c.engine.place(j.ctx, c.fleet, fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report})
 	if err != nil {
 		return outcome{err: err}
 	}
 	defer x.Release()
 	out.result, out.err = c.engine.run(j.ctx, problem, x, o)
-	out.plan = plan(data, problem.Matrix, o.mostWorkers())
+	out.plan = carriedOut(ready.need, x.Held(), o.mostWorkers())
 	return out
 }
 
 // load makes the problem. The data and the specification themselves are let go of afterwards, as
 // far as the problem does not need them.
-func (c *Coordinator) load(j *job) (*clustering.Problem, *cleavev1.Dataset, error) {
+func (c *Coordinator) load(j *job) (*prepared, error) {
 	p, err := c.readSpec(j.ctx, j.id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	spec, err := wire.Spec(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	data, info, err := c.datasets.load(j.ctx, j.datasetID)
-	if err != nil {
-		return nil, nil, err
-	}
-	problem, err := c.engine.prepare(data, spec)
-	return problem, info, err
+	return c.prepare(j.ctx, p)
 }
 
 // begin marks the job as running.
@@ -194,23 +184,4 @@ func (c *Coordinator) putBlob(ctx context.Context, name string, message proto.Me
 		_, err := w.Write(encoded)
 		return err
 	})
-}
-
-// plan is how the work was cut. A graph's tiles are views of the data set, so its bytes are theirs.
-func plan(data *cleavev1.Dataset, matrix kernel.Spec, workers int) *cleavev1.Plan {
-	p := &cleavev1.Plan{
-		Tiles:        uint32(partition.TileCount(matrix.Rows)),
-		TileRows:     uint32(partition.TileRows(matrix.Rows)),
-		Storage:      "float32",
-		Workers:      uint32(workers),
-		GridExponent: int32(matrix.Grid),
-	}
-	if matrix.Function == kernel.Adjacency {
-		p.Storage, p.TileBytes = "sparse", data.GetBytes()
-		return p
-	}
-	for tile := range partition.TileCount(matrix.Rows) {
-		p.TileBytes += uint64(kernel.DenseTileBytes(matrix.Rows, tile))
-	}
-	return p
 }

@@ -24,6 +24,27 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 	})
 }
 
+// AwaitWorkers waits until so many workers are ready: whoever starts them together with the
+// coordinator wants the first job planned for all of them.
+func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
+	for {
+		changed, ready := c.fleet.Changed(), 0
+		for _, w := range c.fleet.Workers() {
+			if w.State == fleet.WorkerReady {
+				ready++
+			}
+		}
+		if ready >= count {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 func (s *clusterService) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
 	response := &cleavev1.ListWorkersResponse{}
 	for _, w := range s.c.fleet.Workers() {

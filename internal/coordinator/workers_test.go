@@ -20,12 +20,15 @@ import (
 )
 
 // hire attaches a worker; the returned function lets it go.
-func (h *house) hire(name string) (dismiss func()) {
+func (h *house) hire(name string) (dismiss func()) { return h.hireWith(name, 0) }
+
+// hireWith attaches a worker with so much memory.
+func (h *house) hireWith(name string, memory uint64) (dismiss func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
 		done <- worker.Run(ctx, worker.Config{
-			Coordinator: "passthrough:///test", Name: name, Threads: 1,
+			Coordinator: "passthrough:///test", Name: name, Threads: 1, MemoryBytes: memory,
 			DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 				return h.listener.DialContext(ctx)
 			})},

@@ -4,17 +4,25 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/worker"
 )
 
 // Kills, pauses, cuts, joins and drains at random moments, also while operations run. Whatever
-// happens, the bits are those of one local shard.
+// happens, the bits are those of one local shard; also when workers have hardly enough memory, so
+// that tiles give up their storage and get it back.
 func TestWhateverHappensTheBitsStay(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
-			hands := []*hand{c.hire("w0"), c.hire("w1"), c.hire("w2")}
 			p := gaussianProblem(t, 203, seed)
+			memory := func(*worker.Config) {}
+			if seed >= 3 {
+				_, size := c.shelf.put(t, p.data)
+				memory = p.memory(size, 5) // of 13 tiles, on each of three workers
+			}
+			hands := []*hand{c.hire("w0", memory), c.hire("w1", memory), c.hire("w2", memory)}
 			s := newSequence(c, c.submit(p, nil), p, seed)
 			var background sync.WaitGroup
 			defer background.Wait()
@@ -24,14 +32,14 @@ func TestWhateverHappensTheBitsStay(t *testing.T) {
 				switch event := s.random.IntN(24); {
 				case event < 1:
 					background.Go(h.kill)
-					hands[victim] = c.hire(fmt.Sprint("after-kill-", op))
+					hands[victim] = c.hire(fmt.Sprint("after-kill-", op), memory)
 				case event < 2:
 					background.Go(func() {
 						if _, err := c.fleet.Drain(h.name); err != nil {
 							t.Log(err) // it may be lost just now
 						}
 					})
-					hands[victim] = c.hire(fmt.Sprint("after-drain-", op))
+					hands[victim] = c.hire(fmt.Sprint("after-drain-", op), memory)
 				case event < 3:
 					h.line.pause() // until it is resumed, killed, or declared lost
 				case event < 8:

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -31,13 +32,14 @@ type Status struct {
 // Operations run one at a time. Each goes on until every tile has answered once, over however many
 // workers that takes.
 type Executor struct {
-	fleet        *Fleet
-	jobID        string
-	key          string // the job's name on the wire: no two executors share one
-	datasetID    string
-	datasetBytes int64
-	spec         kernel.Spec
-	mean, scale  *operand
+	fleet       *Fleet
+	jobID       string
+	key         string // the job's name on the wire: no two executors share one
+	datasetID   string
+	need        planning.Problem
+	spec        kernel.Spec
+	sizes       []partition.Size // of the tiles
+	mean, scale *operand
 
 	turn     sync.Mutex // one operation at a time
 	labels   []int32    // nil: none loaded
@@ -55,15 +57,17 @@ type Executor struct {
 	full    map[*session]bool // said that it has no memory left
 	ops     int               // since the last placement or the last look at the balance
 	settled <-chan struct{}   // Fleet.changed when the placement was last found good
+	filled  <-chan struct{}   // Fleet.changed when tiles were last stored where there is room
+	held    Held              // what has been held so far
 }
 
 // tile is where a tile lives and what is known of it there.
 type tile struct {
-	at    *session // nil: nowhere
-	epoch uint64   // of its placement
-	bytes int64
-	built bool
-	step  uint64 // of its sums, 0: none
+	at     *session // nil: nowhere
+	epoch  uint64   // of its placement
+	stored bool     // whether its entries are to be stored there
+	has    holding  // what is there
+	step   uint64   // of its sums, 0: none
 }
 
 // seat is a worker's part in the job.
@@ -82,20 +86,30 @@ type armament struct {
 
 var _ clustering.Executor = (*Executor)(nil)
 
+// Task is what a job asks of the fleet.
+type Task struct {
+	JobID     string
+	DatasetID string
+	Need      planning.Problem // the matrix, and what it takes
+	Report    func(Status)     // hears how it goes, one call at a time; may be nil
+}
+
 // NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
-// there is no worker, until ctx ends, and tells how it goes through report, one call at a time.
-func (f *Fleet) NewExecutor(ctx context.Context, jobID, datasetID string, datasetBytes int64, spec kernel.Spec, report func(Status)) (*Executor, error) {
+// there is no worker, until ctx ends.
+func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
+	spec, tiles := task.Need.Matrix, partition.TileCount(task.Need.Matrix.Rows)
 	e := &Executor{
-		fleet:        f,
-		jobID:        jobID,
-		datasetID:    datasetID,
-		datasetBytes: datasetBytes,
-		spec:         spec,
-		tiles:        make([]tile, partition.TileCount(spec.Rows)),
-		seats:        map[*session]*seat{},
-		ailing:       map[*session]bool{},
-		full:         map[*session]bool{},
-		progress:     progress{report: report, last: Status{Tiles: partition.TileCount(spec.Rows)}},
+		fleet:     f,
+		jobID:     task.JobID,
+		datasetID: task.DatasetID,
+		need:      task.Need,
+		spec:      spec,
+		sizes:     task.Need.Sizes(),
+		tiles:     make([]tile, tiles),
+		seats:     map[*session]*seat{},
+		ailing:    map[*session]bool{},
+		full:      map[*session]bool{},
+		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
 	e.life, e.release = context.WithCancel(context.Background())
 	if spec.Mean != nil {
@@ -104,12 +118,9 @@ func (f *Fleet) NewExecutor(ctx context.Context, jobID, datasetID string, datase
 	if spec.Scale != nil {
 		e.scale = f.operand(func() []byte { return wire.PackFloat64s(spec.Scale) })
 	}
-	for t := range e.tiles {
-		e.tiles[t].bytes = e.baseBytes(t)
-	}
 	f.mu.Lock()
 	f.nextJob++
-	e.key = fmt.Sprintf("%s#%d", jobID, f.nextJob)
+	e.key = fmt.Sprintf("%s#%d", e.jobID, f.nextJob)
 	f.executors[e] = struct{}{}
 	f.mu.Unlock()
 	if err := e.perform(ctx, &operation{name: "build"}); err != nil {
@@ -140,17 +151,9 @@ func (e *Executor) Release() {
 	e.armed.drop()
 }
 
-// baseBytes is the memory of a tile without sums. Tiles of a graph are views of the data set.
-func (e *Executor) baseBytes(t int) int64 {
-	if e.spec.Function == kernel.Adjacency {
-		return 0
-	}
-	return kernel.DenseTileBytes(e.spec.Rows, t)
-}
-
 // Degrees implements clustering.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "degrees", whole: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
@@ -166,6 +169,10 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		return fmt.Errorf("fleet: an armament of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
+	if a.K > e.need.K || int64(len(sparse.Column)) > e.need.SparseEntries {
+		return fmt.Errorf("fleet: an armament of %d clusters and %d sparse entries, planned were %d and %d",
+			a.K, len(sparse.Column), e.need.K, e.need.SparseEntries)
+	}
 	e.turn.Lock()
 	id := uint64(1)
 	if e.armed != nil {
@@ -180,7 +187,9 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		value:   e.fleet.operand(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
 	e.labels = nil
-	e.resize(a.K)
+	for t := range e.tiles {
+		e.tiles[t].step = 0
+	}
 	e.turn.Unlock()
 	return e.perform(ctx, &operation{name: "arm"})
 }
@@ -205,7 +214,7 @@ func (e *Executor) ColumnSum(ctx context.Context, columns []int32) ([]float64, e
 func (e *Executor) Multiply(ctx context.Context, x []float64) ([]float64, error) {
 	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(x) })
 	defer packed.drop()
-	return e.perRow(ctx, &operation{name: "multiply", request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload()}}
 	}})
 }

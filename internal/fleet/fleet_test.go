@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -272,7 +273,7 @@ func TestAJobWaitsForTheFirstWorker(t *testing.T) {
 	id, size := c.shelf.put(t, p.data)
 	got := make(chan *fleet.Executor, 1)
 	go func() {
-		e, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, func(s fleet.Status) { statuses <- s })
+		e, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, func(s fleet.Status) { statuses <- s }))
 		if err != nil {
 			t.Error(err)
 		}
@@ -299,7 +300,7 @@ func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
 	p := gaussianProblem(t, 64, 10)
 	id, size := c.shelf.put(t, p.data)
 	ctx, cancel := context.WithCancel(c.ctx)
-	_, err := c.fleet.NewExecutor(ctx, "job", id, size, p.spec, func(fleet.Status) { cancel() })
+	_, err := c.fleet.NewExecutor(ctx, p.task("job", id, size, func(fleet.Status) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a waiting job ended with %v", err)
 	}
@@ -310,7 +311,7 @@ func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
 		<-c.shelf.began
 		cancel()
 	}()
-	if _, err := c.fleet.NewExecutor(ctx, "job", id, size, p.spec, nil); !errors.Is(err, context.Canceled) {
+	if _, err := c.fleet.NewExecutor(ctx, p.task("job", id, size, nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a fetching job ended with %v", err)
 	}
 	<-c.shelf.ended // the worker gave up its fetch when the job was released
@@ -347,15 +348,15 @@ func TestMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 11)
 	id, size := c.shelf.put(t, p.data)
-	tiles := 4 * int64(203*203)
-	little := func(cfg *worker.Config) { cfg.MemoryBytes = uint64(tiles/2 + 2*size + 20_000) }
+	p.storage = planning.Float32
+	little := p.memory(size, 7) // of 13 tiles
 	c.hire("a", little)
-	_, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, nil)
-	if !fault.Is(err, "NOT_ENOUGH_MEMORY") {
+	_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
+	if !fault.Is(err, "PLAN_DOES_NOT_FIT") {
 		t.Fatalf("half the memory: %v", err)
 	}
 	c.hire("b", little)
-	first, err := c.fleet.NewExecutor(c.ctx, "first", id, size, p.spec, nil)
+	first, err := c.fleet.NewExecutor(c.ctx, p.task("first", id, size, nil))
 	if err != nil {
 		t.Fatalf("just enough memory: %v", err)
 	}
@@ -363,11 +364,11 @@ func TestMemory(t *testing.T) {
 	second := make(chan error, 1)
 	waits := make(chan struct{})
 	go func() {
-		e, err := c.fleet.NewExecutor(c.ctx, "second", id, size, p.spec, func(s fleet.Status) {
+		e, err := c.fleet.NewExecutor(c.ctx, p.task("second", id, size, func(s fleet.Status) {
 			if strings.HasPrefix(s.Waiting, "waiting for memory") {
 				close(waits)
 			}
-		})
+		}))
 		if err == nil {
 			e.Release()
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -301,11 +302,12 @@ func (c *cable) Close() error {
 
 // problem is a matrix with its data set, and the same in one local shard to compare with.
 type problem struct {
-	data  dataset.Dataset
-	spec  kernel.Spec
-	shard *kernel.Shard
-	tiles []int
-	step  uint64
+	data    dataset.Dataset
+	spec    kernel.Spec
+	storage planning.Storage
+	shard   *kernel.Shard
+	tiles   []int
+	step    uint64
 }
 
 func newProblem(t *testing.T, data dataset.Dataset, spec kernel.Spec) *problem {
@@ -315,7 +317,7 @@ func newProblem(t *testing.T, data dataset.Dataset, spec kernel.Spec) *problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec.Grid = kernel.GridFor(4 * bound)
+	spec.Grid = kernel.GridFor(4 * bound.RowSum)
 	var rows kernel.RowFetcher
 	local := data
 	if k, given := data.(*dataset.Kernel); given {
@@ -386,7 +388,30 @@ func kernelProblem(t *testing.T, n int, seed uint64) *problem {
 func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor {
 	c.Helper()
 	id, size := c.shelf.put(c.T, p.data)
-	e, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, report)
+	return c.launch(p.task("job", id, size, report))
+}
+
+// most clusters that a sequence arms.
+const mostClusters = 6
+
+func (p *problem) need(size int64) planning.Problem {
+	return planning.Problem{Matrix: p.spec, DatasetBytes: size, K: mostClusters, SparseEntries: int64(p.spec.Rows), Storage: p.storage}
+}
+
+func (p *problem) task(job, id string, size int64, report func(fleet.Status)) fleet.Task {
+	return fleet.Task{JobID: job, DatasetID: id, Need: p.need(size), Report: report}
+}
+
+// memory gives a worker of two threads room for so many tiles, stored.
+func (p *problem) memory(size int64, tiles int64) func(*worker.Config) {
+	need := p.need(size)
+	bytes := max(need.JoinBytes(2), need.SeatBytes(2)+tiles*need.TileSize(0).Stored)
+	return func(cfg *worker.Config) { cfg.MemoryBytes = uint64(bytes) }
+}
+
+func (c *cluster) launch(task fleet.Task) *fleet.Executor {
+	c.Helper()
+	e, err := c.fleet.NewExecutor(c.ctx, task)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -26,6 +26,7 @@ type operation struct {
 	rowBytes int                       // of the answer's values per row, at most
 	request  func(c *workerv1.Command) // nil: only make the tiles ready
 	merge    func([]int, *reply) error // takes the answer of some tiles, once for each tile
+	whole    bool                      // the operation goes over (nearly) all entries of the matrix
 	reload   *reload                   // nil: the operation does not need sums
 	from     uint64                    // the step at which tiles need no reload
 	answers  bool                      // a reload is the whole operation for its tiles
@@ -110,6 +111,7 @@ func (e *Executor) advance(ctx context.Context, name string, labels []int32, mov
 	step, next := e.step, e.step+1
 	op := &operation{
 		name:    name,
+		whole:   4*len(moves) > 3*len(labels), // which the workers then sweep anew
 		reload:  &reload{labels: packedLabels, step: next},
 		from:    step,
 		answers: true,
@@ -120,6 +122,7 @@ func (e *Executor) advance(ctx context.Context, name string, labels []int32, mov
 	}
 	if name == "load" {
 		op.from = next + 1 // no tile is ever there
+		op.whole = 4*labelled(labels) > 3*len(labels)
 	}
 	sums := make([]kernel.Int128, e.armed.k)
 	op.merge = func(_ []int, done *reply) error {
@@ -159,7 +162,7 @@ func (e *Executor) perform(ctx context.Context, op *operation) error {
 	pending := partition.All(e.spec.Rows)
 	trouble := &trouble{}
 	for boundary := true; len(pending) > 0; boundary = false {
-		if err := e.settle(ctx, boundary); err != nil {
+		if err := e.settle(ctx, boundary, boundary && op.whole); err != nil {
 			return err
 		}
 		groups := e.groups(pending)
@@ -245,7 +248,7 @@ func (e *Executor) cope(g *group, op *operation, trouble *trouble) error {
 	defer e.fleet.mu.Unlock()
 	if errors.Is(g.err, errNewcomer) {
 		for _, t := range g.tiles {
-			if !e.tiles[t].built { // placing it anew costs nothing
+			if e.tiles[t].has == hasNothing { // placing it anew costs nothing
 				e.evict(t)
 			}
 		}
@@ -266,16 +269,20 @@ func (e *Executor) cope(g *group, op *operation, trouble *trouble) error {
 		g.seat.prepared, g.seat.armed = false, 0
 		for t := range e.tiles {
 			if e.tiles[t].at == g.session {
-				e.tiles[t].built, e.tiles[t].step = false, 0
+				e.tiles[t].has, e.tiles[t].step = hasNothing, 0
 			}
 		}
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
 		e.full[g.session] = true
 		e.settled = nil
-		for _, t := range g.tiles {
-			if !e.tiles[t].built {
+		for t := range e.tiles {
+			switch {
+			case e.tiles[t].at != g.session || e.tiles[t].ready():
+			case e.tiles[t].has == hasNothing:
 				e.evict(t)
+			case e.tiles[t].stored:
+				e.store(t, false) // it stays as it is
 			}
 		}
 	default:
@@ -284,11 +291,20 @@ func (e *Executor) cope(g *group, op *operation, trouble *trouble) error {
 			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, trouble.internal, f.worker, f.GetMessage())
 		}
 		e.ailing[g.session] = true
-		for _, t := range g.tiles {
-			e.evict(t)
-		}
+		e.remove(g.session, g.tiles)
 	}
 	return nil
+}
+
+// labelled counts the points that have a cluster.
+func labelled(labels []int32) int {
+	count := 0
+	for _, c := range labels {
+		if c >= 0 {
+			count++
+		}
+	}
+	return count
 }
 
 func (e *Executor) rows(tiles []int) int {

@@ -3,15 +3,15 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 const (
@@ -29,22 +29,24 @@ const (
 // settle gives every tile a live worker. It waits while there is none, or while other jobs hold the
 // memory; a job that waits for memory holds none itself, so that no two can wait for each other.
 // At the boundary between two operations it also moves tiles off draining workers, and to joined
-// ones where that pays.
-func (e *Executor) settle(ctx context.Context, boundary bool) error {
+// ones where that pays; before an operation over the whole matrix it has tiles stored that had no
+// room before.
+func (e *Executor) settle(ctx context.Context, boundary, whole bool) error {
 	var grace <-chan time.Time
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed
-		waiting, err := e.place(boundary)
+		waiting, err := e.place(boundary, whole)
 		e.fleet.mu.Unlock()
-		if e.stood && fault.Is(err, notEnoughMemory) {
+		if f, lacking := errors.AsType[*fault.Error](err); e.stood && lacking && f.Reason == planning.DoesNotFit {
 			// Workers were lost, and with them their memory. A new one may be on its way.
+			f.Reason = notEnoughMemory
 			if grace == nil {
 				timer := time.NewTimer(memoryGrace * e.fleet.cfg.LostAfter)
 				defer timer.Stop()
 				grace = timer.C
 			}
-			waiting = "waiting for a worker: " + err.Error()
+			waiting = "waiting for a worker: " + f.Message
 		} else if err != nil {
 			return err
 		}
@@ -65,7 +67,13 @@ func (e *Executor) settle(ctx context.Context, boundary bool) error {
 
 // place finds an owner for every tile; f.mu is held. It returns what the job has to wait for, or
 // the error that waiting will not mend.
-func (e *Executor) place(boundary bool) (waiting string, err error) {
+//
+// A tile is stored, or not, when it is placed, and changes over in two cases only. It gives up its
+// storage when a homeless tile finds no room otherwise. And it is stored after all, where there is
+// room by now, before an operation that goes over the whole matrix: the entries that such an
+// operation computes anyway are then kept. At other times storing a tile would cost a pass over it,
+// about what is left of a run to save.
+func (e *Executor) place(boundary, whole bool) (waiting string, err error) {
 	f := e.fleet
 	switch {
 	case f.closed:
@@ -73,46 +81,56 @@ func (e *Executor) place(boundary bool) (waiting string, err error) {
 	case e.life.Err() != nil:
 		return "", ErrReleased
 	}
-	if f.changed == e.settled {
+	whole = whole && e.need.Rule() == partition.StoreWhatFits && f.changed != e.filled
+	if f.changed == e.settled && !whole {
 		return "", nil // nothing happened since the last look
 	}
 	e.forgetLost()
 	sessions, hosts := e.hosts()
+	layout, homeless := e.layout(sessions, hosts, boundary)
+	ok := layout.Place(e.need.Rule())
+	if !ok {
+		// Tiles stay with a draining worker as long as nobody else can take them.
+		layout, _ = e.layout(sessions, hosts, false)
+		ok = layout.Place(e.need.Rule())
+	}
+	if !ok {
+		return e.cannotPlace(sessions, hosts)
+	}
+	if boundary && !homeless && e.ops >= settleOps {
+		if layout.Balance(e.need.Rule()) {
+			f.log.Info("balancing job", "job", e.jobID)
+		}
+		e.settled = f.changed
+	}
+	if whole {
+		layout.Store()
+		e.filled = f.changed
+	}
+	e.apply(layout, sessions)
+	return "", nil
+}
+
+// layout is where the tiles are, without those on draining workers if they are to move away; f.mu is
+// held. It tells whether some tile is nowhere.
+func (e *Executor) layout(sessions []*session, hosts []partition.Host, offDraining bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	bytes, owner, wanted := make([]int64, len(e.tiles)), make([]int, len(e.tiles)), make([]int, len(e.tiles))
-	homeless := false
+	layout, homeless := partition.NewLayout(e.key, e.sizes, hosts), false
 	for t := range e.tiles {
-		bytes[t], owner[t] = e.tiles[t].bytes, partition.Nowhere
-		if s := e.tiles[t].at; s != nil {
-			owner[t] = index[s]
-		}
-		wanted[t] = owner[t]
-		if owner[t] == partition.Nowhere {
+		s := e.tiles[t].at
+		if s == nil {
 			homeless = true
-		} else if boundary && sessions[owner[t]].draining {
-			wanted[t] = partition.Nowhere
+			continue
+		}
+		layout.Keep(t, index[s], e.tiles[t].stored)
+		if offDraining && s.draining {
+			layout.Remove(t)
 		}
 	}
-	placed, ok := partition.Place(e.key, bytes, wanted, hosts)
-	if !ok {
-		// Tiles stay with a draining worker as long as nobody else can take them.
-		placed, ok = partition.Place(e.key, bytes, owner, hosts)
-	}
-	if !ok {
-		return e.cannotPlace(sessions, hosts, bytes)
-	}
-	if boundary && !homeless && e.ops >= settleOps {
-		if balanced, pays := partition.Balance(e.key, bytes, placed, hosts); pays {
-			f.log.Info("balancing job", "job", e.jobID)
-			placed = balanced
-		}
-		e.settled = f.changed
-	}
-	e.apply(placed, sessions)
-	return "", nil
+	return layout, homeless
 }
 
 // forgetLost makes the tiles of ended sessions homeless; f.mu is held.
@@ -142,47 +160,35 @@ func (e *Executor) hosts() ([]*session, []partition.Host) {
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
-		room := s.capacity() - s.used
-		if e.seats[s] == nil {
-			room -= e.sourceBytes()
-		}
-		if e.full[s] {
-			room = 0
-		}
-		hosts[h] = partition.Host{ID: s.id, Weight: s.threads, Room: room, Open: s.takesTiles() && (!healthy || !e.ailing[s])}
+		hosts[h] = e.host(s)
+		hosts[h].Open = s.takesTiles() && (!healthy || !e.ailing[s])
 	}
 	return sessions, hosts
 }
 
-// hasNewcomer tells whether a worker without tiles of this job could take some.
-func (e *Executor) hasNewcomer() bool {
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	for _, s := range e.fleet.sessions {
-		if e.seats[s] == nil && s.takesTiles() && !e.ailing[s] && !e.full[s] && s.capacity()-s.used > e.sourceBytes()+e.tiles[0].bytes {
-			return true
-		}
+// host is a worker as a place for tiles; f.mu is held.
+func (e *Executor) host(s *session) partition.Host {
+	host := e.need.Host(s.id, s.threads, s.capacity()-s.used, e.seats[s] != nil)
+	if e.full[s] {
+		host.Room = -1
 	}
-	return false
+	return host
 }
 
 // takesTiles tells whether new tiles may go to a worker: it is there and means to stay.
 func (s *session) takesTiles() bool { return s.stream != nil && !s.draining }
 
 func (s *session) capacity() int64 {
-	if s.memory == 0 || s.memory > math.MaxInt64/4 {
-		return math.MaxInt64 / 4
+	if s.memory == 0 || s.memory > planning.Unlimited {
+		return planning.Unlimited
 	}
 	return int64(s.memory)
 }
 
-// sourceBytes is what a worker needs for the job beside its tiles.
-func (e *Executor) sourceBytes() int64 { return wire.SourceBytes(e.spec.Function, e.datasetBytes) }
-
 // cannotPlace says why the tiles find no place; f.mu is held.
-func (e *Executor) cannotPlace(sessions []*session, hosts []partition.Host, bytes []int64) (waiting string, err error) {
-	open, silent, offered := 0, 0, int64(0)
-	free := int64(0)
+func (e *Executor) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
+	silent, free := 0, int64(0)
+	var alone []planning.Worker // what the workers would offer without other jobs
 	for h, s := range sessions {
 		if s.stream == nil {
 			silent++
@@ -190,35 +196,24 @@ func (e *Executor) cannotPlace(sessions []*session, hosts []partition.Host, byte
 		if !hosts[h].Open {
 			continue
 		}
-		open++
-		offered += s.capacity()
 		free += max(0, s.capacity()-s.used)
-		// What a fleet without other jobs would offer. A worker that said it is full while it has
-		// no other job really is.
-		hosts[h].Room = s.capacity() - e.sourceBytes()
+		w := planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()}
 		if e.full[s] && !e.sharesWithOthers(s) {
-			hosts[h].Room = 0
+			w.Free = 0 // one that said it is full while it has no other job really is
 		}
+		alone = append(alone, w)
 	}
 	switch {
 	case len(sessions) == 0:
 		return "waiting for a worker: none is attached", nil
-	case open == 0 && silent > 0:
+	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
-	case open == 0:
+	case len(alone) == 0:
 		return fmt.Sprintf("waiting for a worker: all %d are draining", len(sessions)), nil
 	}
-	needed := e.sourceBytes()
-	homeless := make([]int, len(bytes))
-	for t := range bytes {
-		needed += bytes[t]
-		homeless[t] = partition.Nowhere
-	}
-	if _, fits := partition.Place(e.key, bytes, homeless, hosts); !fits {
-		return "", fault.New(fault.ResourceExhausted, notEnoughMemory,
-			"the job needs %s for its matrix of %d rows, and the %d workers attached offer %s; attach more workers or give them more memory",
-			size(needed), e.spec.Rows, open, size(offered)).
-			With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(offered))
+	plan, err := planning.Make(e.need, alone)
+	if err != nil {
+		return "", err
 	}
 	if len(e.seats) > 0 {
 		e.fleet.log.Info("job gives its tiles back while it waits for memory", "job", e.jobID)
@@ -229,7 +224,7 @@ func (e *Executor) cannotPlace(sessions []*session, hosts []partition.Host, byte
 		e.fleet.announce()
 	}
 	clear(e.full)
-	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", size(needed), size(free)), nil
+	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", planning.Bytes(plan.Bytes), planning.Bytes(free)), nil
 }
 
 func (e *Executor) sharesWithOthers(s *session) bool {
@@ -241,43 +236,66 @@ func (e *Executor) sharesWithOthers(s *session) bool {
 	return false
 }
 
-// apply moves tiles to their new owners; f.mu is held. Those who lose a tile are told.
-func (e *Executor) apply(placed []int, sessions []*session) {
-	dropped := map[*session][]*workerv1.Tile{}
-	changed := false
-	for t, h := range placed {
-		from, to := e.tiles[t].at, sessions[h]
-		if from == to {
-			continue
+// apply moves tiles to their new owners and changes over those that stay; f.mu is held. Those who
+// lose a tile are told.
+func (e *Executor) apply(layout *partition.Layout, sessions []*session) {
+	moving := map[*session][]int{}
+	for t, h := range layout.Owner {
+		if from := e.tiles[t].at; from != nil && from != sessions[h] {
+			moving[from] = append(moving[from], t)
 		}
-		changed = true
-		if from != nil {
-			dropped[from] = append(dropped[from], &workerv1.Tile{Tile: uint32(t), Epoch: e.tiles[t].epoch})
-			e.evict(t)
+	}
+	for s, tiles := range moving {
+		e.remove(s, tiles)
+		e.fleet.log.Info("moved tiles away from worker", "job", e.jobID, "worker", s.name, "tiles", len(tiles))
+	}
+	changed := len(moving) > 0
+	for t, h := range layout.Owner {
+		if to := sessions[h]; e.tiles[t].at == nil {
+			changed = true
+			if e.seats[to] == nil {
+				e.seats[to] = &seat{}
+				to.used += e.need.SeatBytes(to.threads)
+			}
+			e.tiles[t].at, e.tiles[t].stored = to, layout.Stored[t]
+			e.tiles[t].epoch++
+			e.seats[to].tiles++
+			to.tiles++
+			to.used += e.bytes(t)
+		} else if e.tiles[t].stored != layout.Stored[t] {
+			e.store(t, layout.Stored[t])
 		}
-		if e.seats[to] == nil {
-			e.seats[to] = &seat{}
-			to.used += e.sourceBytes()
-		}
-		e.tiles[t].at = to
-		e.tiles[t].epoch++
-		e.seats[to].tiles++
-		to.tiles++
-		to.used += e.tiles[t].bytes
+		e.held.note(layout.Stored[t])
 	}
 	if !changed {
 		return
 	}
 	e.ops = 0
-	for s, tiles := range dropped {
-		s.tell(&workerv1.Command{JobId: e.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
-		e.fleet.log.Info("moved tiles away from worker", "job", e.jobID, "worker", s.name, "tiles", len(tiles))
-	}
 	for s, seat := range e.seats {
 		if seat.tiles == 0 {
 			e.leaveSeat(s)
 		}
 	}
+}
+
+// bytes is what a tile takes where it is.
+func (e *Executor) bytes(t int) int64 { return e.sizes[t].Of(e.tiles[t].stored) }
+
+// store lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
+// has something to do.
+func (e *Executor) store(t int, stored bool) {
+	e.tiles[t].at.used += e.sizes[t].Of(stored) - e.bytes(t)
+	e.tiles[t].stored = stored
+}
+
+// remove takes tiles away from a worker; f.mu is held.
+func (e *Executor) remove(s *session, tiles []int) {
+	var dropped []*workerv1.Tile
+	for _, t := range tiles {
+		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: e.tiles[t].epoch})
+		e.evict(t)
+	}
+	s.tell(&workerv1.Command{JobId: e.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
 // evict makes a tile homeless; f.mu is held.
@@ -288,15 +306,15 @@ func (e *Executor) evict(t int) {
 	}
 	e.settled = nil
 	s.tiles--
-	s.used -= e.tiles[t].bytes
+	s.used -= e.bytes(t)
 	e.seats[s].tiles--
-	e.tiles[t].at, e.tiles[t].built, e.tiles[t].step = nil, false, 0
+	e.tiles[t].at, e.tiles[t].has, e.tiles[t].step = nil, hasNothing, 0
 }
 
 // leaveSeat ends a worker's part in the job; f.mu is held.
 func (e *Executor) leaveSeat(s *session) {
 	s.tell(&workerv1.Command{JobId: e.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	s.used -= e.sourceBytes()
+	s.used -= e.need.SeatBytes(s.threads)
 	delete(e.seats, s)
 	e.fleet.letGo(s)
 }
@@ -313,34 +331,9 @@ func (e *Executor) vacate() {
 	for t := range e.tiles {
 		if s := e.tiles[t].at; s != nil {
 			s.tiles--
-			s.used -= e.tiles[t].bytes
+			s.used -= e.bytes(t)
 			e.tiles[t].at = nil
 		}
 	}
 	e.leaveSeats()
-}
-
-// resize accounts for the row sums of k clusters in every tile.
-func (e *Executor) resize(k int) {
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	for t := range e.tiles {
-		was := e.tiles[t].bytes
-		e.tiles[t].bytes = e.baseBytes(t) + 8*int64(k)*int64(partition.Tile(e.spec.Rows, t).Len())
-		e.tiles[t].step = 0
-		if s := e.tiles[t].at; s != nil {
-			s.used += e.tiles[t].bytes - was
-		}
-	}
-}
-
-// size is a number of bytes for people.
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
 }

@@ -29,7 +29,7 @@ func (e *Executor) tell() {
 	now := Status{Tiles: len(e.tiles)}
 	e.fleet.mu.Lock()
 	for t := range e.tiles {
-		if e.tiles[t].built {
+		if e.tiles[t].has != hasNothing {
 			now.TilesBuilt++
 		}
 	}

@@ -207,7 +207,7 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 		workerv1.FailureKind_FAILURE_KIND_INTERNAL:   "WORKER_FAILED",
 		workerv1.FailureKind_FAILURE_KIND_NOT_READY:  "WORKER_FAILED",
 		workerv1.FailureKind_FAILURE_KIND_UNPREPARED: "WORKER_FAILED",
-		workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:  "NOT_ENOUGH_MEMORY",
+		workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:  "PLAN_DOES_NOT_FIT",
 		workerv1.FailureKind_FAILURE_KIND_INVALID:    "BROKEN",
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 			}()
 			p := gaussianProblem(t, 203, 1)
 			id, size := c.shelf.put(t, p.data)
-			if _, err := c.fleet.NewExecutor(c.ctx, "job", id, size, p.spec, nil); !fault.Is(err, reason) {
+			if _, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil)); !fault.Is(err, reason) {
 				t.Errorf("got %v", err)
 			}
 			beats()

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -65,45 +64,15 @@ func (e *Executor) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Prepare{Prepare: &workerv1.Prepare{
-			DatasetId:    e.datasetID,
-			DatasetBytes: uint64(e.datasetBytes),
-			Matrix:       wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload()),
+			DatasetId:     e.datasetID,
+			DatasetBytes:  uint64(e.need.DatasetBytes),
+			Matrix:        wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload()),
+			K:             uint32(e.need.K),
+			SparseEntries: uint64(e.need.SparseEntries),
 		}}
 	})
 	g.seat.prepared = err == nil
 	return err
-}
-
-// errNewcomer ends a group's part early: a worker joined that could build some of its tiles.
-var errNewcomer = errors.New("fleet: a worker joined")
-
-// build makes the tiles that are not there, a few per thread at a time: often enough for progress
-// to be seen and for joining workers to get their share of the building, and seldom enough for no
-// thread to run idle for long.
-func (e *Executor) build(ctx context.Context, g *group) error {
-	var missing []int
-	for _, t := range g.tiles {
-		if !e.tiles[t].built {
-			missing = append(missing, t)
-		}
-	}
-	for len(missing) > 0 {
-		batch := missing[:min(len(missing), 2*g.session.threads)]
-		missing = missing[len(batch):]
-		if _, err := e.ask(ctx, g.session, batch, 0, func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{}}
-		}); err != nil {
-			return err
-		}
-		for _, t := range batch {
-			e.tiles[t].built, e.tiles[t].step = true, 0
-		}
-		e.progress.update(func(s *Status) { s.TilesBuilt += len(batch) })
-		if len(missing) > 0 && e.hasNewcomer() {
-			return errNewcomer
-		}
-	}
-	return nil
 }
 
 // arm gives the worker the weights and the sparse part, if it lacks them.

@@ -1,9 +1,6 @@
 package partition
 
 import (
-	"cmp"
-	"encoding/binary"
-	"hash/fnv"
 	"math"
 	"slices"
 )
@@ -19,112 +16,233 @@ type Host struct {
 	Open   bool  // takes new tiles
 }
 
+// Size is the memory that a tile takes: with its entries stored, and without, when they are computed
+// again whenever they are needed.
+type Size struct{ Stored, Computed int64 }
+
+// Of is the memory of a tile that is stored, or is not.
+func (s Size) Of(stored bool) int64 {
+	if stored {
+		return s.Stored
+	}
+	return s.Computed
+}
+
+// Rule says which tiles are stored.
+type Rule uint8
+
+// The rules.
+const (
+	StoreWhatFits Rule = iota
+	StoreAll
+	StoreNone
+)
+
+// Layout is where tiles are, whether they are stored there, and the room that is left.
+type Layout struct {
+	Owner  []int  // the host of each tile
+	Stored []bool // whether its entries are stored there
+
+	key   string
+	sizes []Size
+	hosts []Host
+	room  []int64
+	load  []int // tiles of each host
+}
+
+// NewLayout is a layout without a tile placed. The key makes jobs prefer different hosts.
+func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
+	l := &Layout{
+		key: key, sizes: sizes, hosts: hosts,
+		Owner: make([]int, len(sizes)), Stored: make([]bool, len(sizes)),
+		room: make([]int64, len(hosts)), load: make([]int, len(hosts)),
+	}
+	for tile := range l.Owner {
+		l.Owner[tile] = Nowhere
+	}
+	for h, host := range hosts {
+		l.room[h] = host.Room
+	}
+	return l
+}
+
+// Keep notes that a tile is on a host already: the host's room is beside it.
+func (l *Layout) Keep(tile, host int, stored bool) {
+	l.Owner[tile], l.Stored[tile] = host, stored
+	l.load[host]++
+}
+
+// Remove makes a tile homeless.
+func (l *Layout) Remove(tile int) {
+	if h := l.Owner[tile]; h != Nowhere {
+		l.room[h] += l.sizes[tile].Of(l.Stored[tile])
+		l.load[h]--
+		l.Owner[tile] = Nowhere
+	}
+}
+
+func (l *Layout) put(tile, host int, stored bool) {
+	l.Keep(tile, host, stored)
+	l.room[host] -= l.sizes[tile].Of(stored)
+}
+
 // Place gives every homeless tile an owner and leaves all others where they are, so that the loss
-// of a worker costs only what it held. owner[t] and the result index hosts; bytes[t] is what tile t
-// takes. It returns false when some tile fits nowhere.
+// of a worker costs only what it held. It returns false when some tile fits nowhere; the layout is
+// of no use then.
 //
 // A tile prefers hosts by rendezvous hashing: host h scores -weight/ln(u), with u in (0, 1) a hash
 // of (key, tile, host), so that each host wins in proportion to its weight and a host that joins or
 // leaves changes no other preference. A cap keeps luck from deciding the load: a host takes no more
 // than its share ceil(tiles * weight / all weights), unless memory elsewhere leaves no choice.
-func Place(key string, bytes []int64, owner []int, hosts []Host) ([]int, bool) {
-	owner = slices.Clone(owner)
-	room, load, share := make([]int64, len(hosts)), loads(owner, hosts), shares(len(owner), hosts)
-	for h, host := range hosts {
-		room[h] = host.Room
-	}
-	for tile, at := range owner {
+//
+// Where the rule leaves the choice, a tile is stored as long as any host has room for it stored; then
+// it goes where it fits without; and where it does not even fit so, stored tiles are given up for it.
+func (l *Layout) Place(rule Rule) bool {
+	share := shares(len(l.Owner), l.hosts)
+	for tile, at := range l.Owner {
 		if at != Nowhere {
 			continue
 		}
-		best := Nowhere
-		for _, h := range preference(key, tile, hosts) {
-			if !hosts[h].Open || room[h] < bytes[tile] {
+		if rule != StoreNone {
+			if h := l.choose(tile, l.sizes[tile].Stored, share); h != Nowhere {
+				l.put(tile, h, true)
 				continue
 			}
-			if load[h] < share[h] {
-				best = h
-				break
-			}
-			if best == Nowhere || relative(load[h]+1, hosts[h]) < relative(load[best]+1, hosts[best]) {
-				best = h // over its share, but the least of all so far
-			}
 		}
-		if best == Nowhere {
-			return nil, false
+		if rule == StoreAll {
+			return false
 		}
-		owner[tile] = best
-		load[best]++
-		room[best] -= bytes[tile]
+		h := l.choose(tile, l.sizes[tile].Computed, share)
+		if h == Nowhere {
+			h = l.makeRoom(l.sizes[tile].Computed)
+		}
+		if h == Nowhere {
+			return false
+		}
+		l.put(tile, h, false)
 	}
-	return owner, true
+	return true
 }
+
+// choose is the host that a tile of so many bytes likes best, among those with room.
+func (l *Layout) choose(tile int, bytes int64, share []int) int {
+	best := Nowhere
+	for _, h := range preference(l.key, tile, l.hosts) {
+		if !l.hosts[h].Open || l.room[h] < bytes {
+			continue
+		}
+		if l.load[h] < share[h] {
+			return h
+		}
+		if best == Nowhere || relative(l.load[h]+1, l.hosts[h]) < relative(l.load[best]+1, l.hosts[best]) {
+			best = h // over its share, but the least of all so far
+		}
+	}
+	return best
+}
+
+// makeRoom gives up the storage of tiles on one host, the last ones first, until so many bytes are
+// free there; of the hosts that have enough to give up the least loaded does.
+func (l *Layout) makeRoom(bytes int64) int {
+	spare := slices.Clone(l.room)
+	for tile, h := range l.Owner {
+		if h != Nowhere && l.Stored[tile] {
+			spare[h] += l.sizes[tile].Stored - l.sizes[tile].Computed
+		}
+	}
+	best := Nowhere
+	for h, host := range l.hosts {
+		if host.Open && spare[h] >= bytes &&
+			(best == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
+			best = h
+		}
+	}
+	for tile := len(l.Owner) - 1; best != Nowhere && tile >= 0 && l.room[best] < bytes; tile-- {
+		if l.Owner[tile] == best && l.Stored[tile] {
+			l.Stored[tile] = false
+			l.room[best] += l.sizes[tile].Stored - l.sizes[tile].Computed
+		}
+	}
+	return best
+}
+
+// Store lets every tile be stored whose open host has room for it.
+func (l *Layout) Store() {
+	for tile, h := range l.Owner {
+		if h != Nowhere && l.hosts[h].Open {
+			l.store(tile)
+		}
+	}
+}
+
+func (l *Layout) store(tile int) {
+	h, more := l.Owner[tile], l.sizes[tile].Stored-l.sizes[tile].Computed
+	if !l.Stored[tile] && l.room[h] >= more {
+		l.Stored[tile] = true
+		l.room[h] -= more
+	}
+}
+
+// Free is the room that is left on a host.
+func (l *Layout) Free(host int) int64 { return l.room[host] }
 
 // worthMoving is how much smaller the largest relative load must become for tiles to be moved
 // merely for balance, as what is moved must be built anew.
 const worthMoving = 0.9
 
 // Balance moves tiles from the most loaded hosts to open ones with less, one by one while that
-// lowers the larger of the two loads (in tiles per weight). It returns false, and moves nothing,
-// when the largest load would not fall by a tenth. All tiles must have an owner.
-func Balance(key string, bytes []int64, owner []int, hosts []Host) ([]int, bool) {
-	if len(hosts) == 0 {
-		return nil, false
+// lowers the larger of the two loads (in tiles per weight). Where the rule leaves the choice, a tile
+// that moves is stored if there is room: it is made anew anyway. Balance returns false, and moves
+// nothing, when the largest load would not fall by a tenth. All tiles must have an owner.
+func (l *Layout) Balance(rule Rule) bool {
+	if len(l.hosts) == 0 {
+		return false
 	}
-	owner = slices.Clone(owner)
-	room, load := make([]int64, len(hosts)), loads(owner, hosts)
-	for h, host := range hosts {
-		room[h] = host.Room
-	}
-	before := largest(load, hosts)
+	before := *l
+	l.Owner, l.Stored, l.room, l.load = slices.Clone(l.Owner), slices.Clone(l.Stored), slices.Clone(l.room), slices.Clone(l.load)
 	for {
 		from, to := Nowhere, Nowhere
-		for h := range hosts {
-			if from == Nowhere || less(relative(load[from], hosts[from]), relative(load[h], hosts[h]), hosts[h], hosts[from]) {
+		for h, host := range l.hosts {
+			if from == Nowhere || less(relative(l.load[from], l.hosts[from]), relative(l.load[h], host), host, l.hosts[from]) {
 				from = h
 			}
-			if hosts[h].Open && (to == Nowhere || less(relative(load[h]+1, hosts[h]), relative(load[to]+1, hosts[to]), hosts[h], hosts[to])) {
+			if host.Open && (to == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
 				to = h
 			}
 		}
-		if to == Nowhere || relative(load[to]+1, hosts[to]) >= relative(load[from], hosts[from]) {
+		if to == Nowhere || relative(l.load[to]+1, l.hosts[to]) >= relative(l.load[from], l.hosts[from]) {
 			break
 		}
-		tile := fondest(key, bytes, owner, from, hosts[to], room[to])
+		tile := l.fondest(from, to)
 		if tile == Nowhere {
 			break
 		}
-		owner[tile] = to
-		load[from]--
-		load[to]++
-		room[from] += bytes[tile]
-		room[to] -= bytes[tile]
+		stored := l.Stored[tile]
+		l.Remove(tile)
+		l.put(tile, to, stored)
+		if rule == StoreWhatFits {
+			l.store(tile)
+		}
 	}
-	return owner, largest(load, hosts) <= worthMoving*before
+	if largest(l.load, l.hosts) <= worthMoving*largest(before.load, l.hosts) {
+		return true
+	}
+	*l = before
+	return false
 }
 
 // fondest is the tile of host `from` that likes the host `to` best and fits there.
-func fondest(key string, bytes []int64, owner []int, from int, to Host, room int64) int {
+func (l *Layout) fondest(from, to int) int {
 	best, high := Nowhere, math.Inf(-1)
-	for tile, at := range owner {
-		if at != from || bytes[tile] > room {
+	for tile, at := range l.Owner {
+		if at != from || l.sizes[tile].Of(l.Stored[tile]) > l.room[to] {
 			continue
 		}
-		if s := score(key, tile, to); s > high {
+		if s := score(l.key, tile, l.hosts[to]); s > high {
 			best, high = tile, s
 		}
 	}
 	return best
-}
-
-func loads(owner []int, hosts []Host) []int {
-	load := make([]int, len(hosts))
-	for _, h := range owner {
-		if h != Nowhere {
-			load[h]++
-		}
-	}
-	return load
 }
 
 // shares are the caps of the hosts: ceil(tiles * weight / sum of weights) for the open ones.
@@ -142,36 +260,6 @@ func shares(tiles int, hosts []Host) []int {
 		}
 	}
 	return share
-}
-
-// preference lists the hosts, the one that a tile likes best first.
-func preference(key string, tile int, hosts []Host) []int {
-	order, scores := make([]int, len(hosts)), make([]float64, len(hosts))
-	for h := range hosts {
-		order[h], scores[h] = h, score(key, tile, hosts[h])
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(hosts[a].ID, hosts[b].ID))
-	})
-	return order
-}
-
-// score is -weight/ln(u).
-func score(key string, tile int, host Host) float64 {
-	hash := fnv.New64a()
-	hash.Write([]byte(key))
-	hash.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(tile)))
-	hash.Write([]byte(host.ID))
-	u := (float64(mix(hash.Sum64())>>11) + 0.5) / (1 << 53)
-	return -float64(weight(host)) / math.Log(u)
-}
-
-// mix spreads every bit over all others (the finalizer of splitmix64); FNV alone leaves the high
-// bits of similar texts alike.
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }
 
 func weight(h Host) int { return max(1, h.Weight) }

@@ -17,24 +17,33 @@ func drawHosts(t *rapid.T, room int64) []Host {
 	return hosts
 }
 
-func homeless(n int) ([]int64, []int) {
-	bytes, owner := make([]int64, n), make([]int, n)
-	for i := range owner {
-		bytes[i], owner[i] = 10, Nowhere
+// homeless are tiles that take 10 bytes stored and 2 without.
+func homeless(n int) []Size {
+	sizes := make([]Size, n)
+	for i := range sizes {
+		sizes[i] = Size{Stored: 10, Computed: 2}
 	}
-	return bytes, owner
+	return sizes
+}
+
+func drawTiles(t *rapid.T, most int) []Size {
+	return homeless(rapid.IntRange(1, most).Draw(t, "tiles"))
+}
+
+// placed is a layout of all tiles, stored, with nothing in the way.
+func placed(t interface{ Fatal(...any) }, key string, sizes []Size, hosts []Host) *Layout {
+	l := NewLayout(key, sizes, hosts)
+	if !l.Place(StoreAll) {
+		t.Fatal("nothing was in the way")
+	}
+	return l
 }
 
 func TestPlaceKeepsEveryHostWithinItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts := drawHosts(t, math.MaxInt64)
-		bytes, owner := homeless(rapid.IntRange(1, 200).Draw(t, "tiles"))
-		placed, ok := Place(rapid.String().Draw(t, "key"), bytes, owner, hosts)
-		if !ok {
-			t.Fatal("nothing was in the way")
-		}
-		for h, load := range loads(placed, hosts) {
-			if share := shares(len(owner), hosts)[h]; load > share {
+		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
+		for h, load := range placed(t, rapid.String().Draw(t, "key"), sizes, hosts).load {
+			if share := shares(len(sizes), hosts)[h]; load > share {
 				t.Fatalf("host %d has %d tiles, its share is %d", h, load, share)
 			}
 		}
@@ -43,14 +52,20 @@ func TestPlaceKeepsEveryHostWithinItsShare(t *testing.T) {
 
 func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts := drawHosts(t, math.MaxInt64)
-		bytes, owner := homeless(rapid.IntRange(1, 100).Draw(t, "tiles"))
+		hosts, sizes := drawHosts(t, 0), drawTiles(t, 100)
+		for h := range hosts {
+			hosts[h].Room = rapid.Int64Range(0, 400).Draw(t, "room")
+		}
 		shuffled := rapid.Permutation(hosts).Draw(t, "order")
-		a, _ := Place("job", bytes, owner, hosts)
-		b, _ := Place("job", bytes, owner, shuffled)
-		for tile := range owner {
-			if hosts[a[tile]].ID != shuffled[b[tile]].ID {
-				t.Fatalf("tile %d lies on %s or %s", tile, hosts[a[tile]].ID, shuffled[b[tile]].ID)
+		a, b := NewLayout("job", sizes, hosts), NewLayout("job", sizes, shuffled)
+		if ok := a.Place(StoreWhatFits); ok != b.Place(StoreWhatFits) {
+			t.Fatal("only one order can be placed")
+		} else if !ok {
+			return
+		}
+		for tile := range sizes {
+			if hosts[a.Owner[tile]].ID != shuffled[b.Owner[tile]].ID || a.Stored[tile] != b.Stored[tile] {
+				t.Fatalf("tile %d lies on %s or %s", tile, hosts[a.Owner[tile]].ID, shuffled[b.Owner[tile]].ID)
 			}
 		}
 	})
@@ -58,71 +73,124 @@ func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 
 func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts := drawHosts(t, math.MaxInt64)
-		bytes, owner := homeless(rapid.IntRange(1, 200).Draw(t, "tiles"))
-		before, _ := Place("job", bytes, owner, hosts)
+		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
+		before := placed(t, "job", sizes, hosts)
 		if len(hosts) == 1 {
 			return
 		}
 		lost := rapid.IntRange(0, len(hosts)-1).Draw(t, "lost")
 		survivors := slices.Delete(slices.Clone(hosts), lost, lost+1)
-		left := slices.Clone(before)
-		for tile, h := range before {
+		after := NewLayout("job", sizes, survivors)
+		left := slices.Clone(before.Owner)
+		for tile, h := range before.Owner {
 			switch {
 			case h == lost:
 				left[tile] = Nowhere
+				continue
 			case h > lost:
 				left[tile] = h - 1
 			}
+			after.Keep(tile, left[tile], true)
 		}
-		after, ok := Place("job", bytes, left, survivors)
-		if !ok {
+		if !after.Place(StoreAll) {
 			t.Fatal("nothing was in the way")
 		}
-		for tile := range after {
-			if left[tile] != Nowhere && after[tile] != left[tile] {
+		for tile := range sizes {
+			if left[tile] != Nowhere && after.Owner[tile] != left[tile] {
 				t.Fatalf("tile %d moved although its host is alive", tile)
 			}
 		}
-		for h, load := range loads(after, survivors) {
-			if share := shares(len(owner), survivors)[h]; load > share {
+		for h, load := range after.load {
+			if share := shares(len(sizes), survivors)[h]; load > share {
 				t.Fatalf("host %d has %d tiles, its share is %d", h, load, share)
 			}
 		}
 	})
 }
 
+// Whatever the rule: a job is placed exactly when it can be, within memory, behind open doors, and
+// as much is stored as fits.
 func TestPlaceRespectsMemoryAndClosedDoors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts := drawHosts(t, 0)
-		capacity := 0
+		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
+		stored, computed := 0, 0
 		for i := range hosts {
-			hosts[i].Room = rapid.Int64Range(0, 200).Draw(t, "room")
+			hosts[i].Room = rapid.Int64Range(-5, 200).Draw(t, "room")
 			hosts[i].Open = rapid.IntRange(0, 4).Draw(t, "open") > 0
-			if hosts[i].Open {
-				capacity += int(hosts[i].Room / 10)
+			if hosts[i].Open && hosts[i].Room > 0 {
+				stored += int(hosts[i].Room / 10)
+				computed += int(hosts[i].Room / 2)
 			}
 		}
-		bytes, owner := homeless(rapid.IntRange(1, 60).Draw(t, "tiles"))
-		placed, ok := Place("job", bytes, owner, hosts)
-		if ok != (capacity >= len(owner)) {
-			t.Fatalf("placed: %v, with room for %d of %d tiles", ok, capacity, len(owner))
-		}
-		for h, load := range loads(placed, hosts) {
-			if int64(load)*10 > hosts[h].Room || load > 0 && !hosts[h].Open {
-				t.Fatalf("host %d (%+v) has %d tiles", h, hosts[h], load)
+		for _, c := range []struct {
+			rule Rule
+			can  bool
+		}{{StoreAll, stored >= len(sizes)}, {StoreNone, computed >= len(sizes)}, {StoreWhatFits, computed >= len(sizes)}} {
+			l := NewLayout("job", sizes, hosts)
+			if ok := l.Place(c.rule); ok != c.can {
+				t.Fatalf("rule %d placed: %v, with room for %d of %d tiles, %d without storage", c.rule, ok, stored, len(sizes), computed)
+			} else if !ok {
+				continue
+			}
+			used, stores := make([]int64, len(hosts)), 0
+			for tile, h := range l.Owner {
+				if l.Stored[tile] {
+					stores++
+				}
+				used[h] += sizes[tile].Of(l.Stored[tile])
+			}
+			for h := range hosts {
+				if used[h] > 0 && (!hosts[h].Open || used[h] > hosts[h].Room || l.Free(h) != hosts[h].Room-used[h]) {
+					t.Fatalf("host %+v holds %d bytes, %d free", hosts[h], used[h], l.Free(h))
+				}
+			}
+			switch {
+			case c.rule == StoreAll && stores < len(sizes), c.rule == StoreNone && stores > 0:
+				t.Fatalf("rule %d stores %d of %d tiles", c.rule, stores, len(sizes))
+			case c.rule == StoreWhatFits && stored >= len(sizes) && stores < len(sizes):
+				t.Fatalf("%d of %d tiles are stored, with room for %d", stores, len(sizes), stored)
+			}
+			if c.rule == StoreWhatFits {
+				l.Store()
+				for tile := range sizes {
+					if !l.Stored[tile] && l.Free(l.Owner[tile]) >= 8 {
+						t.Fatalf("tile %d could still be stored on host %d", tile, l.Owner[tile])
+					}
+				}
 			}
 		}
 	})
 }
 
+// A tile that finds no room takes that of a stored one, and nothing moves.
+func TestStorageIsGivenUpForALostTile(t *testing.T) {
+	hosts := []Host{{ID: "a", Weight: 1, Room: 1, Open: true}, {ID: "shut", Weight: 1, Room: 100}}
+	l := NewLayout("job", homeless(3), hosts)
+	l.Keep(0, 0, true)
+	l.Keep(1, 0, true)
+	if !l.Place(StoreWhatFits) {
+		t.Fatal("a stored tile could have given up its storage")
+	}
+	if !slices.Equal(l.Owner, []int{0, 0, 0}) || !slices.Equal(l.Stored, []bool{true, false, false}) || l.Free(0) != 7 {
+		t.Errorf("owners %v, stored %v, %d free", l.Owner, l.Stored, l.Free(0))
+	}
+	l.Remove(0)
+	if l.Store(); !l.Stored[1] || !l.Stored[2] || l.Free(0) != 1 {
+		t.Errorf("stored %v, %d free", l.Stored, l.Free(0))
+	}
+	strict := NewLayout("job", homeless(3), hosts)
+	strict.Keep(0, 0, true)
+	strict.Keep(1, 0, true)
+	if strict.Place(StoreAll) {
+		t.Error("a tile was placed where it does not fit")
+	}
+}
+
 func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 	hosts := []Host{{ID: "a", Weight: 1, Room: 100, Open: true}, {ID: "b", Weight: 3, Room: 100, Open: true}}
-	bytes, owner := homeless(1)
 	counts := [2]int{}
 	for job := range 4000 {
-		placed, _ := Place(fmt.Sprint("job-", job), bytes, owner, hosts)
-		counts[placed[0]]++
+		counts[placed(t, fmt.Sprint("job-", job), homeless(1), hosts).Owner[0]]++
 	}
 	if counts[0] < 850 || counts[0] > 1150 {
 		t.Errorf("of 4000 tiles %v lie on hosts of weights 1 and 3", counts)
@@ -131,44 +199,62 @@ func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 
 func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		hosts := drawHosts(t, math.MaxInt64/2)
-		bytes, owner := homeless(rapid.IntRange(1, 200).Draw(t, "tiles"))
-		before, _ := Place("job", bytes, owner, hosts)
+		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
+		before := placed(t, "job", sizes, hosts)
 		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: rapid.IntRange(1, 16).Draw(t, "weight"), Room: math.MaxInt64 / 2, Open: true})
-		after, moved := Balance("job", bytes, before, grown)
-		was, is := largest(loads(before, grown), grown), largest(loads(after, grown), grown)
-		if moved != (is <= worthMoving*was) {
-			t.Fatalf("moved: %v, largest load %g -> %g", moved, was, is)
+		after := NewLayout("job", sizes, grown)
+		for tile, h := range before.Owner {
+			after.Keep(tile, h, true)
 		}
-		if is > was {
-			t.Fatalf("the largest load rose from %g to %g", was, is)
+		loadBefore := slices.Clone(after.load)
+		moved := after.Balance(StoreAll)
+		was, is := largest(loadBefore, grown), largest(after.load, grown)
+		if moved && is > worthMoving*was {
+			t.Fatalf("moved for the largest load %g -> %g", was, is)
+		}
+		if !moved {
+			if !slices.Equal(after.Owner, before.Owner) {
+				t.Fatal("tiles moved although it did not pay")
+			}
+			return
 		}
 		// No single further move would help.
-		load := loads(after, grown)
 		for from := range grown {
 			for to := range grown {
-				if relative(load[from], grown[from]) == is && relative(load[to]+1, grown[to]) < is {
+				if relative(after.load[from], grown[from]) == is && relative(after.load[to]+1, grown[to]) < is {
 					t.Fatalf("host %d at %g could still give to host %d", from, is, to)
 				}
 			}
 		}
 		// Tiles only leave hosts that had more, and each moves once: old hosts never gain.
-		for tile := range after {
-			if after[tile] != before[tile] && load[after[tile]] <= loads(before, grown)[after[tile]] {
-				t.Fatalf("tile %d moved to host %d, which has not gained by it", tile, after[tile])
+		for tile, h := range after.Owner {
+			if h != before.Owner[tile] && after.load[h] <= loadBefore[h] {
+				t.Fatalf("tile %d moved to host %d, which has not gained by it", tile, h)
 			}
 		}
-		if again, moved := Balance("job", bytes, after, grown); moved {
-			t.Fatalf("balanced twice: %v, then %v", after, again)
+		if after.Balance(StoreAll) {
+			t.Fatalf("balanced twice: %v", after.Owner)
 		}
 	})
 }
 
 func TestBalanceRespectsMemory(t *testing.T) {
 	hosts := []Host{{ID: "old", Weight: 1, Open: true}, {ID: "small", Weight: 1, Room: 25, Open: true}}
-	bytes := []int64{10, 10, 10, 10, 10, 10, 10, 10}
-	after, moved := Balance("job", bytes, make([]int, 8), hosts)
-	if !moved || loads(after, hosts)[1] != 2 {
-		t.Errorf("loads %v with room for two", loads(after, hosts))
+	for _, stored := range []bool{true, false} {
+		l := NewLayout("job", homeless(8), hosts)
+		for tile := range 8 {
+			l.Keep(tile, 0, stored)
+		}
+		moved := l.Balance(StoreWhatFits)
+		stores := 0
+		for tile, h := range l.Owner {
+			if h == 1 && l.Stored[tile] {
+				stores++
+			}
+		}
+		// Those that come without storage get it while there is room, and balance goes on without.
+		if want := map[bool]int{true: 2, false: 4}[stored]; !moved || l.load[1] != want || stores != 2 {
+			t.Errorf("stored %v: loads %v, %d stored with room for two", stored, l.load, stores)
+		}
 	}
 }

@@ -83,13 +83,3 @@ func StatsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
 	}
 	return stats, nil
 }
-
-// SourceBytes is about the memory a worker needs beside its tiles to make them: the data set and
-// what is derived from it (centred points, weights on the grid). Rows of a given matrix are only
-// passing through.
-func SourceBytes(function kernel.Function, datasetBytes int64) int64 {
-	if function == kernel.Given {
-		return 0
-	}
-	return 2 * datasetBytes
-}

@@ -165,7 +165,7 @@ func (w *worker) welcome(m *workerv1.Welcome) {
 // endSession drops all jobs. What still computes notices soon; Run waits for it in the end.
 func (w *worker) endSession() {
 	if w.session != nil {
-		w.session.cancel()
+		w.session.end()
 		w.session = nil
 	}
 }

@@ -44,8 +44,9 @@ type lease struct {
 
 func newDatasets(m *memory) *datasets { return &datasets{memory: m, entries: map[string]*entry{}} }
 
-// open gives a data set, fetching it if need be. bytes is the memory that it is accounted with.
-func (d *datasets) open(ctx context.Context, id string, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
+// open gives a data set, fetching it if need be. It takes some memory while it is fetched and some
+// afterwards.
+func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
 	for {
 		d.mu.Lock()
 		e, known := d.entries[id]
@@ -57,7 +58,7 @@ func (d *datasets) open(ctx context.Context, id string, bytes int64, fetch func(
 		d.unused = slices.DeleteFunc(d.unused, func(u *entry) bool { return u == e })
 		d.mu.Unlock()
 		if !known {
-			d.fill(ctx, e, fetch)
+			d.fill(ctx, e, fetching, fetch)
 		}
 		select {
 		case <-e.ready:
@@ -78,12 +79,14 @@ func (d *datasets) open(ctx context.Context, id string, bytes int64, fetch func(
 }
 
 // fill fetches a data set; on failure the entry is forgotten, so that others may try again.
-func (d *datasets) fill(ctx context.Context, e *entry, fetch func(context.Context) (dataset.Dataset, error)) {
+func (d *datasets) fill(ctx context.Context, e *entry, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
-	if e.err = d.memory.reserve(e.bytes, "data sets"); e.err == nil {
+	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
+		kept := e.bytes
 		if e.data, e.err = fetch(ctx); e.err != nil {
-			d.memory.free(e.bytes)
+			kept = 0
 		}
+		d.memory.free(fetching - kept)
 	}
 	if ctx.Err() != nil && e.err != nil {
 		e.err = context.Canceled

@@ -1,12 +1,10 @@
 package worker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -32,7 +30,7 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	}
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_Build:
-		return j.build(tiles)
+		return j.build(tiles, !op.Build.GetMatrixFree())
 	case *workerv1.Command_Arm:
 		return &workerv1.Done{}, j.arm(op.Arm)
 	case *workerv1.Command_Degrees:
@@ -85,48 +83,6 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	return nil, fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// prepare opens the job: its data and its matrix.
-func (j *job) prepare(p *workerv1.Prepare) error {
-	if j.shard != nil {
-		return nil
-	}
-	mean, err := j.optionalFloats(p.GetMatrix().GetMean())
-	if err != nil {
-		return err
-	}
-	scale, err := j.optionalFloats(p.GetMatrix().GetScale())
-	if err != nil {
-		return err
-	}
-	spec, err := wire.MatrixSpecFromProto(p.GetMatrix(), mean, scale)
-	if err != nil {
-		return err
-	}
-	var data dataset.Dataset
-	rows := func(ctx context.Context, from, to int) ([]float64, error) {
-		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
-	}
-	if spec.Function != kernel.Given && j.data == nil {
-		size := int64(p.GetDatasetBytes())
-		j.data, err = j.session.worker.datasets.open(j.ctx, p.GetDatasetId(), wire.SourceBytes(spec.Function, size),
-			func(ctx context.Context) (dataset.Dataset, error) { return j.fetchDataset(ctx, p.GetDatasetId(), size) })
-		if err != nil {
-			return err
-		}
-	}
-	if j.data != nil {
-		if data = j.data.data; data.Rows() != spec.Rows {
-			return fmt.Errorf("worker: the data set has %d rows, the matrix %d", data.Rows(), spec.Rows)
-		}
-	}
-	source, err := kernel.NewSource(spec, data, rows)
-	if err != nil {
-		return err
-	}
-	j.rows, j.source, j.shard = spec.Rows, source, kernel.NewShard(source, j.session.worker.cfg.Threads)
-	return nil
-}
-
 // admit turns the tiles of a command into numbers and refuses placements that are out of date.
 func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
@@ -141,40 +97,6 @@ func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
 		tiles[i] = int(t.GetTile())
 	}
 	return tiles, nil
-}
-
-// drop forgets tiles, but not those that have been placed here again since.
-func (j *job) drop(placed []*workerv1.Tile) {
-	var tiles []int
-	for _, t := range placed {
-		if t.GetEpoch() >= j.epochs[t.GetTile()] {
-			tiles = append(tiles, int(t.GetTile()))
-			delete(j.built, int(t.GetTile()))
-		}
-	}
-	j.shard.Drop(tiles)
-}
-
-// build reserves memory for what is not there yet, then makes it.
-func (j *job) build(tiles []int) (*workerv1.Done, error) {
-	needed := int64(0)
-	for _, t := range tiles {
-		if !j.built[t] {
-			needed += j.source.TileBytes(t)
-		}
-	}
-	if err := j.session.worker.memory.reserve(needed, "the tiles"); err != nil {
-		return nil, err
-	}
-	j.charged += needed // account sets it right afterwards
-	bytes, err := j.shard.Build(j.ctx, tiles, true)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tiles {
-		j.built[t] = true
-	}
-	return &workerv1.Done{TileBytes: uint64(bytes)}, nil
 }
 
 func (j *job) arm(a *workerv1.Arm) error {
@@ -192,8 +114,9 @@ func (j *job) arm(a *workerv1.Arm) error {
 	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
 		return err
 	}
-	if a.GetK() < 1 || int64(a.GetK()) > int64(j.rows) {
-		return fmt.Errorf("worker: %d clusters of %d rows", a.GetK(), j.rows)
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(len(sparse.Column)) > j.need.SparseEntries {
+		return fmt.Errorf("worker: armed with %d clusters and %d sparse entries, prepared for %d and %d",
+			a.GetK(), len(sparse.Column), j.need.K, j.need.SparseEntries)
 	}
 	if err := checkSparse(sparse, j.rows); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // job is one job's tiles and the queue of its commands, which run one after the other.
@@ -28,17 +29,17 @@ type job struct {
 	// Only the job's own goroutine touches what follows.
 	rows    int
 	k       int
-	source  *kernel.Source
+	need    planning.Problem // what the job takes
 	shard   *kernel.Shard
-	data    *lease
-	built   map[int]bool
+	data    *lease            // of a graph, which is used as it is
+	tiles   map[int]bool      // those that are built, and whether they are stored
 	epochs  map[uint32]uint64 // of the tiles' placements, the newest seen
-	charged int64             // bytes of tiles that are accounted for
+	charged int64             // bytes that are reserved for the job
 }
 
 func newJob(s *session, id string) *job {
 	ctx, cancel := context.WithCancel(s.ctx)
-	return &job{session: s, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), built: map[int]bool{}, epochs: map[uint32]uint64{}}
+	return &job{session: s, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
 }
 
 // enqueue takes a command. One that is waiting or running already is known; the last one that was
@@ -104,16 +105,35 @@ func (j *job) next() *workerv1.Command {
 	}
 }
 
-// close frees what the job held.
-func (j *job) close() {
+// leave ends the job from outside: what it runs is cancelled, and its memory is about to be free.
+func (j *job) leave() {
+	j.session.worker.memory.expect()
 	j.cancel()
-	j.shard, j.source = nil, nil
-	j.session.worker.memory.free(j.charged)
-	j.charged = 0
+}
+
+// close frees what the job held. It was told to leave: nothing else ends a job.
+func (j *job) close() {
+	j.shard = nil
+	j.free(j.charged)
 	if j.data != nil {
 		j.data.release()
 		j.data = nil
 	}
+	j.session.worker.memory.settle()
+}
+
+// reserve takes memory for the job.
+func (j *job) reserve(bytes int64, what string) error {
+	err := j.session.worker.memory.reserve(j.ctx, bytes, what)
+	if err == nil {
+		j.charged += bytes
+	}
+	return err
+}
+
+func (j *job) free(bytes int64) {
+	j.session.worker.memory.free(bytes)
+	j.charged -= bytes
 }
 
 // execute runs a command and turns every outcome, also a panic, into an answer.
@@ -126,7 +146,6 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 		}
 	}()
 	result, err := j.dispatch(c)
-	j.account()
 	if err == nil {
 		return done(c, result)
 	}
@@ -145,13 +164,4 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 		log.Error("command failed", "error", err)
 	}
 	return failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "INTERNAL", err.Error())
-}
-
-// account brings the worker's books in line with what the tiles take now.
-func (j *job) account() {
-	if j.shard != nil {
-		bytes := j.shard.Bytes()
-		j.session.worker.memory.charge(bytes - j.charged)
-		j.charged = bytes
-	}
 }

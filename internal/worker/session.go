@@ -26,6 +26,16 @@ func newSession(w *worker, id string) *session {
 	return &session{worker: w, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
 }
 
+// end drops all jobs.
+func (s *session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		j.leave()
+	}
+	s.cancel()
+}
+
 // accept takes a command without waiting for anything. A release does not queue behind what it
 // makes pointless: it cancels the job's running command at once.
 func (s *session) accept(c *workerv1.Command) {
@@ -36,7 +46,7 @@ func (s *session) accept(c *workerv1.Command) {
 	case *workerv1.Command_Release:
 		if j != nil {
 			delete(s.jobs, c.GetJobId())
-			j.cancel()
+			j.leave()
 		}
 		s.put(done(c, &workerv1.Done{}))
 		return

@@ -28,6 +28,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -36,7 +37,7 @@ type Config struct {
 	Coordinator  string // host:port
 	Name         string // for people; empty: the host's name
 	Threads      int    // 0: all cores
-	MemoryBytes  uint64 // for tiles and data sets; 0: no limit
+	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
 	Version      string
 	Logger       hclog.Logger
 	DialOptions  []grpc.DialOption // after our own, so that they win
@@ -73,7 +74,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fault.Invalid("BAD_ADDRESS", "the coordinator's address %q is not usable: %v", cfg.Coordinator, err)
 	}
 	defer conn.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger, client: workerv1.NewWorkerServiceClient(conn), memory: &memory{limit: int64(cfg.MemoryBytes)}}
+	w := &worker{cfg: cfg, log: cfg.Logger, client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
 	w.datasets = newDatasets(w.memory)
 	w.memory.spare = w.datasets.evict
 	defer w.running.Wait()

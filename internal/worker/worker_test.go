@@ -21,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -147,7 +148,7 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 
 func idleJob(t *testing.T) *job {
 	t.Helper()
-	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: &memory{}}
+	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0)}
 	w.datasets = newDatasets(w.memory)
 	w.memory.spare = w.datasets.evict
 	s := newSession(w, "one")
@@ -194,22 +195,23 @@ func TestEpochsGuardPlacements(t *testing.T) {
 	if _, err := j.admit([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
 		t.Error("a tile beyond the last was taken")
 	}
-	j.built[2] = true
-	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.built[2] {
+	j.need = planning.Problem{Matrix: kernel.Spec{Function: kernel.Gaussian, Rows: 64, Columns: 1}, K: 2}
+	j.tiles[2] = true
+	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.tiles[2] {
 		t.Error("an old drop took a tile that was placed again")
 	}
-	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); j.built[2] {
+	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); j.tiles[2] {
 		t.Error("a drop had no effect")
 	}
 }
 
 func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
-	m := &memory{limit: 100}
+	m := newMemory(100)
 	d := newDatasets(m)
 	m.spare = d.evict
 	fetches := 0
 	open := func(id string, bytes int64) (*lease, error) {
-		return d.open(context.Background(), id, bytes, func(context.Context) (dataset.Dataset, error) {
+		return d.open(context.Background(), id, bytes+10, bytes, func(context.Context) (dataset.Dataset, error) {
 			fetches++
 			return dataset.NewPoints(1, 1, []float64{1})
 		})
@@ -242,14 +244,14 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 }
 
 func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
-	m := &memory{}
+	m := newMemory(0)
 	d := newDatasets(m)
 	m.spare = d.evict
 	first, cancel := context.WithCancel(context.Background())
 	fetching := make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, err := d.open(first, "a", 1, func(ctx context.Context) (dataset.Dataset, error) {
+		_, err := d.open(first, "a", 2, 1, func(ctx context.Context) (dataset.Dataset, error) {
 			close(fetching)
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -260,7 +262,7 @@ func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 	})
 	<-fetching
 	all.Go(func() {
-		l, err := d.open(context.Background(), "a", 1, func(context.Context) (dataset.Dataset, error) {
+		l, err := d.open(context.Background(), "a", 2, 1, func(context.Context) (dataset.Dataset, error) {
 			return dataset.NewPoints(1, 1, []float64{1})
 		})
 		if err != nil || l.data == nil {

@@ -376,11 +376,99 @@ func (x *DrainWorkerResponse) GetWorker() *Worker {
 	return nil
 }
 
+type PlanJobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanJobRequest) Reset() {
+	*x = PlanJobRequest{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanJobRequest) ProtoMessage() {}
+
+func (x *PlanJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanJobRequest.ProtoReflect.Descriptor instead.
+func (*PlanJobRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PlanJobRequest) GetSpec() *JobSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+type PlanJobResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Plan          *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanJobResponse) Reset() {
+	*x = PlanJobResponse{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanJobResponse) ProtoMessage() {}
+
+func (x *PlanJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanJobResponse.ProtoReflect.Descriptor instead.
+func (*PlanJobResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PlanJobResponse) GetPlan() *Plan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
 var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x14\n" +
+	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/spec.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x14\n" +
 	"\x12ListWorkersRequest\"B\n" +
 	"\x13ListWorkersResponse\x12+\n" +
 	"\aworkers\x18\x01 \x03(\v2\x11.cleave.v1.WorkerR\aworkers\"\xba\x03\n" +
@@ -403,15 +491,20 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x12DrainWorkerRequest\x12\x1b\n" +
 	"\tworker_id\x18\x01 \x01(\tR\bworkerId\"@\n" +
 	"\x13DrainWorkerResponse\x12)\n" +
-	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker*w\n" +
+	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker\"8\n" +
+	"\x0ePlanJobRequest\x12&\n" +
+	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
+	"\x0fPlanJobResponse\x12#\n" +
+	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan*w\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_DRAINING\x10\x032\xac\x01\n" +
+	"\x15WORKER_STATE_DRAINING\x10\x032\xee\x01\n" +
 	"\x0eClusterService\x12L\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n" +
-	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12@\n" +
+	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_cluster_proto_rawDescOnce sync.Once
@@ -426,7 +519,7 @@ func file_cleave_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_cleave_v1_cluster_proto_goTypes = []any{
 	(WorkerState)(0),              // 0: cleave.v1.WorkerState
 	(*ListWorkersRequest)(nil),    // 1: cleave.v1.ListWorkersRequest
@@ -434,23 +527,31 @@ var file_cleave_v1_cluster_proto_goTypes = []any{
 	(*Worker)(nil),                // 3: cleave.v1.Worker
 	(*DrainWorkerRequest)(nil),    // 4: cleave.v1.DrainWorkerRequest
 	(*DrainWorkerResponse)(nil),   // 5: cleave.v1.DrainWorkerResponse
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*PlanJobRequest)(nil),        // 6: cleave.v1.PlanJobRequest
+	(*PlanJobResponse)(nil),       // 7: cleave.v1.PlanJobResponse
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*JobSpec)(nil),               // 9: cleave.v1.JobSpec
+	(*Plan)(nil),                  // 10: cleave.v1.Plan
 }
 var file_cleave_v1_cluster_proto_depIdxs = []int32{
-	3, // 0: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
-	0, // 1: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
-	6, // 2: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
-	6, // 3: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
-	3, // 4: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
-	1, // 5: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
-	4, // 6: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
-	2, // 7: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
-	5, // 8: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	3,  // 0: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
+	0,  // 1: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
+	8,  // 2: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
+	8,  // 3: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
+	3,  // 4: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
+	9,  // 5: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
+	10, // 6: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
+	1,  // 7: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
+	4,  // 8: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
+	6,  // 9: cleave.v1.ClusterService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 10: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
+	5,  // 11: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
+	7,  // 12: cleave.v1.ClusterService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	10, // [10:13] is the sub-list for method output_type
+	7,  // [7:10] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_cluster_proto_init() }
@@ -458,13 +559,15 @@ func file_cleave_v1_cluster_proto_init() {
 	if File_cleave_v1_cluster_proto != nil {
 		return
 	}
+	file_cleave_v1_job_proto_init()
+	file_cleave_v1_spec_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_cluster_proto_rawDesc), len(file_cleave_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1881,16 +1881,31 @@ func (x *ConstraintReport) GetCannotLinkViolated() uint32 {
 	return 0
 }
 
-// Plan is how the work was cut.
+// Plan is how the work is cut and held: as it will be (PlanJob), or as it really was (Result).
 type Plan struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Tiles     uint32                 `protobuf:"varint,1,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	TileRows  uint32                 `protobuf:"varint,2,opt,name=tile_rows,json=tileRows,proto3" json:"tile_rows,omitempty"`
-	Storage   string                 `protobuf:"bytes,3,opt,name=storage,proto3" json:"storage,omitempty"`
-	TileBytes uint64                 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	Workers   uint32                 `protobuf:"varint,5,opt,name=workers,proto3" json:"workers,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Tiles    uint32                 `protobuf:"varint,1,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	TileRows uint32                 `protobuf:"varint,2,opt,name=tile_rows,json=tileRows,proto3" json:"tile_rows,omitempty"`
+	// "float32", "none", "float32+none" when some tiles are stored and some are not, or "sparse" for a
+	// graph.
+	Storage string `protobuf:"bytes,3,opt,name=storage,proto3" json:"storage,omitempty"`
+	// The entries that are stored; of a graph its bytes.
+	TileBytes uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
+	Workers   uint32 `protobuf:"varint,5,opt,name=workers,proto3" json:"workers,omitempty"`
 	// The exponent of the grid 2^e that every entry is a multiple of.
-	GridExponent  int32 `protobuf:"varint,6,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	GridExponent int32  `protobuf:"varint,6,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	StoredTiles  uint32 `protobuf:"varint,7,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
+	// Tiles that are computed again whenever they are needed.
+	ComputedTiles uint32 `protobuf:"varint,8,opt,name=computed_tiles,json=computedTiles,proto3" json:"computed_tiles,omitempty"`
+	// All that is reserved on the workers: entries, sums, the data.
+	Bytes  uint64         `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Shares []*WorkerShare `protobuf:"bytes,10,rep,name=shares,proto3" json:"shares,omitempty"`
+	// How often the run is expected to go over the whole matrix; only of PlanJob, as are the rest.
+	Passes float64 `protobuf:"fixed64,11,opt,name=passes,proto3" json:"passes,omitempty"`
+	// About: from typical rates, not from these machines.
+	PredictedTime *durationpb.Duration `protobuf:"bytes,12,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
+	// Why it is planned so, for people.
+	Explanation   string `protobuf:"bytes,13,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1967,6 +1982,142 @@ func (x *Plan) GetGridExponent() int32 {
 	return 0
 }
 
+func (x *Plan) GetStoredTiles() uint32 {
+	if x != nil {
+		return x.StoredTiles
+	}
+	return 0
+}
+
+func (x *Plan) GetComputedTiles() uint32 {
+	if x != nil {
+		return x.ComputedTiles
+	}
+	return 0
+}
+
+func (x *Plan) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Plan) GetShares() []*WorkerShare {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+func (x *Plan) GetPasses() float64 {
+	if x != nil {
+		return x.Passes
+	}
+	return 0
+}
+
+func (x *Plan) GetPredictedTime() *durationpb.Duration {
+	if x != nil {
+		return x.PredictedTime
+	}
+	return nil
+}
+
+func (x *Plan) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
+}
+
+// WorkerShare is one worker's part of a plan.
+type WorkerShare struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Threads uint32                 `protobuf:"varint,2,opt,name=threads,proto3" json:"threads,omitempty"`
+	// What it may use for this job; 0: no limit.
+	MemoryBytes   uint64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	StoredTiles   uint32 `protobuf:"varint,4,opt,name=stored_tiles,json=storedTiles,proto3" json:"stored_tiles,omitempty"`
+	ComputedTiles uint32 `protobuf:"varint,5,opt,name=computed_tiles,json=computedTiles,proto3" json:"computed_tiles,omitempty"`
+	// What it uses, at its peak.
+	Bytes         uint64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkerShare) Reset() {
+	*x = WorkerShare{}
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkerShare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkerShare) ProtoMessage() {}
+
+func (x *WorkerShare) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkerShare.ProtoReflect.Descriptor instead.
+func (*WorkerShare) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *WorkerShare) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WorkerShare) GetThreads() uint32 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *WorkerShare) GetMemoryBytes() uint64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *WorkerShare) GetStoredTiles() uint32 {
+	if x != nil {
+		return x.StoredTiles
+	}
+	return 0
+}
+
+func (x *WorkerShare) GetComputedTiles() uint32 {
+	if x != nil {
+		return x.ComputedTiles
+	}
+	return 0
+}
+
+func (x *WorkerShare) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 type Timings struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Load          *durationpb.Duration   `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
@@ -1980,7 +2131,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2143,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2156,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2052,7 +2203,7 @@ type GetLabelsRequest struct {
 
 func (x *GetLabelsRequest) Reset() {
 	*x = GetLabelsRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2215,7 @@ func (x *GetLabelsRequest) String() string {
 func (*GetLabelsRequest) ProtoMessage() {}
 
 func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2228,7 @@ func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsRequest.ProtoReflect.Descriptor instead.
 func (*GetLabelsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetLabelsRequest) GetJobId() string {
@@ -2097,7 +2248,7 @@ type GetLabelsResponse struct {
 
 func (x *GetLabelsResponse) Reset() {
 	*x = GetLabelsResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2260,7 @@ func (x *GetLabelsResponse) String() string {
 func (*GetLabelsResponse) ProtoMessage() {}
 
 func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,7 +2273,7 @@ func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsResponse.ProtoReflect.Descriptor instead.
 func (*GetLabelsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetLabelsResponse) GetFirstIndex() uint64 {
@@ -2152,7 +2303,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2315,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2328,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -2210,7 +2361,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2373,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2386,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -2260,7 +2411,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2423,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2436,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -2473,7 +2624,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +
 	"\tsatisfied\x18\x02 \x01(\rR\tsatisfied\x12,\n" +
 	"\x12must_link_violated\x18\x03 \x01(\rR\x10mustLinkViolated\x120\n" +
-	"\x14cannot_link_violated\x18\x04 \x01(\rR\x12cannotLinkViolated\"\xb1\x01\n" +
+	"\x14cannot_link_violated\x18\x04 \x01(\rR\x12cannotLinkViolated\"\xbd\x03\n" +
 	"\x04Plan\x12\x14\n" +
 	"\x05tiles\x18\x01 \x01(\rR\x05tiles\x12\x1b\n" +
 	"\ttile_rows\x18\x02 \x01(\rR\btileRows\x12\x18\n" +
@@ -2481,7 +2632,22 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\n" +
 	"tile_bytes\x18\x04 \x01(\x04R\ttileBytes\x12\x18\n" +
 	"\aworkers\x18\x05 \x01(\rR\aworkers\x12#\n" +
-	"\rgrid_exponent\x18\x06 \x01(\x05R\fgridExponent\"\x8a\x02\n" +
+	"\rgrid_exponent\x18\x06 \x01(\x05R\fgridExponent\x12!\n" +
+	"\fstored_tiles\x18\a \x01(\rR\vstoredTiles\x12%\n" +
+	"\x0ecomputed_tiles\x18\b \x01(\rR\rcomputedTiles\x12\x14\n" +
+	"\x05bytes\x18\t \x01(\x04R\x05bytes\x12.\n" +
+	"\x06shares\x18\n" +
+	" \x03(\v2\x16.cleave.v1.WorkerShareR\x06shares\x12\x16\n" +
+	"\x06passes\x18\v \x01(\x01R\x06passes\x12@\n" +
+	"\x0epredicted_time\x18\f \x01(\v2\x19.google.protobuf.DurationR\rpredictedTime\x12 \n" +
+	"\vexplanation\x18\r \x01(\tR\vexplanation\"\xbe\x01\n" +
+	"\vWorkerShare\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\athreads\x18\x02 \x01(\rR\athreads\x12!\n" +
+	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\x12!\n" +
+	"\fstored_tiles\x18\x04 \x01(\rR\vstoredTiles\x12%\n" +
+	"\x0ecomputed_tiles\x18\x05 \x01(\rR\rcomputedTiles\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x04R\x05bytes\"\x8a\x02\n" +
 	"\aTimings\x12-\n" +
 	"\x04load\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x04load\x12/\n" +
 	"\x05build\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05build\x129\n" +
@@ -2562,7 +2728,7 @@ func file_cleave_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_cleave_v1_job_proto_goTypes = []any{
 	(JobState)(0),                 // 0: cleave.v1.JobState
 	(StopReason)(0),               // 1: cleave.v1.StopReason
@@ -2592,26 +2758,27 @@ var file_cleave_v1_job_proto_goTypes = []any{
 	(*Result)(nil),                // 25: cleave.v1.Result
 	(*ConstraintReport)(nil),      // 26: cleave.v1.ConstraintReport
 	(*Plan)(nil),                  // 27: cleave.v1.Plan
-	(*Timings)(nil),               // 28: cleave.v1.Timings
-	(*GetLabelsRequest)(nil),      // 29: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),     // 30: cleave.v1.GetLabelsResponse
-	(*EvaluateJobRequest)(nil),    // 31: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),   // 32: cleave.v1.EvaluateJobResponse
-	(*Evaluation)(nil),            // 33: cleave.v1.Evaluation
-	(*JobSpec)(nil),               // 34: cleave.v1.JobSpec
-	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 36: google.protobuf.Duration
+	(*WorkerShare)(nil),           // 28: cleave.v1.WorkerShare
+	(*Timings)(nil),               // 29: cleave.v1.Timings
+	(*GetLabelsRequest)(nil),      // 30: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),     // 31: cleave.v1.GetLabelsResponse
+	(*EvaluateJobRequest)(nil),    // 32: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),   // 33: cleave.v1.EvaluateJobResponse
+	(*Evaluation)(nil),            // 34: cleave.v1.Evaluation
+	(*JobSpec)(nil),               // 35: cleave.v1.JobSpec
+	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
 }
 var file_cleave_v1_job_proto_depIdxs = []int32{
-	34, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	35, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
 	5,  // 1: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
 	0,  // 2: cleave.v1.Job.state:type_name -> cleave.v1.JobState
-	35, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	35, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
-	35, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	36, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	36, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
+	36, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	1,  // 6: cleave.v1.Job.stop_reason:type_name -> cleave.v1.StopReason
 	5,  // 7: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	34, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	35, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
 	0,  // 9: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
 	5,  // 10: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
 	5,  // 11: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
@@ -2625,8 +2792,8 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	0,  // 19: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
 	1,  // 20: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
 	2,  // 21: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	36, // 22: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	36, // 23: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	37, // 22: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	37, // 23: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
 	25, // 24: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
 	0,  // 25: cleave.v1.Result.state:type_name -> cleave.v1.JobState
 	1,  // 26: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
@@ -2634,37 +2801,39 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	26, // 28: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	20, // 29: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
 	27, // 30: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	28, // 31: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	29, // 31: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	19, // 32: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	36, // 33: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	36, // 34: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	36, // 35: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
-	36, // 36: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	36, // 37: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	33, // 38: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	3,  // 39: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	6,  // 40: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	8,  // 41: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	10, // 42: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	12, // 43: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	14, // 44: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	23, // 45: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	29, // 46: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	31, // 47: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	4,  // 48: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	7,  // 49: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	9,  // 50: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	11, // 51: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	13, // 52: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	15, // 53: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	24, // 54: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	30, // 55: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	32, // 56: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	48, // [48:57] is the sub-list for method output_type
-	39, // [39:48] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	28, // 33: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
+	37, // 34: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
+	37, // 35: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	37, // 36: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	37, // 37: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
+	37, // 38: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	37, // 39: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	34, // 40: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	3,  // 41: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	6,  // 42: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	8,  // 43: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	10, // 44: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	12, // 45: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	14, // 46: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	23, // 47: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	30, // 48: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	32, // 49: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	4,  // 50: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	7,  // 51: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	9,  // 52: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	11, // 53: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	13, // 54: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	15, // 55: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	24, // 56: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	31, // 57: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	33, // 58: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	50, // [50:59] is the sub-list for method output_type
+	41, // [41:50] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_proto_init() }
@@ -2691,7 +2860,7 @@ func file_cleave_v1_job_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_proto_rawDesc), len(file_cleave_v1_job_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -70,12 +70,17 @@ func (ConstraintKind) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
+// StorageMode says how workers hold the matrix. It changes no bit of the answer.
 type StorageMode int32
 
 const (
+	// Auto: tiles are stored as far as the workers' memory allows, the others are computed again
+	// whenever they are needed.
 	StorageMode_STORAGE_MODE_UNSPECIFIED StorageMode = 0
-	// float32 tiles.
+	// Every tile is stored in float32, or the job is refused.
 	StorageMode_STORAGE_MODE_FLOAT32 StorageMode = 1
+	// No tile is stored (points only): the memory grows with n k + n d instead of n n.
+	StorageMode_STORAGE_MODE_NONE StorageMode = 2
 )
 
 // Enum value maps for StorageMode.
@@ -83,10 +88,12 @@ var (
 	StorageMode_name = map[int32]string{
 		0: "STORAGE_MODE_UNSPECIFIED",
 		1: "STORAGE_MODE_FLOAT32",
+		2: "STORAGE_MODE_NONE",
 	}
 	StorageMode_value = map[string]int32{
 		"STORAGE_MODE_UNSPECIFIED": 0,
 		"STORAGE_MODE_FLOAT32":     1,
+		"STORAGE_MODE_NONE":        2,
 	}
 )
 
@@ -1192,10 +1199,11 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0eConstraintKind\x12\x1f\n" +
 	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CONSTRAINT_KIND_MUST_LINK\x10\x01\x12\x1f\n" +
-	"\x1bCONSTRAINT_KIND_CANNOT_LINK\x10\x02*E\n" +
+	"\x1bCONSTRAINT_KIND_CANNOT_LINK\x10\x02*\\\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT32\x10\x01*\x89\x01\n" +
+	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
+	"\x11STORAGE_MODE_NONE\x10\x02*\x89\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +

@@ -994,10 +994,14 @@ func (*Payload_Reference) isPayload_Where() {}
 // Prepare opens the job on a worker: the data and the matrix. It must come first and may come
 // again.
 type Prepare struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DatasetId     string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
-	DatasetBytes  uint64                 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
-	Matrix        *MatrixSpec            `protobuf:"bytes,3,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	DatasetId    string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	DatasetBytes uint64                 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
+	Matrix       *MatrixSpec            `protobuf:"bytes,3,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// The most clusters and the most entries of the sparse part that the job will arm: with them a
+	// worker knows what a tile will take before it takes anything.
+	K             uint32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
+	SparseEntries uint64 `protobuf:"varint,5,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1051,6 +1055,20 @@ func (x *Prepare) GetMatrix() *MatrixSpec {
 		return x.Matrix
 	}
 	return nil
+}
+
+func (x *Prepare) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
+}
+
+func (x *Prepare) GetSparseEntries() uint64 {
+	if x != nil {
+		return x.SparseEntries
+	}
+	return 0
 }
 
 // MatrixSpec fixes every entry of the base matrix to the last bit.
@@ -1181,9 +1199,12 @@ func (x *MatrixSpec) GetScale() *Payload {
 	return nil
 }
 
-// Build makes the tiles, or verifies that they are there.
+// Build makes the tiles, or verifies that they are there. A tile that is there the other way, stored
+// or not, changes over and keeps its sums.
 type Build struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries of these tiles are not stored but computed again whenever they are needed.
+	MatrixFree    bool `protobuf:"varint,1,opt,name=matrix_free,json=matrixFree,proto3" json:"matrix_free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1216,6 +1237,13 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Build) GetMatrixFree() bool {
+	if x != nil {
+		return x.MatrixFree
+	}
+	return false
 }
 
 // Degrees: float64 row sums of the base matrix for the rows of the tiles.
@@ -1925,7 +1953,7 @@ type Done struct {
 	// Of Load and Update: two uint64 (low, high) per cluster, the exact sums in units of the grid.
 	SelfAffinity []byte     `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
 	Farthest     *Candidate `protobuf:"bytes,3,opt,name=farthest,proto3" json:"farthest,omitempty"`
-	// Of Build: bytes held for these tiles.
+	// Of Build: bytes reserved for these tiles.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2476,12 +2504,14 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\aPayload\x12\x18\n" +
 	"\x06inline\x18\x01 \x01(\fH\x00R\x06inline\x12\x1e\n" +
 	"\treference\x18\x02 \x01(\tH\x00R\treferenceB\a\n" +
-	"\x05where\"\x83\x01\n" +
+	"\x05where\"\xb8\x01\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x124\n" +
-	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\"\xd6\x02\n" +
+	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x12\f\n" +
+	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
+	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\"\xd6\x02\n" +
 	"\n" +
 	"MatrixSpec\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\rR\bfunction\x12\x10\n" +
@@ -2495,8 +2525,10 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acolumns\x18\t \x01(\x04R\acolumns\x12-\n" +
 	"\x04mean\x18\n" +
 	" \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
-	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\"\a\n" +
-	"\x05Build\"\t\n" +
+	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\"(\n" +
+	"\x05Build\x12\x1f\n" +
+	"\vmatrix_free\x18\x01 \x01(\bR\n" +
+	"matrixFree\"\t\n" +
 	"\aDegrees\"\xa6\x02\n" +
 	"\x03Arm\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1a\n" +

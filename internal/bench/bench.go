@@ -1,0 +1,182 @@
+// Package bench is `make bench`: it measures this machine, our code and our peers in one run, in
+// turns, and makes one table of the ratios beside the goals set for them.
+//
+// Absolute times on a shared machine are noise, so everything is compared within the run: with the
+// memory read limit of the machine, and with NumPy, SciPy and scikit-learn in a process of their own
+// that is asked for one measurement at a time. A peer that is not installed is reported as missing.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is what a run measures, and where it finds what it needs.
+type Config struct {
+	Quick    bool     // sizes that only show that everything works
+	Stages   []string // names of stages; none: all
+	Rounds   int      // turns of everything that is compared; 0: as many as the size asks for
+	Threads  int      // for us and for the peers
+	Data     string   // a folder with pendigits/data.csv and others; empty: synthetic data of the same shapes
+	Python   string   // the interpreter of the peers; empty: no peers
+	Script   string   // the peers' program
+	Cleave   string   // the cleave program; empty: not measured
+	Version  string   // of this source, for the report
+	Progress io.Writer
+}
+
+// stage is one group of rows of the table.
+type stage struct {
+	name  string
+	title string
+	run   func(ctx context.Context, b *run) error
+}
+
+// stages is all there is to measure, in the order of the table.
+func stages() []stage {
+	return []stage{
+		{"sweep", "Sweeps over a stored matrix", measureSweeps},
+		{"build", "Building the gaussian kernel matrix", measureBuilds},
+		{"converge", "Kernel k-means to convergence, from the same first labels", measureConvergence},
+		{"endtoend", "From a file to labels", measureEndToEnd},
+		{"restarts", "Restarts", measureRestarts},
+		{"matrixfree", "Matrix-free", measureMatrixFree},
+		{"coordination", "Coordination", measureCoordination},
+		{"graph", "Normalized cut of a sparse graph", measureGraph},
+	}
+}
+
+// StageNames lists the stages.
+func StageNames() []string {
+	var names []string
+	for _, s := range stages() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// run is the state that stages share.
+type run struct {
+	Config
+	sizes
+	temp   string
+	peer   *peer // nil: none
+	report *Report
+	limit  float64 // bytes per second, once it is measured
+}
+
+// Run measures everything that was asked for. A stage that fails leaves its rows so far and does not
+// keep the others from running: with the error comes the report of all that went well.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	if cfg.Progress == nil {
+		cfg.Progress = io.Discard
+	}
+	for _, name := range cfg.Stages {
+		if !slices.Contains(StageNames(), name) {
+			return nil, fmt.Errorf("there is no stage %q; the stages are %s", name, strings.Join(StageNames(), ", "))
+		}
+	}
+	temp, err := os.MkdirTemp("", "cleave-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	b := &run{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
+	if cfg.Quick {
+		b.sizes = quickSizes()
+	}
+	if cfg.Rounds > 0 {
+		b.rounds, b.longRounds = cfg.Rounds, cfg.Rounds
+	}
+	before := readStealing()
+	b.report.Facts = machineFacts(cfg.Threads)
+	if err := b.hirePeer(ctx); err != nil {
+		return nil, err
+	}
+	defer b.peer.close()
+	var failures []error
+	for _, s := range stages() {
+		if len(cfg.Stages) > 0 && !slices.Contains(cfg.Stages, s.name) {
+			continue
+		}
+		b.report.begin(s.title)
+		began := time.Now()
+		b.progress("stage %s: %s", s.name, s.title)
+		if err := s.run(ctx, b); err != nil {
+			failures = append(failures, fmt.Errorf("stage %s: %w", s.name, err))
+			b.report.note("failed: %v", err)
+		}
+		b.progress("stage %s took %.1f s", s.name, time.Since(began).Seconds())
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	b.report.Facts = append(b.report.Facts, Fact{"Time taken by other virtual machines", before.since()})
+	return b.report, errors.Join(failures...)
+}
+
+func (b *run) progress(format string, arguments ...any) {
+	fmt.Fprintf(b.Progress, "bench: "+format+"\n", arguments...)
+}
+
+// hirePeer starts the peers, if there are any, and tells what they are.
+func (b *run) hirePeer(ctx context.Context) error {
+	if b.Python == "" {
+		b.report.Facts = append(b.report.Facts, Fact{"Peers", "not asked for"})
+		return nil
+	}
+	p, err := startPeer(ctx, b.Python, b.Script, b.Threads, b.Progress)
+	if err != nil {
+		b.report.Facts = append(b.report.Facts, Fact{"Peers", "missing: " + err.Error()})
+		return nil
+	}
+	b.peer = p
+	b.report.Facts = append(b.report.Facts, p.facts.list()...)
+	return nil
+}
+
+// sizes is how large everything is.
+type sizes struct {
+	rounds, longRounds int // turns; longRounds where one takes many seconds
+	sweepRows          int
+	sweepClusters      []int
+	moved              float64 // share of the points that a delta moves
+	buildRows          int
+	pendigits, letter  int // rows; the whole set when it is there
+	mnist              int
+	restarts           int
+	equalRows          int // stored against matrix-free, to the bit
+	freeRows           int // matrix-free alone
+	freeIterations     int
+	steps              int // operations over gRPC
+	vertices           int
+	edgesPerVertex     float64
+}
+
+func fullSizes() sizes {
+	return sizes{
+		rounds: 7, longRounds: 3,
+		sweepRows: 20_000, sweepClusters: []int{10, 100}, moved: 0.05,
+		buildRows: 20_000,
+		pendigits: 10_992, letter: 20_000, mnist: 10_000,
+		restarts: 10, equalRows: 6_000, freeRows: 200_000, freeIterations: 3,
+		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10,
+	}
+}
+
+func quickSizes() sizes {
+	return sizes{
+		rounds: 2, longRounds: 1,
+		sweepRows: 800, sweepClusters: []int{10, 100}, moved: 0.05,
+		buildRows: 600,
+		pendigits: 600, letter: 700, mnist: 200,
+		restarts: 10, equalRows: 400, freeRows: 1_000, freeIterations: 3,
+		steps: 20, vertices: 2_000, edgesPerVertex: 10,
+	}
+}

@@ -1,0 +1,212 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestQuickRun: a run without peers has every row, judges none by its size, and names what is missing.
+func TestQuickRun(t *testing.T) {
+	report, err := Run(t.Context(), Config{Quick: true, Threads: 2, Version: "test", Progress: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, page bytes.Buffer
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteMarkdown(&page, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		"memory read limit, 8 streams per core, huge pages",
+		"memory read limit, 8 streams per core, usual pages",
+		"memory read limit, 1 stream per core, huge pages",
+		"full sweep, k = 10",
+		"full sweep, k = 100",
+		"full sweep, k = 10, against NumPy",
+		"delta, k = 10, 5 % of the points moved",
+		"delta, k = 100, 5 % of the points moved",
+		"build, n = 600, d = 16 (synthetic)",
+		"build, n = 200, d = 784 (synthetic 200 x 784 (as mnist-10k))",
+		"synthetic 600 x 16 (as pendigits), k = 10: iterations",
+		"synthetic 600 x 16 (as pendigits), k = 10: build and iterations",
+		"synthetic 600 x 16 (as pendigits), k = 10: bytes read, random start",
+		"synthetic 600 x 16 (as pendigits), k = 10: bytes read, k-means++ start",
+		"synthetic 700 x 16 (as letter), k = 26: iterations",
+		"synthetic 600 x 16 (as pendigits), k = 10: kernel k-means, file to labels",
+		"synthetic 600 x 16 (as pendigits), k = 10: 10 restarts against 1, with the build",
+		"matrix-free against stored, n = 400",
+		"matrix-free, n = 1000, d = 16, k = 10: peak memory",
+		"one iteration over gRPC, 8 workers, loopback: p50 beyond the computation",
+		"normalized cut, 2000 vertices",
+	} {
+		if !strings.Contains(page.String(), "| "+row) || !strings.Contains(text.String(), "\n"+row) {
+			t.Errorf("there is no row %q", row)
+		}
+	}
+	counts := report.Counts()
+	if counts[Met] != 1 || counts[NotMet] != 0 || counts[Missing] == 0 || counts[TooTiny] == 0 {
+		t.Errorf("verdicts %v: want the same bits met, the peers missing and the rest undecided", counts)
+	}
+	for _, nonsense := range []string{"NaN", "Inf", "%!"} {
+		if strings.Contains(page.String(), nonsense) {
+			t.Errorf("the page has %q:\n%s", nonsense, page.String())
+		}
+	}
+	if widths := columns(page.String()); len(widths) != 1 {
+		t.Errorf("the rows of the table have different numbers of cells: %v", widths)
+	}
+}
+
+// columns are the different numbers of cells in the rows of the page's first table.
+func columns(page string) []int {
+	table := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(page)
+	var counts []int
+	for line := range strings.Lines(table) {
+		if count := strings.Count(line, "|"); !slices.Contains(counts, count) {
+			counts = append(counts, count)
+		}
+	}
+	return counts
+}
+
+func TestUnknownStage(t *testing.T) {
+	if _, err := Run(t.Context(), Config{Stages: []string{"sweep", "swep"}}); err == nil || !strings.Contains(err.Error(), `"swep"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMissingPeer: an interpreter that is not there is named in the facts, and stops nothing.
+func TestMissingPeer(t *testing.T) {
+	report, err := Run(t.Context(), Config{Quick: true, Stages: []string{"build"}, Threads: 1, Python: filepath.Join(t.TempDir(), "python3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(report.Facts, func(f Fact) bool { return f.Name == "Peers" })
+	if at < 0 || !strings.HasPrefix(report.Facts[at].Value, "missing: ") {
+		t.Errorf("facts %v", report.Facts)
+	}
+	for _, row := range report.Sections[0].Rows {
+		if row.Peer != "missing" || row.Ratio != "" || row.Verdict != Missing {
+			t.Errorf("row %+v claims a peer", row)
+		}
+	}
+}
+
+// TestFailureLeavesTheRest: one stage that fails is named, and the others are in the report.
+func TestFailureLeavesTheRest(t *testing.T) {
+	report, err := Run(t.Context(), Config{
+		Quick: true, Stages: []string{"endtoend", "coordination"}, Threads: 1, Cleave: filepath.Join(t.TempDir(), "cleave"),
+	})
+	if err == nil || !strings.Contains(err.Error(), "stage endtoend") {
+		t.Errorf("got %v", err)
+	}
+	if len(report.Sections) != 2 || len(report.Sections[1].Rows) != 1 || !strings.Contains(report.Sections[0].Notes[0], "failed") {
+		t.Errorf("sections %+v", report.Sections)
+	}
+}
+
+// TestPeerTalks drives the other end of the pipe by a shell script in the place of Python.
+func TestPeerTalks(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "peer")
+	answers := `while read -r line; do case "$line" in
+*facts*) echo '{"missing": ["sklearn"], "python": "3", "numpy": "1", "scipy": "2", "blas": "none"}';;
+*product*) echo '{"seconds": 1.5}';;
+*) echo '{"error": "no such thing"}';; esac; done`
+	if err := os.WriteFile(script, []byte(answers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startScript(t, script)
+	if !p.has("numpy") || p.has("sklearn") {
+		t.Errorf("facts %+v", p.facts)
+	}
+	if seconds, err := p.seconds(map[string]any{"do": "product"}); err != nil || seconds != 1.5 {
+		t.Errorf("got %v, %v", seconds, err)
+	}
+	if err := p.free(); err == nil || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// startScript starts a peer whose interpreter is a shell: -u is no harm to it.
+func startScript(t *testing.T, script string) *peer {
+	t.Helper()
+	p, err := startPeer(context.Background(), "sh", script, 2, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	return p
+}
+
+func TestPeerEndsEarly(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "peer")
+	if err := os.WriteFile(script, []byte("exit 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := startPeer(context.Background(), "sh", script, 2, t.Output()); err == nil || !strings.Contains(err.Error(), "ended") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		times        times
+		best, median float64
+	}{
+		{times{3}, 3, 3},
+		{times{3, 1}, 1, 2},
+		{times{5, 1, 2}, 1, 2},
+	} {
+		if c.times.best() != c.best || c.times.median() != c.median {
+			t.Errorf("%v: best %v, median %v", []float64(c.times), c.times.best(), c.times.median())
+		}
+	}
+	if !math.IsNaN(times{}.best()) || (times{}).String() != "missing" {
+		t.Error("times that were not taken look like times")
+	}
+}
+
+// TestVerdicts: ratios are the peer's time over ours, judged by the best rounds.
+func TestVerdicts(t *testing.T) {
+	r := &Report{}
+	r.begin("x")
+	r.against("fast", times{1, 2}, times{3, 9}, "", "", 3)
+	r.against("slow", times{1, 1}, times{2.9, 9}, "", "", 3)
+	r.against("alone", times{1}, nil, "", "", 3)
+	r.against("no goal", times{2}, times{1}, "", "", 0)
+	got, _ := json.Marshal(r.Sections[0].Rows)
+	var verdicts, ratios []string
+	for _, row := range r.Sections[0].Rows {
+		verdicts, ratios = append(verdicts, string(row.Verdict)), append(ratios, row.Ratio)
+	}
+	if !slices.Equal(verdicts, []string{"met", "not met", "missing", ""}) ||
+		!slices.Equal(ratios, []string{"3.00x (4.00x)", "2.90x (5.95x)", "", "0.50x (0.50x)"}) {
+		t.Errorf("rows %s", got)
+	}
+	if summary := r.summary(); summary != "Goals: 1 met, 1 not met, 1 missing." {
+		t.Error(summary)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.01234: "0.0123", 1: "1.00", 31.27: "31.3", 1234.4: "1234"} {
+		if got := figures(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}

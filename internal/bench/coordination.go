@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+const (
+	hands            = 8    // workers
+	coordinationRows = 512  // so few that computing takes next to no time
+	coordinationGoal = 1e-3 // seconds per iteration beyond the computation
+	movesPerStep     = 8
+)
+
+// shelf is one data set for the workers to fetch.
+type shelf []byte
+
+func (s shelf) OpenDataset(_ context.Context, _ string, offset, length int64) (io.ReadCloser, error) {
+	part := s[offset:]
+	if length > 0 {
+		part = part[:length]
+	}
+	return io.NopCloser(bytes.NewReader(part)), nil
+}
+
+// measureCoordination times an iteration, Assign and then Update, over gRPC on the loopback with
+// eight workers, and the same on a shard in this process.
+func measureCoordination(ctx context.Context, b *run) error {
+	points, _, err := synth.Gaussians(coordinationRows, 4, 4, overlap, rand.New(rand.NewPCG(2, 2)))
+	if err != nil {
+		return err
+	}
+	problem, err := gaussian(set{points: points, k: 4}, 0, randomLabels(points.N, 4, 1), 0)
+	if err != nil {
+		return err
+	}
+	local, err := clustering.NewLocal(ctx, problem, points, b.Threads)
+	if err != nil {
+		return err
+	}
+	var near, far, farAssign, farUpdate times
+	if err := b.iterate(ctx, local, points.N, &near, &times{}, &times{}); err != nil {
+		return err
+	}
+	err = withFleet(ctx, problem, points, func(remote clustering.Executor) error {
+		return b.iterate(ctx, remote, points.N, &far, &farAssign, &farUpdate)
+	})
+	if err != nil {
+		return err
+	}
+	beyond := far.median() - near.median()
+	b.report.add(Row{
+		What: fmt.Sprintf("one iteration over gRPC, %d workers, loopback: p50 beyond the computation", hands),
+		Ours: duration(beyond), Peer: "in one process: " + duration(near.median()),
+		Goal: "<= 1 ms", Verdict: b.report.judge(beyond <= coordinationGoal),
+	})
+	b.report.note("an iteration is Assign and then Update of %d moved points; n = %d in %d tiles, %d iterations, p50 of Assign %s and of Update %s. All workers share this machine's %d cores.",
+		movesPerStep, points.N, partition.TileCount(points.N), len(far), duration(farAssign.median()), duration(farUpdate.median()), b.Threads)
+	return nil
+}
+
+// iterate moves a few points to and fro, and times every iteration.
+func (b *run) iterate(ctx context.Context, x clustering.Executor, n int, both, assigns, updates *times) error {
+	const k = 4
+	weights, labels := make([]float64, n), randomLabels(n, k, 1)
+	stats := kernel.Stats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
+	for i := range weights {
+		weights[i] = 1
+		stats.Weight[labels[i]]++
+		stats.Count[labels[i]]++
+	}
+	if err := x.Arm(ctx, kernel.Armament{ID: 1, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
+		return err
+	}
+	if _, err := x.Load(ctx, labels); err != nil {
+		return err
+	}
+	warmUp := b.steps / 10
+	for step := range b.steps + warmUp {
+		moves := make([]kernel.Move, movesPerStep)
+		for i := range moves {
+			point := int32((step*movesPerStep + i) % n)
+			moves[i] = kernel.Move{Point: point, From: labels[point], To: (labels[point] + 1) % k}
+			labels[point] = moves[i].To
+		}
+		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, stats); return err })
+		if err != nil {
+			return err
+		}
+		update, err := stopwatch(func() error { _, err := x.Update(ctx, moves); return err })
+		if err != nil {
+			return err
+		}
+		if step >= warmUp {
+			*both, *assigns, *updates = append(*both, assign+update), append(*assigns, assign), append(*updates, update)
+		}
+	}
+	return nil
+}
+
+// withFleet starts a fleet and its workers, joined by TCP on the loopback, for as long as use takes.
+func withFleet(ctx context.Context, problem *clustering.Problem, points *dataset.Points, use func(clustering.Executor) error) (err error) {
+	content, err := dataset.Marshal(points)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	f := fleet.New(fleet.Config{Datasets: shelf(content)})
+	server := grpc.NewServer(fleet.ServerOptions()...)
+	f.Register(server)
+	var serving, working sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // it ends when it is stopped
+	workersCtx, dismiss := context.WithCancel(ctx)
+	failures := make(chan error, hands)
+	defer func() {
+		f.Close() // first, so that leaving workers do not wait to be relieved
+		server.Stop()
+		dismiss()
+		working.Wait()
+		serving.Wait()
+		close(failures)
+		for failure := range failures {
+			if failure != nil && !errors.Is(failure, context.Canceled) {
+				err = errors.Join(err, failure)
+			}
+		}
+	}()
+	for i := range hands {
+		working.Go(func() {
+			failures <- worker.Run(workersCtx, worker.Config{Coordinator: listener.Addr().String(), Name: fmt.Sprintf("worker-%d", i), Threads: 1, Version: "bench"})
+		})
+	}
+	for changed := f.Changed(); len(f.Workers()) < hands; changed = f.Changed() {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	hash := sha256.Sum256(content)
+	executor, err := f.NewExecutor(ctx, fleet.Task{
+		JobID: "bench", DatasetID: hex.EncodeToString(hash[:]),
+		Need: planning.Problem{Matrix: problem.Matrix, DatasetBytes: int64(len(content)), K: problem.K()},
+	})
+	if err != nil {
+		return err
+	}
+	defer executor.Release()
+	return use(executor)
+}

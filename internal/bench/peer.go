@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/cpu"
+)
+
+// peer is the process in which NumPy, SciPy and scikit-learn work. It answers one command, a line of
+// JSON, at a time; while it waits it takes no time from us.
+type peer struct {
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	facts   peerFacts
+}
+
+// peerFacts are the versions, empty for what is missing.
+type peerFacts struct {
+	Missing                             []string
+	Python, Numpy, Scipy, Sklearn, Blas string
+	environment                         []string
+}
+
+// startPeer starts the peers' program. It is an error when not even NumPy is there.
+func startPeer(ctx context.Context, python, script string, threads int, log io.Writer) (*peer, error) {
+	process := exec.CommandContext(ctx, python, "-u", script, fmt.Sprint(threads))
+	environment := []string{fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads), fmt.Sprintf("OMP_NUM_THREADS=%d", threads)}
+	if cpu.X86.HasAVX512F && os.Getenv("OPENBLAS_CORETYPE") == "" {
+		// Older libraries do not know newer processors and fall back to slower code.
+		environment = append(environment, "OPENBLAS_CORETYPE=SkylakeX")
+	}
+	process.Env = append(os.Environ(), environment...)
+	process.Stderr = log
+	in, err := process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := process.Start(); err != nil {
+		return nil, err
+	}
+	p := &peer{process: process, in: in, out: bufio.NewReader(out)}
+	if err = p.ask(map[string]any{"do": "facts"}, &p.facts); err == nil && !p.has("numpy") {
+		err = fmt.Errorf("%s has no %s (make bench-peers installs them)", python, strings.Join(p.facts.Missing, ", "))
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.facts.environment = environment
+	return p, nil
+}
+
+// has tells whether a library is there; nobody has anything.
+func (p *peer) has(library string) bool {
+	return p != nil && !slices.Contains(p.facts.Missing, library)
+}
+
+func (p *peer) ask(command map[string]any, answer any) error {
+	line, err := json.Marshal(command)
+	if err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("the peers' program ended: %w", err)
+	}
+	reply, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("the peers' program ended: %w", err)
+	}
+	var failure struct{ Error string }
+	if err := json.Unmarshal(reply, &failure); err != nil {
+		return err
+	}
+	if failure.Error != "" {
+		return fmt.Errorf("peer, %v: %w", command["do"], errors.New(failure.Error))
+	}
+	return json.Unmarshal(reply, answer)
+}
+
+// seconds asks for a measurement.
+func (p *peer) seconds(command map[string]any) (float64, error) {
+	var answer struct{ Seconds float64 }
+	err := p.ask(command, &answer)
+	return answer.Seconds, err
+}
+
+// free lets go of the peers' matrices.
+func (p *peer) free() error {
+	if p == nil {
+		return nil
+	}
+	return p.ask(map[string]any{"do": "free"}, &struct{}{})
+}
+
+// close ends the process.
+func (p *peer) close() {
+	if p == nil {
+		return
+	}
+	p.in.Close()
+	_ = p.process.Wait() // how it ends does not matter any more
+}
+
+func (f peerFacts) list() []Fact {
+	version := func(v string) string {
+		if v == "" {
+			return "missing"
+		}
+		return v
+	}
+	return []Fact{
+		{"Peers", fmt.Sprintf("Python %s, NumPy %s, SciPy %s, scikit-learn %s", f.Python, version(f.Numpy), version(f.Scipy), version(f.Sklearn))},
+		{"BLAS of NumPy", f.Blas},
+		{"Environment of the peers", strings.Join(f.environment, " ")},
+	}
+}

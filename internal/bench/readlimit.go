@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"fmt"
+	"sync"
+)
+
+// readLimit is the buffers that tell how fast this machine reads memory. They are as large as the
+// matrix that is swept: what a cache keeps of one, it keeps of the other.
+type readLimit struct {
+	huge, usual []uint64
+	release     func()
+	threads     int
+	reader      reader
+
+	eightHuge, eightUsual, oneHuge times
+}
+
+func fill(words []uint64) {
+	for i := range words {
+		words[i] = uint64(i)
+	}
+}
+
+func newReadLimit(bytes, threads int) (*readLimit, error) {
+	huge, release, err := hugeBuffer(bytes / 8)
+	if err != nil {
+		return nil, err
+	}
+	l := &readLimit{huge: huge, usual: make([]uint64, bytes/8), release: release, threads: threads, reader: readers()[0]}
+	fill(l.usual)
+	return l, nil
+}
+
+// measure reads a buffer once on all threads.
+func (l *readLimit) measure(words []uint64, streams int) func() (float64, error) {
+	return func() (float64, error) {
+		return stopwatch(func() error {
+			var group sync.WaitGroup
+			for thread := range l.threads {
+				group.Go(func() {
+					part := words[thread*len(words)/l.threads : (thread+1)*len(words)/l.threads]
+					l.reader.readStreams(part, streams)
+				})
+			}
+			group.Wait()
+			return nil
+		})
+	}
+}
+
+func (l *readLimit) contestants() []contestant {
+	return []contestant{
+		{l.measure(l.huge, 8), &l.eightHuge},
+		{l.measure(l.usual, 8), &l.eightUsual},
+		{l.measure(l.huge, 1), &l.oneHuge},
+	}
+}
+
+func (l *readLimit) bytes() float64 { return 8 * float64(len(l.huge)) }
+
+// limit is the most bytes per second that any way of reading reached.
+func (l *readLimit) limit() float64 {
+	return l.bytes() / min(l.eightHuge.best(), l.eightUsual.best(), l.oneHuge.best())
+}
+
+func (l *readLimit) rows() []Row {
+	gigabytes := l.bytes() / 1e9
+	row := func(streams, pages string, t times) Row {
+		return Row{
+			What: fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
+			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes() / t.best() / l.limit()),
+		}
+	}
+	return []Row{
+		row("8 streams", "huge", l.eightHuge),
+		row("8 streams", "usual", l.eightUsual),
+		row("1 stream", "huge", l.oneHuge),
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %% of the limit", 100*share) }

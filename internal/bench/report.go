@@ -1,0 +1,222 @@
+package bench
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what a run found.
+type Report struct {
+	Quick    bool
+	Version  string
+	Facts    []Fact
+	Sections []Section
+}
+
+// Fact is a line about the machine or the programs.
+type Fact struct{ Name, Value string }
+
+// Section is the rows of one stage.
+type Section struct {
+	Title string
+	Rows  []Row
+	Notes []string
+}
+
+// Row is one line of the table. Peer, Ratio and Goal may be empty.
+type Row struct {
+	What, Ours, Peer, Ratio, Goal string
+	Verdict                       Verdict
+}
+
+// Verdict is how a row stands to its goal.
+type Verdict string
+
+// The verdicts.
+const (
+	NoGoal  Verdict = ""
+	Met     Verdict = "met"
+	NotMet  Verdict = "not met"
+	Missing Verdict = "missing"         // a peer or a program is not there
+	TooTiny Verdict = "sizes too small" // a quick run decides nothing
+)
+
+func (r *Report) begin(title string) { r.Sections = append(r.Sections, Section{Title: title}) }
+
+func (r *Report) add(row Row) {
+	s := &r.Sections[len(r.Sections)-1]
+	s.Rows = append(s.Rows, row)
+}
+
+func (r *Report) note(format string, arguments ...any) {
+	s := &r.Sections[len(r.Sections)-1]
+	s.Notes = append(s.Notes, fmt.Sprintf(format, arguments...))
+}
+
+// judge is the verdict on a goal that asks for a value of at least or at most a bound.
+func (r *Report) judge(met bool) Verdict {
+	switch {
+	case r.Quick:
+		return TooTiny
+	case met:
+		return Met
+	}
+	return NotMet
+}
+
+// against adds a row of a peer's time over ours. A peer that was not measured is missing.
+func (r *Report) against(what string, ours, peer times, ourText, peerText string, atLeast float64) {
+	row := Row{What: what, Ours: ourText, Peer: peerText}
+	if atLeast > 0 {
+		row.Goal = fmt.Sprintf(">= %gx", atLeast)
+	}
+	if len(peer) == 0 {
+		row.Peer = "missing"
+		row.Verdict = Missing
+		r.add(row)
+		return
+	}
+	ratio := peer.best() / ours.best()
+	row.Ratio = fmt.Sprintf("%.2fx (%.2fx)", ratio, peer.median()/ours.median())
+	if atLeast > 0 {
+		row.Verdict = r.judge(ratio >= atLeast)
+	}
+	r.add(row)
+}
+
+// Counts tells how many goals have which verdict.
+func (r *Report) Counts() map[Verdict]int {
+	counts := map[Verdict]int{}
+	for _, s := range r.Sections {
+		for _, row := range s.Rows {
+			if row.Goal != "" {
+				counts[row.Verdict]++
+			}
+		}
+	}
+	return counts
+}
+
+// summary is the goals in one line.
+func (r *Report) summary() string {
+	var parts []string
+	counts := r.Counts()
+	for _, v := range []Verdict{Met, NotMet, Missing, TooTiny} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	return "Goals: " + strings.Join(parts, ", ") + "."
+}
+
+var header = []string{"what", "ours", "peer", "ratio", "goal", "verdict"}
+
+func (r Row) cells() []string {
+	return []string{r.What, r.Ours, r.Peer, r.Ratio, r.Goal, string(r.Verdict)}
+}
+
+// WriteText prints the facts and the table for a terminal.
+func (r *Report) WriteText(w io.Writer) error {
+	for _, f := range r.Facts {
+		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Value)
+	}
+	fmt.Fprintln(w)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(header, "\t"))
+	for _, s := range r.Sections {
+		fmt.Fprintf(table, "-- %s\t\t\t\t\t\n", s.Title)
+		for _, row := range s.Rows {
+			fmt.Fprintln(table, strings.Join(row.cells(), "\t"))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, s := range r.Sections {
+		for _, note := range s.Notes {
+			fmt.Fprintf(w, "%s: %s\n", s.Title, note)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", r.summary())
+	return err
+}
+
+// method says how the numbers came about; it closes the page.
+//
+//go:embed method.md
+var method string
+
+// WriteMarkdown writes the page of the documentation.
+func (r *Report) WriteMarkdown(w io.Writer, now time.Time) error {
+	fmt.Fprintf(w, "<!-- Written by make bench. Do not edit: change internal/bench and run it again. -->\n# Benchmarks\n\n")
+	fmt.Fprintf(w, "Measured on %s at %s by one run of `make bench`. %s\n\n", now.UTC().Format(time.DateOnly), r.Version, r.summary())
+	if r.Quick {
+		fmt.Fprintf(w, "**This was a quick run, which shows only that the benchmark works. Its numbers mean nothing.**\n\n")
+	}
+	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
+	for _, s := range r.Sections {
+		fmt.Fprintf(w, "| **%s** | | | | | |\n", s.Title)
+		for _, row := range s.Rows {
+			cells := row.cells()
+			for i, cell := range cells {
+				cells[i] = strings.ReplaceAll(cell, "|", "\\|")
+			}
+			fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+		}
+	}
+	fmt.Fprintf(w, "\n## Notes\n\n")
+	for _, s := range r.Sections {
+		for _, note := range s.Notes {
+			fmt.Fprintf(w, "- %s: %s\n", s.Title, note)
+		}
+	}
+	fmt.Fprintf(w, "\n## The machine and the programs\n\n| | |\n|---|---|\n")
+	for _, f := range r.Facts {
+		fmt.Fprintf(w, "| %s | %s |\n", f.Name, f.Value)
+	}
+	_, err := fmt.Fprintf(w, "\n%s", method)
+	return err
+}
+
+// seconds shows a time in three figures, and the median behind it.
+func (t times) String() string {
+	if len(t) == 0 {
+		return "missing"
+	}
+	return fmt.Sprintf("%s (%s)", duration(t.best()), duration(t.median()))
+}
+
+// duration shows seconds in three figures.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 1e-3:
+		return fmt.Sprintf("%.3g us", seconds*1e6)
+	case seconds < 1:
+		return fmt.Sprintf("%.3g ms", seconds*1e3)
+	case seconds < 100:
+		return fmt.Sprintf("%.3g s", seconds)
+	}
+	return fmt.Sprintf("%.0f s", seconds)
+}
+
+// rate shows an amount per second, by the best and the median time.
+func rate(amount float64, t times, unit string) string {
+	if len(t) == 0 {
+		return "missing"
+	}
+	return fmt.Sprintf("%s (%s) %s", figures(amount/t.best()), figures(amount/t.median()), unit)
+}
+
+// figures is three of them.
+func figures(v float64) string {
+	if digits := 2 - int(math.Floor(math.Log10(math.Abs(v)))); v != 0 && digits >= 0 && digits < 9 {
+		return fmt.Sprintf("%.*f", digits, v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

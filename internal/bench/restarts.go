@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// restartsGoal is how many times one run ten of them may take.
+const restartsGoal = 3
+
+// iterations counts what an observer hears.
+type iterations struct {
+	silent
+	count int
+}
+
+func (o *iterations) Iteration(int, clustering.Entry) { o.count++ }
+
+// restartRun is a number of restarts, measured in turns with another.
+type restartRun struct {
+	restarts   int
+	build, run times
+	iterations int
+}
+
+func measureRestarts(ctx context.Context, b *run) error {
+	s, err := b.loadPendigits()
+	if err != nil {
+		return err
+	}
+	one, many := &restartRun{restarts: 1}, &restartRun{restarts: b.restarts}
+	for round := range b.longRounds {
+		for _, r := range []*restartRun{one, many} {
+			if err := b.restart(ctx, s, r); err != nil {
+				return err
+			}
+			b.progress("%d restarts, round %d: %s", r.restarts, round+1, duration(r.run[round]))
+		}
+	}
+	add := func(what string, one, many times) {
+		ratio := many.best() / one.best()
+		b.report.add(Row{
+			What: fmt.Sprintf("%s, k = %d: %d restarts against 1, %s", s.name, s.k, b.restarts, what),
+			Ours: many.String(), Peer: "1: " + one.String(),
+			Ratio: fmt.Sprintf("%.2fx (%.2fx)", ratio, many.median()/one.median()),
+			Goal:  fmt.Sprintf("<= %dx", restartsGoal), Verdict: b.report.judge(ratio <= restartsGoal),
+		})
+	}
+	add("with the build", sum(one.build, one.run), sum(many.build, many.run))
+	add("start and iterations", one.run, many.run)
+	b.report.note("all from k-means++ with one seed, so that the single run is the first of the many; %d iterations in the single run, %d in the %d.", one.iterations, many.iterations, b.restarts)
+	return nil
+}
+
+func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
+	debug.FreeOSMemory()
+	b.settle()
+	var problem *clustering.Problem
+	var local *clustering.Local
+	build, err := stopwatch(func() (err error) {
+		problem, err = clustering.Prepare(s.points, clustering.Spec{
+			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
+			KernelKmeans: &clustering.KernelKmeans{},
+		})
+		if err != nil {
+			return err
+		}
+		local, err = clustering.NewLocal(ctx, problem, s.points, b.Threads)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	heard := &iterations{}
+	seconds, err := stopwatch(func() error {
+		_, err := clustering.Run(ctx, problem, local, heard)
+		return err
+	})
+	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), heard.count-r.restarts
+	return err
+}

@@ -1,0 +1,258 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/synth"
+)
+
+// The goals of sweeps.
+const (
+	fullGoal  = 0.9 // of the read limit
+	deltaGoal = 0.7 // of the read limit, on the bytes of moved columns
+	numpyGoal = 3   // times NumPy's product
+)
+
+// deltasPerRound many deltas are timed together: one takes milliseconds.
+const deltasPerRound = 10
+
+// sweeper is a whole matrix in one shard, and labels that change from sweep to sweep.
+type sweeper struct {
+	ctx    context.Context
+	shard  *kernel.Shard
+	tiles  []int
+	n, k   int
+	step   uint64
+	arming uint64
+	labels []int32
+	rng    *rand.Rand
+}
+
+func newSweeper(ctx context.Context, problem *clustering.Problem, points *dataset.Points, threads int, stored bool) (*sweeper, error) {
+	source, err := kernel.NewSource(problem.Matrix, points, nil)
+	if err != nil {
+		return nil, err
+	}
+	n := problem.Rows()
+	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.All(n), n: n, rng: rand.New(rand.NewPCG(1, 1))}
+	_, err = s.shard.Build(ctx, s.tiles, stored)
+	return s, err
+}
+
+// arm makes it a problem of k clusters of equal size.
+func (s *sweeper) arm(k int) {
+	s.k = k
+	s.arming++
+	weights := make([]float64, s.n)
+	for i := range weights {
+		weights[i] = 1
+	}
+	s.shard.Arm(kernel.Armament{ID: s.arming, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
+	s.labels = randomLabels(s.n, k, s.arming)
+}
+
+// full is a sweep over all columns: a new step leaves nothing to reuse.
+func (s *sweeper) full() error {
+	s.step++
+	_, err := s.shard.Load(s.ctx, s.tiles, s.step, s.labels)
+	return err
+}
+
+// moves lets some points change their cluster.
+func (s *sweeper) moves(share float64) []kernel.Move {
+	var moves []kernel.Move
+	for i, from := range s.labels {
+		if s.rng.Float64() < share {
+			to := (from + 1 + s.rng.Int32N(int32(s.k-1))) % int32(s.k)
+			moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+			s.labels[i] = to
+		}
+	}
+	return moves
+}
+
+// delta is a sweep over the columns of points that moved.
+func (s *sweeper) delta(moves []kernel.Move) error {
+	_, err := s.shard.Update(s.ctx, s.tiles, s.step, moves)
+	s.step++
+	return err
+}
+
+// sweepTimes are the measurements at one number of clusters.
+type sweepTimes struct {
+	k                  int
+	full, delta        times
+	deltaBytes         float64
+	variant            string // NumPy's best
+	numpy, sparse      times
+	bytes, columnBytes float64
+}
+
+func measureSweeps(ctx context.Context, b *run) error {
+	rng := rand.New(rand.NewPCG(7, 7))
+	points, _, err := synth.Gaussians(b.sweepRows, 4, 10, overlap, rng)
+	if err != nil {
+		return err
+	}
+	problem, err := gaussian(set{points: points, k: 1}, 0, make([]int32, points.N), 0)
+	if err != nil {
+		return err
+	}
+	sweeper, err := newSweeper(ctx, problem, points, b.Threads, true)
+	if err != nil {
+		return err
+	}
+	n := float64(points.N)
+	limit, err := newReadLimit(int(4*n*n), b.Threads)
+	if err != nil {
+		return err
+	}
+	defer limit.release()
+	contestants := limit.contestants()
+	var results []*sweepTimes
+	variants, sparse, err := b.prepareProducts(points.N)
+	if err != nil {
+		return err
+	}
+	for _, k := range b.sweepClusters {
+		r := &sweepTimes{k: k, bytes: 4 * n * n, columnBytes: 4 * n}
+		results = append(results, r)
+		contestants = append(contestants, b.sweepContestants(sweeper, r)...)
+		if b.peer == nil {
+			continue
+		}
+		if r.variant, err = b.bestProduct(k, variants); err != nil {
+			return err
+		}
+		contestants = append(contestants, contestant{b.product(k, r.variant), &r.numpy})
+		if sparse != "" {
+			contestants = append(contestants, contestant{b.product(k, sparse), &r.sparse})
+		}
+	}
+	if err := b.interleave(b.rounds, contestants...); err != nil {
+		return err
+	}
+	b.limit = limit.limit()
+	for _, row := range limit.rows() {
+		b.report.add(row)
+	}
+	for _, r := range results {
+		b.reportSweeps(r, sparse != "")
+	}
+	b.report.note("n = %d, so that the matrix, and each buffer of the read limit, has %.2f GB. The limit is the best of the three ways to read.", points.N, 4*n*n/1e9)
+	return b.peer.free()
+}
+
+// sweepContestants are a full sweep and a delta. Each is preceded by one that is not measured: the
+// first sweep of an armament allocates the sums.
+func (b *run) sweepContestants(s *sweeper, r *sweepTimes) []contestant {
+	return []contestant{
+		{func() (float64, error) {
+			s.arm(r.k)
+			if err := s.full(); err != nil {
+				return 0, err
+			}
+			return stopwatch(s.full)
+		}, &r.full},
+		{func() (float64, error) {
+			if err := s.delta(s.moves(b.moved)); err != nil {
+				return 0, err
+			}
+			steps, columns := make([][]kernel.Move, deltasPerRound), 0
+			for i := range steps {
+				steps[i] = s.moves(b.moved)
+				columns += len(steps[i])
+			}
+			seconds, err := stopwatch(func() error {
+				for _, moves := range steps {
+					if err := s.delta(moves); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			// Rounds move slightly different numbers of points: all are brought to the same bytes.
+			usual := b.moved * float64(s.n)
+			r.deltaBytes = r.columnBytes * usual
+			return seconds * usual / float64(max(1, columns)), err
+		}, &r.delta},
+	}
+}
+
+func (b *run) reportSweeps(r *sweepTimes, sparse bool) {
+	add := func(what string, bytes float64, t times, goal float64) {
+		share := bytes / t.best() / b.limit
+		b.report.add(Row{
+			What: what, Ours: rate(bytes/1e9, t, "GB/s"), Ratio: percent(share),
+			Goal: fmt.Sprintf(">= %.0f %%", 100*goal), Verdict: b.report.judge(share >= goal),
+		})
+	}
+	add(fmt.Sprintf("full sweep, k = %d", r.k), r.bytes, r.full, fullGoal)
+	b.report.against(fmt.Sprintf("full sweep, k = %d, against NumPy", r.k), r.full, r.numpy,
+		rate(r.bytes/1e9, r.full, "GB/s"), fmt.Sprintf("%s: %s", r.variant, rate(r.bytes/1e9, r.numpy, "GB/s")), numpyGoal)
+	if sparse {
+		b.report.against(fmt.Sprintf("full sweep, k = %d, against SciPy", r.k), r.full, r.sparse,
+			rate(r.bytes/1e9, r.full, "GB/s"), "sparse H' @ K in threads: "+rate(r.bytes/1e9, r.sparse, "GB/s"), 0)
+	}
+	add(fmt.Sprintf("delta, k = %d, %.0f %% of the points moved", r.k, 100*b.moved), r.deltaBytes, r.delta, deltaGoal)
+}
+
+// prepareProducts makes the peers' matrix and lists their ways to multiply.
+func (b *run) prepareProducts(n int) (variants []string, sparse string, err error) {
+	if b.peer == nil {
+		return nil, "", nil
+	}
+	var answer struct {
+		Variants []string
+		Sparse   string
+	}
+	err = b.peer.ask(map[string]any{"do": "product_prepare", "n": n}, &answer)
+	return answer.Variants, answer.Sparse, err
+}
+
+func (b *run) product(k int, variant string) func() (float64, error) {
+	return func() (float64, error) {
+		return b.peer.seconds(map[string]any{"do": "product", "k": k, "variant": variant})
+	}
+}
+
+// bestProduct tries every variant, those that are not hopeless several times, and names the fastest.
+func (b *run) bestProduct(k int, variants []string) (string, error) {
+	const further, hopeless = 3, 2
+	taken := make([]times, len(variants))
+	try := func(rounds int, worth func(times) bool) error {
+		var contestants []contestant
+		for i, variant := range variants {
+			if worth(taken[i]) {
+				contestants = append(contestants, contestant{b.product(k, variant), &taken[i]})
+			}
+		}
+		return b.interleave(rounds, contestants...)
+	}
+	fastest := func() int {
+		least := 0
+		for i, t := range taken {
+			if t.best() < taken[least].best() {
+				least = i
+			}
+		}
+		return least
+	}
+	if err := try(1, func(times) bool { return true }); err != nil {
+		return "", err
+	}
+	least := taken[fastest()].best()
+	if err := try(further, func(t times) bool { return t.best() < hopeless*least }); err != nil {
+		return "", err
+	}
+	for i, t := range taken {
+		b.progress("NumPy, k = %d, %s: %s", k, variants[i], duration(t.best()))
+	}
+	return variants[fastest()], nil
+}

@@ -1,0 +1,175 @@
+package coordinator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+const (
+	auto    = cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED
+	float32 = cleavev1.StorageMode_STORAGE_MODE_FLOAT32
+	none    = cleavev1.StorageMode_STORAGE_MODE_NONE
+)
+
+// noiseJob is a job on 300 points in 19 tiles, and what it needs.
+func (h *house) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Problem) {
+	h.t.Helper()
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s := spec(d.GetDatasetId())
+	s.K, s.Storage = 4, storage
+	ready, err := h.c.prepare(h.t.Context(), s)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s, ready.need
+}
+
+// roomFor is the memory of a worker of one thread with room for so many tiles, stored.
+func roomFor(need planning.Problem, tiles int64) uint64 {
+	return uint64(max(need.JoinBytes(1), need.SeatBytes(1)+tiles*need.TileSize(0).Stored))
+}
+
+func (h *house) planned(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
+	response, err := h.cluster.PlanJob(h.t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+	return response.GetPlan(), err
+}
+
+func TestPlanJob(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	s, need := h.noiseJob(auto)
+	_, err := h.planned(s)
+	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
+	defer h.hireWith("ann", roomFor(need, 8))()
+	defer h.hireWith("bob", roomFor(need, 8))()
+	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		storage          cleavev1.StorageMode
+		stored, computed int
+		name             string
+	}{{auto, 15, 4, "float32+none"}, {none, 0, 19, "none"}} {
+		s.Storage = c.storage
+		p, err := h.planned(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int(p.GetStoredTiles()) != c.stored || int(p.GetComputedTiles()) != c.computed || p.GetStorage() != c.name ||
+			p.GetTiles() != 19 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetGridExponent() == 0 {
+			t.Errorf("storage %v is planned as %v", c.storage, p)
+		}
+		if p.GetPasses() < 2 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" || p.GetBytes() == 0 {
+			t.Errorf("storage %v is planned as %v", c.storage, p)
+		}
+		for at, share := range p.GetShares() {
+			if share.GetName() != []string{"ann", "bob"}[at] || share.GetThreads() != 1 || share.GetBytes() > share.GetMemoryBytes() {
+				t.Errorf("share %v", share)
+			}
+		}
+	}
+	s.Storage = float32
+	_, err = h.planned(s)
+	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
+	for _, part := range []string{"needs", "offered by 2 workers", "--storage auto (or none)", "about 2"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %q", part, err)
+		}
+	}
+	// A job that does not fit fails for the same reason, and nothing was allocated.
+	job := h.end(h.create(s))
+	if job.GetFailureReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetFailureCode()) != codes.ResourceExhausted {
+		t.Errorf("the job is %v", job)
+	}
+	_, err = h.cluster.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
+	wantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
+	s.K = 0
+	_, err = h.planned(s)
+	wantError(t, err, codes.InvalidArgument, "BAD_K")
+}
+
+// Whatever the workers can hold, the answer is that of a local run, and the result says how it was
+// held.
+func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
+	points := noise(t, 300, 3)
+	for _, c := range []struct {
+		name    string
+		storage cleavev1.StorageMode
+		tiles   int64 // stored ones that fit on each worker
+		want    string
+	}{
+		{"float32", float32, 19, "float32"},
+		{"none", none, 19, "none"},
+		{"auto, plenty", auto, 19, "float32"},
+		{"auto, little", auto, 4, "float32+none"},
+		{"auto, none", auto, 0, "none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := openHouse(t, testConfig(), realEngine())
+			s, need := h.noiseJob(c.storage)
+			want := local(t, points, s)
+			for _, name := range []string{"ann", "bob"} {
+				defer h.hireWith(name, max(roomFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
+			}
+			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			id := h.create(s)
+			if job := h.end(id); job.GetObjective() != want.Objective {
+				t.Fatalf("the job is %v, its objective should be %v", job, want.Objective)
+			}
+			if got := h.labels(id); !slices.Equal(got, wire.LabelsProto(want.Labels)) {
+				t.Error("the labels differ from those of a local run")
+			}
+			response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := response.GetResult().GetPlan()
+			if p.GetStorage() != c.want || p.GetStoredTiles()+p.GetComputedTiles() != 19 || p.GetBytes() == 0 || len(p.GetShares()) != 2 ||
+				(p.GetTileBytes() > 0) != (p.GetStoredTiles() > 0) {
+				t.Errorf("it was held as %v", p)
+			}
+		})
+	}
+}
+
+func TestStorageThatDoesNotApply(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := dataset.NewKernel(2, 2, []float64{1, 0.5, 0.5, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []dataset.Dataset{graph, given} {
+		d, err := wire.SendDataset(t.Context(), h.datasets, "", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := spec(d.GetDatasetId())
+		s.Storage = none
+		_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
+		_, err = h.planned(s)
+		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
+		for _, storage := range []cleavev1.StorageMode{auto, float32} {
+			s.Storage = storage
+			if _, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s}); err != nil {
+				t.Errorf("storage %v on a %v: %v", storage, data.Kind(), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// Held is what a job holds on its workers.
+type Held struct {
+	Stored, Computed         int  // tiles as they are now
+	EverStored, EverComputed bool // whether any tile was, at any time
+	EntryBytes               int64
+	Shares                   []planning.Share
+}
+
+func (h *Held) note(stored bool) {
+	h.EverStored = h.EverStored || stored
+	h.EverComputed = h.EverComputed || !stored
+}
+
+// Held tells what the job holds, by the workers' names.
+func (e *Executor) Held() Held {
+	f := e.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held, shares := e.held, map[*session]*planning.Share{}
+	for s := range e.seats {
+		shares[s] = &planning.Share{
+			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
+			Bytes:  e.need.SeatBytes(s.threads),
+		}
+	}
+	for t := range e.tiles {
+		share := shares[e.tiles[t].at]
+		if share == nil {
+			continue // it is nowhere just now
+		}
+		share.Bytes += e.bytes(t)
+		if e.tiles[t].stored {
+			held.EntryBytes += e.need.EntryBytes(t)
+			held.Stored++
+			share.Stored++
+		} else {
+			held.Computed++
+			share.Computed++
+		}
+	}
+	for s, share := range shares {
+		share.Bytes = max(share.Bytes, e.need.JoinBytes(s.threads))
+		held.Shares = append(held.Shares, *share)
+	}
+	slices.SortFunc(held.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
+	return held
+}
+
+// Plan says how a job would be placed on the workers that take tiles now, without placing it. Memory
+// that other jobs hold is not counted on, unless the job could not run otherwise: then it would wait.
+func (f *Fleet) Plan(need planning.Problem) (*planning.Plan, error) {
+	f.mu.Lock()
+	var free, alone []planning.Worker
+	for _, s := range f.sessions {
+		if s.takesTiles() {
+			free = append(free, planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity() - s.used})
+			alone = append(alone, planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()})
+		}
+	}
+	f.mu.Unlock()
+	for _, workers := range [][]planning.Worker{free, alone} {
+		slices.SortStableFunc(workers, func(a, b planning.Worker) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	if len(free) == 0 {
+		return nil, fault.New(fault.FailedPrecondition, "NO_WORKERS", "no worker is attached, so there is nothing to plan with; start one and ask again")
+	}
+	plan, err := planning.Make(need, free)
+	if err == nil {
+		return plan, nil
+	}
+	if plan, err = planning.Make(need, alone); err == nil {
+		plan.Why += "; other jobs hold memory that it needs: it would wait for them"
+	}
+	return plan, err
+}

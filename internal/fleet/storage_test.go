@@ -1,0 +1,202 @@
+package fleet_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+// within checks the coordinator's books: no worker is to hold more than it offers.
+func (c *cluster) within() {
+	c.Helper()
+	for _, w := range c.fleet.Workers() {
+		if w.MemoryBytes > 0 && w.TileBytes > w.MemoryBytes {
+			c.Errorf("worker %s is to hold %d bytes of %d", w.Name, w.TileBytes, w.MemoryBytes)
+		}
+	}
+}
+
+// However the tiles are held, and however many workers hold them, the bits are the same.
+func TestAnyStorageGivesTheSameBits(t *testing.T) {
+	const tiles = 13
+	for _, workers := range []int{1, 2, 3} {
+		for _, c := range []struct {
+			storage  planning.Storage
+			room     int64 // stored tiles for which each worker has room
+			stored   int
+			computed int
+		}{
+			{planning.None, tiles, 0, tiles},
+			{planning.Float32, tiles, tiles, 0},
+			{planning.Auto, tiles, tiles, 0},
+			{planning.Auto, 2, 0, 0}, // some of each
+		} {
+			t.Run(fmt.Sprint(c.storage, "-", workers, "-", c.room), func(t *testing.T) {
+				t.Parallel()
+				k := newCluster(t)
+				p := gaussianProblem(t, 203, 1)
+				p.storage = c.storage
+				_, size := k.shelf.put(t, p.data)
+				for w := range workers {
+					k.hire(fmt.Sprint("w", w), p.memory(size, c.room))
+				}
+				e := k.submit(p, nil)
+				newSequence(k, e, p, 1).run(30, func(int) { k.within() })
+				held := e.Held()
+				if c.stored+c.computed > 0 && (held.Stored != c.stored || held.Computed != c.computed) {
+					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed, c.stored, c.computed)
+				}
+				if held.Stored+held.Computed != tiles || len(held.Shares) != workers {
+					t.Errorf("held is %+v", held)
+				}
+				if c.room < tiles && (held.Stored < workers || held.Computed == 0 || !held.EverComputed) {
+					t.Errorf("with room for %d stored tiles on each of %d workers: %+v", c.room, workers, held)
+				}
+			})
+		}
+	}
+}
+
+// The survivors of a loss have no room for what was lost: it goes on without storage, and so do
+// some of their own tiles. When memory comes back, all are stored again.
+func TestLostTilesGoOnWithoutStorage(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			p := gaussianProblem(t, 203, seed)
+			_, size := c.shelf.put(t, p.data)
+			c.hire("a", p.memory(size, 7))
+			b := c.hire("b", p.memory(size, 7))
+			e := c.submit(p, nil)
+			if held := e.Held(); held.Stored != 13 || held.Computed != 0 {
+				t.Fatalf("at first %+v", held)
+			}
+			s := newSequence(c, e, p, seed)
+			s.run(20, func(op int) {
+				c.within()
+				if op == 6 {
+					b.kill()
+				}
+			})
+			held := e.Held()
+			if held.Computed < 6 || held.Stored == 0 || held.Stored+held.Computed != 13 || len(held.Shares) != 1 {
+				t.Errorf("after the loss %+v", held)
+			}
+			c.hire("c", p.memory(size, 13))
+			s.run(20, func(int) { c.within() })
+			s.load()   // nearly every label is set: this goes over the whole matrix
+			s.update() // and an operation that may not
+			s.rows("degrees", e.Degrees, p.shard.Degrees)
+			if held := e.Held(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
+				t.Errorf("after memory came back %+v", held)
+			}
+		})
+	}
+}
+
+// In mode float32 a loss is waited out; when memory comes back the job goes on.
+func TestAStrictJobWaitsForLostMemory(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 5)
+	p.storage = planning.Float32
+	_, size := c.shelf.put(t, p.data)
+	c.hire("a", p.memory(size, 7))
+	b := c.hire("b", p.memory(size, 7))
+	waits := make(chan string, 100)
+	e := c.submit(p, func(s fleet.Status) {
+		if s.Waiting != "" {
+			waits <- s.Waiting
+		}
+	})
+	s := newSequence(c, e, p, 5)
+	s.arm()
+	s.load()
+	b.kill()
+	go func() {
+		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with storage float32 it needs") {
+			t.Errorf("it waits: %q", why)
+		}
+		c.hire("late", p.memory(size, 7))
+	}()
+	s.run(10, undisturbed)
+	if held := e.Held(); held.Stored != 13 || held.EverComputed {
+		t.Errorf("held is %+v", held)
+	}
+}
+
+// What does not fit is refused before any worker is asked for anything.
+func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 6)
+	id, size := c.shelf.put(t, p.data)
+	if _, err := c.fleet.Plan(p.need(size)); !fault.Is(err, "NO_WORKERS") {
+		t.Errorf("a plan without workers: %v", err)
+	}
+	c.hire("a", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
+	for _, storage := range []planning.Storage{planning.Auto, planning.None, planning.Float32} {
+		p.storage = storage
+		_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
+		if !fault.Is(err, planning.DoesNotFit) || !strings.Contains(err.Error(), "19.5 KiB offered by 1 worker; what would fit: ") {
+			t.Errorf("storage %v: %v", storage, err)
+		}
+		if _, planned := c.fleet.Plan(p.need(size)); planned == nil || planned.Error() != err.Error() {
+			t.Errorf("the plan says %v, the job %v", planned, err)
+		}
+	}
+	if opens := c.shelf.opens.Load(); opens != 0 {
+		t.Errorf("the data were fetched %d times", opens)
+	}
+}
+
+// A plan counts only on what other jobs leave, and says when it would wait for them.
+func TestAPlanMindsOtherJobs(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 7)
+	_, size := c.shelf.put(t, p.data)
+	c.hire("a", p.memory(size, 20)) // a second job finds room to join, and hardly for more
+	need := p.need(size)
+	plan, err := c.fleet.Plan(need)
+	if err != nil || plan.Stored != 13 {
+		t.Fatalf("alone: %+v, %v", plan, err)
+	}
+	e := c.submit(p, nil)
+	if got, want := c.worker("a").TileBytes, plan.Shares[0].Bytes; int64(got) > want {
+		t.Errorf("the job holds %d bytes, planned were %d", got, want)
+	}
+	if second, err := c.fleet.Plan(need); err != nil || second.Computed == 0 || strings.Contains(second.Why, "wait") {
+		t.Errorf("beside another job: %+v, %v", second, err)
+	}
+	need.Storage = planning.Float32
+	if second, err := c.fleet.Plan(need); err != nil || second.Stored != 13 || !strings.Contains(second.Why, "it would wait") {
+		t.Errorf("a strict one beside another job: %+v, %v", second, err)
+	}
+	e.Release()
+	if w := c.worker("a"); w.TileBytes != 0 {
+		t.Errorf("still %d bytes", w.TileBytes)
+	}
+}
+
+// Jobs that come and go on a worker without a byte to spare: each finds the memory of the last one
+// free, however long that takes to let go.
+func TestOneJobAfterTheOtherFindsMemory(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 8)
+	p.storage = planning.Float32
+	_, size := c.shelf.put(t, p.data)
+	c.hire("a", p.memory(size, 13))
+	for job := range uint64(5) {
+		p := gaussianProblem(t, 203, 8)
+		p.storage = planning.Float32
+		e := c.submit(p, nil)
+		s := newSequence(c, e, p, job)
+		s.arm()
+		s.load()
+		e.Release()
+	}
+}

@@ -1,0 +1,126 @@
+package planning
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Worker is a worker as far as a plan is concerned.
+type Worker struct {
+	Name    string
+	Threads int
+	Free    int64 // bytes that the job may use
+}
+
+// Plan is how a job will be cut and held.
+type Plan struct {
+	Tiles, TileRows  int
+	Stored, Computed int // tiles whose entries are held, and those whose entries are not
+	Storage          string
+	EntryBytes       int64   // of the tiles that are stored; of a graph, its own bytes
+	Bytes            int64   // of all workers at their peaks
+	Shares           []Share // of the workers that get tiles
+	Passes           float64 // over the whole matrix
+	Seconds          float64 // about
+	Why              string
+}
+
+// Share is one worker's part.
+type Share struct {
+	Worker
+	Stored, Computed int   // tiles
+	Bytes            int64 // at its peak
+}
+
+// Make plans a job on workers. A job that does not fit is the fault PLAN_DOES_NOT_FIT, which says
+// what would.
+func Make(p Problem, workers []Worker) (*Plan, error) {
+	hosts := make([]partition.Host, len(workers))
+	for h, w := range workers {
+		hosts[h] = p.Host(fmt.Sprint(h), w.Threads, w.Free, false)
+	}
+	sizes := p.Sizes()
+	layout := partition.NewLayout("plan", sizes, hosts)
+	if !layout.Place(p.Rule()) {
+		return nil, p.refuse(workers)
+	}
+	plan := &Plan{Tiles: len(sizes), TileRows: partition.TileRows(p.Matrix.Rows)}
+	shares := make([]Share, len(workers))
+	for tile, h := range layout.Owner {
+		shares[h].Bytes += sizes[tile].Computed
+		if !layout.Stored[tile] {
+			shares[h].Computed++
+			plan.Computed++
+			continue
+		}
+		shares[h].Bytes += sizes[tile].Stored - sizes[tile].Computed
+		plan.EntryBytes += sizes[tile].Stored - sizes[tile].Computed
+		shares[h].Stored++
+		plan.Stored++
+	}
+	for h, share := range shares {
+		if share.Stored+share.Computed == 0 {
+			continue
+		}
+		share.Worker = workers[h]
+		share.Bytes = max(p.JoinBytes(share.Threads), p.SeatBytes(share.Threads)+share.Bytes)
+		plan.Shares = append(plan.Shares, share)
+		plan.Bytes += share.Bytes
+	}
+	if p.Matrix.Function == kernel.Adjacency {
+		plan.EntryBytes = p.DatasetBytes
+	}
+	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
+	plan.Passes = p.passes()
+	plan.Seconds = p.seconds(plan)
+	plan.Why = p.explain(plan, workers)
+	return plan, nil
+}
+
+// explain says why the plan is as it is.
+func (p Problem) explain(plan *Plan, workers []Worker) string {
+	offer := fmt.Sprintf("%s %s %s", count(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], offered(workers))
+	entries := Bytes(p.entries())
+	switch {
+	case p.Matrix.Function == kernel.Adjacency:
+		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", Bytes(p.DatasetBytes), offer)
+	case p.Storage == None && plan.Computed > 0:
+		return fmt.Sprintf("no entry is stored, as asked: what would take %s is computed again whenever it is needed, about %.0f times as slow as reading it", entries, p.slowdown())
+	case plan.Computed == 0:
+		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
+	case plan.Stored == 0:
+		return fmt.Sprintf("no tile of %s finds room: %s; entries are computed again whenever they are needed, about %.0f times as slow as reading them",
+			Bytes(p.EntryBytes(0)), offer, p.slowdown())
+	}
+	return fmt.Sprintf("%d of %d tiles find room: the whole matrix takes %s; %s; the entries of the others are computed again whenever they are needed, about %.0f times as slow as reading them",
+		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
+}
+
+// entries is the memory of all entries.
+func (p Problem) entries() int64 {
+	total := int64(0)
+	for tile := range partition.TileCount(p.Matrix.Rows) {
+		total = add(total, p.EntryBytes(tile))
+	}
+	return total
+}
+
+func offered(workers []Worker) string {
+	total := int64(0)
+	for _, w := range workers {
+		if w.Free >= Unlimited {
+			return "unlimited memory"
+		}
+		total = add(total, max(0, w.Free))
+	}
+	return Bytes(total)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

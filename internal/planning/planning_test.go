@@ -1,0 +1,287 @@
+package planning
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+func points(n, d, k int, storage Storage) Problem {
+	return Problem{
+		Matrix: kernel.Spec{Function: kernel.Gaussian, Rows: n, Columns: d}, DatasetBytes: 24 + 8*int64(n)*int64(d),
+		K: k, SparseEntries: 20, Storage: storage,
+	}
+}
+
+func given(n, k int) Problem {
+	p := points(n, n, k, Auto)
+	p.Matrix.Function = kernel.Given
+	return p
+}
+
+func graph(n, edges, k int) Problem {
+	p := points(n, 0, k, Auto)
+	p.Matrix.Function, p.DatasetBytes = kernel.Adjacency, 24+8*int64(n+1)+12*int64(edges)
+	return p
+}
+
+func drawProblem(t *rapid.T) Problem {
+	n := rapid.IntRange(1, 3000).Draw(t, "n")
+	k := rapid.IntRange(1, min(n, 50)).Draw(t, "k")
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+		return given(n, k)
+	case 1:
+		return graph(n, rapid.IntRange(0, 10*n).Draw(t, "edges"), k)
+	}
+	return points(n, rapid.IntRange(1, 100).Draw(t, "d"), k, Storage(rapid.IntRange(0, 2).Draw(t, "storage")))
+}
+
+func drawWorkers(t *rapid.T, most int64) []Worker {
+	workers := make([]Worker, rapid.IntRange(1, 6).Draw(t, "workers"))
+	for w := range workers {
+		workers[w] = Worker{
+			Name: fmt.Sprint("w", w), Threads: rapid.IntRange(1, 8).Draw(t, "threads"), Free: rapid.Int64Range(-1000, most).Draw(t, "free"),
+		}
+	}
+	return workers
+}
+
+// all is what a worker of 8 threads needs to hold the whole job, stored.
+func (p Problem) all() int64 {
+	total := p.SeatBytes(8) + p.JoinBytes(8)
+	for _, size := range p.Sizes() {
+		total += size.Stored
+	}
+	return total
+}
+
+// A plan never exceeds a worker's memory, places every tile, stores as the mode says, and leaves
+// nothing unstored when there is room.
+func TestPlansKeepTheirPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		workers := drawWorkers(t, 2*p.all())
+		plan, err := Make(p, workers)
+		if err != nil {
+			if p.fits(workers) {
+				t.Fatalf("it fits, but: %v", err)
+			}
+			return
+		}
+		stored, computed, bytes := 0, 0, int64(0)
+		for _, share := range plan.Shares {
+			if share.Bytes > share.Free {
+				t.Fatalf("worker %+v is to use more than it has", share)
+			}
+			stored, computed, bytes = stored+share.Stored, computed+share.Computed, bytes+share.Bytes
+		}
+		if stored != plan.Stored || computed != plan.Computed || stored+computed != plan.Tiles || plan.Tiles != partition.TileCount(p.Matrix.Rows) || bytes != plan.Bytes {
+			t.Fatalf("the shares do not add up: %+v", plan)
+		}
+		strict := p
+		strict.Storage = Float32
+		_, notAll := Make(strict, workers)
+		switch rule := p.Rule(); {
+		case rule == partition.StoreAll && computed > 0, rule == partition.StoreNone && stored > 0:
+			t.Fatalf("storage %v of function %d gives %+v", p.Storage, p.Matrix.Function, plan)
+		case rule == partition.StoreWhatFits && (notAll == nil) != (computed == 0):
+			t.Fatalf("%d tiles are computed; all stored: %v", computed, notAll)
+		}
+		if !(plan.Seconds >= 0) || math.IsInf(plan.Seconds, 0) || plan.Passes < 2 || plan.Why == "" {
+			t.Fatalf("plan %+v", plan)
+		}
+	})
+}
+
+// What a refusal says would fit does fit.
+func TestRefusalsSayWhatWouldFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t)
+		workers := drawWorkers(t, p.all()/4)
+		_, err := Make(p, workers)
+		if err == nil {
+			return
+		}
+		if !fault.Is(err, DoesNotFit) {
+			t.Fatal(err)
+		}
+		if p.fits(workers) {
+			t.Fatalf("refused although it fits: %v", err)
+		}
+		if rows := p.largestRows(workers); rows > 0 {
+			fewer := p
+			fewer.Matrix.Rows = rows
+			fewer.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Matrix.Rows))
+			if rows >= p.Matrix.Rows {
+				t.Fatalf("%d rows do not fit, yet %d should", p.Matrix.Rows, rows)
+			}
+			if _, err := Make(fewer, workers); err != nil {
+				t.Fatalf("%d rows: %v", rows, err)
+			}
+		}
+		if more := p.moreWorkers(workers); more > 0 {
+			largest := workers[0]
+			for _, w := range workers {
+				if w.Free > largest.Free {
+					largest = w
+				}
+			}
+			grown := workers
+			for range more {
+				grown = append(grown[:len(grown):len(grown)], largest)
+			}
+			if _, err := Make(p, grown); err != nil {
+				t.Fatalf("%d more workers: %v", more, err)
+			}
+		}
+		if bytes := p.bytesEach(workers); bytes > 0 {
+			grown := append([]Worker(nil), workers...)
+			for w := range grown {
+				grown[w].Free = max(bytes, grown[w].Free)
+			}
+			if _, err := Make(p, grown); err != nil {
+				t.Fatalf("%d bytes on every worker: %v", bytes, err)
+			}
+		}
+	})
+}
+
+func TestPlans(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name             string
+		p                Problem
+		free             []int64
+		stored, computed int
+		storage, why     string
+	}{
+		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400.0 MiB"},
+		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 9, 11, "float32+none", "9 of 20 tiles find room"},
+		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.9 MiB finds room: 1 worker offers 3.0 MiB"},
+		{"as asked", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as asked"},
+		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},
+		{"given", given(2000, 5), []int64{40 * mib, 40 * mib}, 32, 0, "float32", "all of the matrix"},
+		{"graph", graph(5000, 100_000, 5), []int64{10 * mib}, 20, 0, "sparse", "a graph is never made dense"},
+		{"no limit", points(5000, 8, 5, Auto), []int64{Unlimited}, 20, 0, "float32", "unlimited memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var workers []Worker
+			for w, free := range c.free {
+				workers = append(workers, Worker{Name: fmt.Sprint("w", w), Threads: 1, Free: free})
+			}
+			plan, err := Make(c.p, workers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Stored != c.stored || plan.Computed != c.computed || plan.Storage != c.storage || !strings.Contains(plan.Why, c.why) {
+				t.Errorf("plan %+v", plan)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name string
+		p    Problem
+		free int64
+		want []string
+	}{
+		{"float32", points(20_000, 16, 10, Float32), 512 * mib,
+			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.2 MiB", "512.0 MiB offered by 1 worker",
+				"--storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
+		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
+			[]string{"even without storing the matrix it needs 1.5 GiB", "about 64500 rows", "3 more workers", "1.5 GiB on every worker"}},
+		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "on each worker to begin with"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Make(c.p, []Worker{{Name: "w", Threads: 2, Free: c.free}})
+			if !fault.Is(err, DoesNotFit) {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in %q", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "--storage") != (c.p.Storage == Float32) {
+				t.Errorf("advice about storage in %q", err)
+			}
+		})
+	}
+	if _, err := Make(points(math.MaxInt32, 1000, 10, Auto), nil); !fault.Is(err, DoesNotFit) {
+		t.Errorf("nobody at all: %v", err)
+	}
+}
+
+// Matrix-free memory grows with n k + n d, not with n n.
+func TestMatrixFreeMemoryIsLinear(t *testing.T) {
+	small, err := Make(points(100_000, 16, 10, None), []Worker{{Threads: 2, Free: Unlimited}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := Make(points(200_000, 16, 10, None), []Worker{{Threads: 2, Free: Unlimited}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ratio := float64(large.Bytes) / float64(small.Bytes); ratio > 2.01 || large.Bytes > 100<<20 {
+		t.Errorf("%d bytes for 100,000 points, %d for 200,000", small.Bytes, large.Bytes)
+	}
+}
+
+func TestStorageApplies(t *testing.T) {
+	for _, storage := range []Storage{Auto, Float32, None} {
+		for _, kind := range []dataset.Kind{dataset.KindPoints, dataset.KindGraph, dataset.KindKernel} {
+			err := storage.Check(kind)
+			if applies := storage != None || kind == dataset.KindPoints; applies != (err == nil) || err != nil && !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
+				t.Errorf("%v on a %v: %v", storage, kind, err)
+			}
+		}
+	}
+}
+
+func TestTimesGrowWithTheWork(t *testing.T) {
+	seconds := func(change func(*Problem), threads int) float64 {
+		p := points(20_000, 16, 10, Auto)
+		change(&p)
+		plan, err := Make(p, []Worker{{Threads: threads, Free: Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Seconds
+	}
+	base := seconds(func(*Problem) {}, 2)
+	for name, more := range map[string]float64{
+		"rows":         seconds(func(p *Problem) { p.Matrix.Rows *= 2 }, 2),
+		"features":     seconds(func(p *Problem) { p.Matrix.Columns *= 50 }, 2),
+		"clusters":     seconds(func(p *Problem) { p.K *= 50 }, 2),
+		"restarts":     seconds(func(p *Problem) { p.Restarts = 10 }, 2),
+		"shift":        seconds(func(p *Problem) { p.Shift = true }, 2),
+		"degrees":      seconds(func(p *Problem) { p.Degrees = true }, 2),
+		"fewer cores":  seconds(func(*Problem) {}, 1),
+		"not stored":   seconds(func(p *Problem) { p.Storage = None }, 2),
+		"other kernel": seconds(func(p *Problem) { p.Matrix.Function = kernel.Laplacian }, 2),
+	} {
+		if more <= base {
+			t.Errorf("more %s: %g s instead of %g s", name, more, base)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0.0 KiB", 2048: "2.0 KiB", 3 << 20: "3.0 MiB", 5 << 29: "2.5 GiB", 1 << 42: "4.0 TiB"} {
+		if got := Bytes(bytes); got != want {
+			t.Errorf("%d is %q, want %q", bytes, got, want)
+		}
+	}
+}

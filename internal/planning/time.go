@@ -1,0 +1,78 @@
+package planning
+
+import (
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Rates of one thread, in nanoseconds: processor time on a core with AVX-512 that was not alone. They
+// make a prediction good to a factor of two or three, which is all that is claimed: it says "about".
+const (
+	readEntry    = 0.45 // a stored entry in a sweep
+	gaussian     = 4.0  // an entry without its features: the kernel function, rounding, the sweep
+	transcending = 28.0 // the same for kernels with an exponential that is not computed in vectors
+	polynomial   = 13.0 // the same for the other kernels
+	feature      = 0.04 // of an entry
+	edge         = 5.0  // an entry of a graph in a sweep
+	assignEntry  = 1.0  // a distance of a point to a cluster
+	fetchByte    = 2.0  // of a given matrix, from the coordinator
+	coordination = 1e6  // of one iteration over all workers
+)
+
+// What a run is expected to do. Whole runs of 40 to 150 iterations were measured to move about as
+// many points after the first sweep as there are, so that all deltas together are about one sweep.
+const (
+	sweepsPerRun    = 2  // all points join clusters, then all deltas together
+	iterations      = 40 // of one run
+	productsOfShift = 40 // of the matrix with a vector, to find the least eigenvalue
+)
+
+// passes is how often a job goes over the whole matrix once it is there.
+func (p Problem) passes() float64 {
+	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
+	passes := float64(max(1, p.Restarts)) * (sweepsPerRun + starts)
+	if p.Degrees {
+		passes++
+	}
+	if p.Shift {
+		passes += productsOfShift
+	}
+	return passes
+}
+
+// compute is the nanoseconds of one thread for one entry.
+func (p Problem) compute() float64 {
+	features := feature * float64(p.Matrix.Columns)
+	switch p.Matrix.Function {
+	case kernel.Given:
+		return 8 * fetchByte
+	case kernel.Gaussian:
+		return gaussian + features
+	case kernel.Laplacian, kernel.Sigmoid:
+		return transcending + features
+	}
+	return polynomial + features
+}
+
+// slowdown is how much slower an entry is computed than read.
+func (p Problem) slowdown() float64 { return max(1, p.compute()/readEntry) }
+
+// seconds is about how long a plan takes: as long as its slowest worker.
+func (p Problem) seconds(plan *Plan) float64 {
+	n, longest := float64(p.Matrix.Rows), 0.0
+	runs := float64(max(1, p.Restarts) * iterations)
+	for _, share := range plan.Shares {
+		tiles := float64(share.Stored + share.Computed)
+		rows := min(n, tiles*float64(partition.TileRows(p.Matrix.Rows)))
+		work := runs * rows * float64(p.K) * assignEntry
+		if p.Matrix.Function == kernel.Adjacency {
+			work += rows / n * float64(p.edges()) * plan.Passes * edge
+		} else {
+			stored := rows * n * float64(share.Stored) / tiles
+			computed := rows * n * float64(share.Computed) / tiles
+			work += stored*(p.compute()+plan.Passes*readEntry) + computed*plan.Passes*p.compute()
+		}
+		longest = max(longest, work/float64(max(1, share.Threads)))
+	}
+	return (longest + runs*coordination) / 1e9
+}

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// Storage is how a job wants its matrix to be held; Spec has refused what is unknown.
+func Storage(p *cleavev1.JobSpec) planning.Storage {
+	switch p.GetStorage() {
+	case cleavev1.StorageMode_STORAGE_MODE_FLOAT32:
+		return planning.Float32
+	case cleavev1.StorageMode_STORAGE_MODE_NONE:
+		return planning.None
+	}
+	return planning.Auto
+}
+
+// PlanProto is a plan; the grid is that of its matrix.
+func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
+	return &cleavev1.Plan{
+		Tiles:         uint32(plan.Tiles),
+		TileRows:      uint32(plan.TileRows),
+		Storage:       plan.Storage,
+		TileBytes:     uint64(plan.EntryBytes),
+		Workers:       uint32(len(plan.Shares)),
+		GridExponent:  int32(grid),
+		StoredTiles:   uint32(plan.Stored),
+		ComputedTiles: uint32(plan.Computed),
+		Bytes:         uint64(plan.Bytes),
+		Shares:        SharesProto(plan.Shares),
+		Passes:        plan.Passes,
+		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, longest.Seconds()) * float64(time.Second))),
+		Explanation:   plan.Why,
+	}
+}
+
+// longest is the longest time that a plan predicts.
+const longest = 100 * 365 * 24 * time.Hour
+
+// SharesProto is the workers' parts of a plan.
+func SharesProto(shares []planning.Share) []*cleavev1.WorkerShare {
+	converted := make([]*cleavev1.WorkerShare, len(shares))
+	for at, s := range shares {
+		converted[at] = &cleavev1.WorkerShare{
+			Name:          s.Name,
+			Threads:       uint32(s.Threads),
+			StoredTiles:   uint32(s.Stored),
+			ComputedTiles: uint32(s.Computed),
+			Bytes:         uint64(s.Bytes),
+		}
+		if s.Free < planning.Unlimited {
+			converted[at].MemoryBytes = uint64(max(0, s.Free))
+		}
+	}
+	return converted
+}

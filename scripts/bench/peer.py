@@ -1,0 +1,250 @@
+"""The peers of `make bench`: NumPy, SciPy and scikit-learn, one command per line of JSON.
+
+The benchmark starts this once and asks for one measurement at a time, so that ours and theirs
+alternate within one run. Every answer is a line of JSON; times are taken here, around the work
+alone. Whatever is not installed is named in the answer to "facts".
+"""
+
+import json
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+missing = []
+try:
+    import numpy as np
+except ImportError:
+    np = None
+    missing.append("numpy")
+try:
+    import scipy
+    import scipy.sparse
+except ImportError:
+    scipy = None
+    missing.append("scipy")
+try:
+    import sklearn
+    import sklearn.cluster
+except ImportError:
+    sklearn = None
+    missing.append("sklearn")
+
+kept = {}  # arrays that outlive one command
+THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+
+
+def timed(work):
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def in_threads(work, pieces):
+    """NumPy and SciPy let go of the interpreter's lock within one call."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, pieces))
+
+
+def facts(_):
+    found = {"missing": missing, "python": sys.version.split()[0], "blas": "unknown"}
+    for name, module in (("numpy", np), ("scipy", scipy), ("sklearn", sklearn)):
+        if module is not None:
+            found[name] = module.__version__
+    if np is not None:
+        a = np.ones((64, 64), np.float32)
+        a @ a  # loads the library
+        found["blas"] = blas()
+    return found
+
+
+def blas():
+    """What computes K @ H, by the library's own word."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return "unknown: threadpoolctl is not installed"
+    for lib in threadpool_info():
+        if lib.get("user_api") == "blas":
+            return "%s %s, core %s, %d threads (%s)" % (
+                lib.get("internal_api"), lib.get("version"), lib.get("architecture"), lib.get("num_threads"), lib.get("threading_layer"))
+    return "unknown: no BLAS library is loaded"
+
+
+# --- the product K @ H: sums of columns by cluster ------------------------------------------------
+
+
+def one_hot(labels, k, columns=None):
+    h = np.zeros((len(labels), columns or k), np.float32)
+    h[np.arange(len(labels)), labels] = 1
+    return h
+
+
+def sparse_one_hot(labels, k):
+    """H' by rows of clusters, in one piece for each thread."""
+    n = len(labels)
+    h = scipy.sparse.csr_matrix((np.ones(n, np.float32), (labels, np.arange(n))), shape=(k, n))
+    cuts = [k * t // THREADS for t in range(THREADS + 1)]
+    return [h[a:b] for a, b in zip(cuts, cuts[1:]) if b > a]
+
+
+def sorted_by_cluster(labels, k):
+    order = np.argsort(labels, kind="stable")
+    return order, np.searchsorted(labels[order], np.arange(k))
+
+
+# name -> (what it needs of the labels, the product as n x k). K is symmetric.
+PRODUCTS = {
+    "K @ H": (one_hot, lambda K, h, k: K @ h),
+    "K @ H, H by columns": (lambda l, k: np.asfortranarray(one_hot(l, k)), lambda K, h, k: K @ h),
+    "H' @ K": (lambda l, k: np.ascontiguousarray(one_hot(l, k).T), lambda K, h, k: (h @ K).T),
+    "K @ H, padded to 16 clusters": (lambda l, k: one_hot(l, k, -(-k // 16) * 16), lambda K, h, k: (K @ h)[:, :k]),
+    "rows sorted, add.reduceat": (sorted_by_cluster, lambda K, h, k: np.add.reduceat(K[h[0]], h[1], axis=0).T),
+}
+SPARSE = "SciPy sparse H' @ K, in threads"
+if scipy is not None:
+    PRODUCTS[SPARSE] = (sparse_one_hot, lambda K, h, k: np.vstack(in_threads(lambda part: part @ K, h)).T)
+
+
+def product_prepare(c):
+    """K holds numbers of ordinary size: denormals would slow the products down."""
+    K = kept["K"] = np.empty((c["n"], c["n"]), np.float32)
+    rng = np.random.default_rng(1)
+    for row in range(0, c["n"], 512):
+        rng.random(out=K[row:row + 512], dtype=np.float32)
+    return {"variants": [v for v in PRODUCTS if v != SPARSE], "sparse": SPARSE if scipy is not None else ""}
+
+
+def product(c):
+    labels = np.random.default_rng(c["k"]).integers(0, c["k"], len(kept["K"]))
+    labels[:c["k"]] = np.arange(c["k"])
+    prepare, multiply = PRODUCTS[c["variant"]]
+    h = prepare(labels, c["k"])
+    seconds, _ = timed(lambda: multiply(kept["K"], h, c["k"]))
+    return {"seconds": seconds}
+
+
+# --- building the gaussian kernel matrix ----------------------------------------------------------
+
+
+def points(c):
+    return np.fromfile(c["points"], np.float32).reshape(c["n"], c["d"])
+
+
+def build_plain(X, rho):
+    """The product, then distances and exp in place."""
+    squares = np.einsum("ij,ij->i", X, X)
+    K = X @ X.T
+    K *= -2
+    K += squares[:, None]
+    K += squares[None, :]
+    np.maximum(K, 0, out=K)
+    K *= np.float32(-0.5 / rho**2)
+    np.exp(K, out=K)
+    return K
+
+
+def build_tuned(X, rho):
+    """Blocks of rows that stay in the cache, in threads; the scale folded into the points."""
+    n = len(X)
+    X = X * np.float32(1 / rho)
+    halves = np.einsum("ij,ij->i", X, X) / 2
+    K = np.empty((n, n), np.float32)
+    height = max(1, (1 << 20) // (4 * n))
+    np.matmul(X, X.T, out=K)
+
+    def finish(a):
+        block = K[a:a + height]
+        block -= halves[None, :]
+        block -= halves[a:a + height, None]
+        np.minimum(block, 0, out=block)
+        np.exp(block, out=block)
+
+    in_threads(finish, range(0, n, height))
+    return K
+
+
+BUILDS = {"product, then exp in place": build_plain, "the same in cached blocks and threads": build_tuned}
+
+
+def build(c):
+    X = points(c)
+    X -= X.mean(axis=0)
+    seconds, K = timed(lambda: BUILDS[c["variant"]](X, c["rho"]))
+    return {"seconds": seconds, "mean": float(K[:100].mean(dtype=np.float64))}
+
+
+# --- kernel k-means, as it is commonly written ----------------------------------------------------
+
+
+def kmeans_build(c):
+    X = points(c)
+    kept.pop("K", None)
+
+    def work():
+        centred = X - X.mean(axis=0)
+        return BUILDS[c["variant"]](centred, c["rho"])
+
+    seconds, kept["K"] = timed(work)
+    return {"seconds": seconds}
+
+
+def kmeans(c):
+    """d_ic = K_ii - 2 S_ic / s_c + Q_c / s_c^2; all points move at once, until none does."""
+    K, k = kept["K"], c["k"]
+    labels = np.fromfile(c["labels"], np.int32)
+    prepare, multiply = PRODUCTS[c["variant"]]
+    rows = np.arange(len(labels))
+
+    def work():
+        current, iterations = labels, 0
+        while iterations < c["limit"]:
+            counts = np.bincount(current, minlength=k).astype(np.float32)
+            if counts.min() == 0:
+                raise ValueError("a cluster became empty")
+            S = multiply(K, prepare(current, k), k) / counts
+            Q = np.bincount(current, weights=S[rows, current], minlength=k) / counts
+            following = (Q.astype(np.float32) - 2 * S).argmin(axis=1).astype(np.int32)
+            if np.array_equal(following, current):
+                break
+            current, iterations = following, iterations + 1
+        return current, iterations
+
+    seconds, (final, iterations) = timed(work)
+    final.tofile(c["out"])
+    return {"seconds": seconds, "iterations": iterations}
+
+
+# --- scikit-learn ---------------------------------------------------------------------------------
+
+
+def spectral(c):
+    """Reads the file, clusters, writes the labels; the interpreter's start is not counted."""
+    def read():
+        return np.loadtxt(c["csv"], delimiter=",", skiprows=1)
+
+    def fit(X):
+        gamma = 0.5 / c["rho"]**2
+        return sklearn.cluster.SpectralClustering(c["k"], affinity="rbf", gamma=gamma, random_state=0, n_jobs=THREADS).fit_predict(X)
+
+    reading, X = timed(read)
+    fitting, labels = timed(lambda: fit(X))
+    writing, _ = timed(lambda: labels.astype(np.int32).tofile(c["out"]))
+    return {"seconds": reading + fitting + writing, "reading": reading, "fitting": fitting}
+
+
+def free(_):
+    kept.clear()
+    return {}
+
+
+COMMANDS = {f.__name__: f for f in (facts, product_prepare, product, build, kmeans_build, kmeans, spectral, free)}
+
+for line in sys.stdin:
+    try:
+        command = json.loads(line)
+        answer = COMMANDS[command["do"]](command)
+    except Exception as failure:  # the benchmark reports it
+        traceback.print_exc()
+        answer = {"error": "%s: %s" % (type(failure).__name__, failure)}
+    print(json.dumps(answer), flush=True)
