@@ -14,6 +14,9 @@ func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) erro
 	if f.given("vertices") && kind != cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 		return shell.Usage("--vertices goes with --graph only")
 	}
+	if f.given("storage") && f.storage.value == "float16" && kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH {
+		return shell.Usage("--storage float16 does not apply to --graph: its edges are all that is held")
+	}
 	if f.given("storage") && f.storage.value == "none" {
 		switch kind {
 		case cleavev1.DatasetKind_DATASET_KIND_GRAPH:

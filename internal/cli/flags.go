@@ -80,7 +80,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 		seed:             &whole{most: math.MaxUint64},
 		tolerance:        newNumber(0),
 		maxIterations:    &whole{value: 100, most: math.MaxUint32},
-		storage:          &choice{value: "auto", words: []string{"auto", "float32", "none"}, later: []string{"float16"}},
+		storage:          &choice{value: "auto", words: []string{"auto", "float32", "float16", "none"}},
 	}
 	f.rho.word = "auto"
 	f.rho.atLeast, f.rho.above = 0, true
@@ -112,7 +112,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	set.Var(f.seed, "seed", "seed of all random choices")
 	set.Var(f.tolerance, "tolerance", "stop when the objective improves by at most this share; 0 never")
 	set.Var(f.maxIterations, "max-iterations", "iteration limit; 0 only makes the start")
-	set.Var(f.storage, "storage", "how workers hold the matrix: all of it stored, none (computed again whenever it is needed), or what fits")
+	set.Var(f.storage, "storage", "how workers hold the matrix: what fits, all of it, all of it rounded to half precision (half the memory, other bits), or none (computed again when needed)")
 	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of the API's JobSpec; flags override it")
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f

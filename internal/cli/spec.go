@@ -55,6 +55,7 @@ var (
 	storageModes = map[string]cleavev1.StorageMode{
 		"auto":    cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED,
 		"float32": cleavev1.StorageMode_STORAGE_MODE_FLOAT32,
+		"float16": cleavev1.StorageMode_STORAGE_MODE_FLOAT16,
 		"none":    cleavev1.StorageMode_STORAGE_MODE_NONE,
 	}
 )

@@ -24,6 +24,7 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		MaxIterations: DefaultMaxIterations,
 		Tolerance:     p.GetTolerance(),
 		Entail:        p.GetSupervision().GetEntail(),
+		HalfPrecision: p.GetStorage() == cleavev1.StorageMode_STORAGE_MODE_FLOAT16,
 		FarthestMean:  p.GetInitialisation().GetFarthest() == cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
 	}
 	if p.MaxIterations != nil {
@@ -70,6 +71,9 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 			Start:  cleavev1.Start(spec.Start),
 			Labels: LabelsProto(spec.InitialLabels),
 		},
+	}
+	if spec.HalfPrecision {
+		p.Storage = cleavev1.StorageMode_STORAGE_MODE_FLOAT16
 	}
 	if spec.FarthestMean {
 		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN

@@ -24,6 +24,7 @@ func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv
 		Columns:      uint64(spec.Columns),
 		Mean:         mean,
 		Scale:        scale,
+		HalfScale:    spec.HalfScale,
 	}
 }
 
@@ -41,6 +42,7 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 		Columns:      int(m.GetColumns()),
 		Mean:         mean,
 		Scale:        scale,
+		HalfScale:    m.GetHalfScale(),
 	}
 	switch {
 	case m.GetFunction() < uint32(kernel.Linear) || m.GetFunction() > uint32(kernel.Adjacency):

@@ -70,7 +70,7 @@ func (ConstraintKind) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
-// StorageMode says how workers hold the matrix. It changes no bit of the answer.
+// StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
 type StorageMode int32
 
 const (
@@ -81,6 +81,9 @@ const (
 	StorageMode_STORAGE_MODE_FLOAT32 StorageMode = 1
 	// No tile is stored (points only): the memory grows with n k + n d instead of n n.
 	StorageMode_STORAGE_MODE_NONE StorageMode = 2
+	// Entries rounded to float16: half the memory, another numeric class. What does not fit is computed
+	// again, to the same bits.
+	StorageMode_STORAGE_MODE_FLOAT16 StorageMode = 3
 )
 
 // Enum value maps for StorageMode.
@@ -89,11 +92,13 @@ var (
 		0: "STORAGE_MODE_UNSPECIFIED",
 		1: "STORAGE_MODE_FLOAT32",
 		2: "STORAGE_MODE_NONE",
+		3: "STORAGE_MODE_FLOAT16",
 	}
 	StorageMode_value = map[string]int32{
 		"STORAGE_MODE_UNSPECIFIED": 0,
 		"STORAGE_MODE_FLOAT32":     1,
 		"STORAGE_MODE_NONE":        2,
+		"STORAGE_MODE_FLOAT16":     3,
 	}
 )
 
@@ -1199,11 +1204,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0eConstraintKind\x12\x1f\n" +
 	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CONSTRAINT_KIND_MUST_LINK\x10\x01\x12\x1f\n" +
-	"\x1bCONSTRAINT_KIND_CANNOT_LINK\x10\x02*\\\n" +
+	"\x1bCONSTRAINT_KIND_CANNOT_LINK\x10\x02*v\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
-	"\x11STORAGE_MODE_NONE\x10\x02*\x89\x01\n" +
+	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*\x89\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +

@@ -1087,7 +1087,9 @@ type MatrixSpec struct {
 	// float64 per feature, subtracted from the points; empty: none.
 	Mean *Payload `protobuf:"bytes,10,opt,name=mean,proto3" json:"mean,omitempty"`
 	// float64 per row, a_i in a_i a_j k(x_i, x_j); empty: all 1.
-	Scale         *Payload `protobuf:"bytes,11,opt,name=scale,proto3" json:"scale,omitempty"`
+	Scale *Payload `protobuf:"bytes,11,opt,name=scale,proto3" json:"scale,omitempty"`
+	// Entries are rounded to float16 multiples of this; 0: they are float32.
+	HalfScale     float64 `protobuf:"fixed64,12,opt,name=half_scale,json=halfScale,proto3" json:"half_scale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1197,6 +1199,13 @@ func (x *MatrixSpec) GetScale() *Payload {
 		return x.Scale
 	}
 	return nil
+}
+
+func (x *MatrixSpec) GetHalfScale() float64 {
+	if x != nil {
+		return x.HalfScale
+	}
+	return 0
 }
 
 // Build makes the tiles, or verifies that they are there. A tile that is there the other way, stored
@@ -2511,7 +2520,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x124\n" +
 	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x12\f\n" +
 	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
-	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\"\xd6\x02\n" +
+	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\"\xf5\x02\n" +
 	"\n" +
 	"MatrixSpec\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\rR\bfunction\x12\x10\n" +
@@ -2525,7 +2534,9 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acolumns\x18\t \x01(\x04R\acolumns\x12-\n" +
 	"\x04mean\x18\n" +
 	" \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
-	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\"(\n" +
+	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\x12\x1d\n" +
+	"\n" +
+	"half_scale\x18\f \x01(\x01R\thalfScale\"(\n" +
 	"\x05Build\x12\x1f\n" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"\t\n" +
