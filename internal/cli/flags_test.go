@@ -140,7 +140,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --tolerance -1", "it must be at least 0"},
 		{"run --data p.csv --k 2 --restarts 0", `--restarts is "0"`},
 		{"run --data p.csv --k 2 --max-iterations -1", `--max-iterations is "-1"`},
-		{"run --data p.csv --k 2 --storage float16", "float16 is not available in this version"},
+		{"run --graph p.csv --k 2 --storage float16", "does not apply to --graph"},
 		{"run --graph e.csv --k 2 --storage none", "--storage none does not apply to --graph"},
 		{"plan --kernel-matrix k.csv --k 2 --storage none", "--storage none does not apply to --kernel-matrix"},
 		{"plan", "what is to be clustered?"},
