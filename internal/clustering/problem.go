@@ -38,8 +38,8 @@ func (p *Problem) K() int { return p.spec.K }
 // Rho is the kernel's width in force, 0 when the kernel has none.
 func (p *Problem) Rho() float64 { return p.Matrix.Rho }
 
-// largestWeight bounds constraint weights so that their grid stays representable.
-const largestWeight = 1e250
+// largestWeight bounds weights so that their grid and their squares stay representable.
+const largestWeight = 1e150
 
 // Prepare checks the spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec Spec) (*Problem, error) {

@@ -109,10 +109,10 @@ func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
 	return bound, nil
 }
 
-// Graph weights are float64, but their scale must leave the grid and its inverse representable.
+// Graph weights are float64, but their squares must stay representable: distances divide by them.
 const (
-	largestDegree  = 1e250
-	smallestDegree = 1e-250
+	largestDegree  = 1e150
+	smallestDegree = 1e-150
 )
 
 func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {

@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/partition"
+import (
+	"unsafe"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // denseTile is rows of a dense matrix. Stored, it lies column by column, so that a sweep is a stream
 // of additions into float64 accumulators and a delta touches only the columns of points that moved;
@@ -25,11 +29,17 @@ func (s *Source) newTile(number int) *denseTile {
 }
 
 func (t *denseTile) allocate() {
+	var memory []byte
 	if t.source.spec.HalfScale != 0 {
 		t.half = make([]uint16, t.stride*t.n)
-		return
+		memory = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.half))), 2*len(t.half))
+	} else {
+		t.entries = make([]float32, t.stride*t.n)
+		memory = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.entries))), 4*len(t.entries))
 	}
-	t.entries = make([]float32, t.stride*t.n)
+	if t.source.advise != nil {
+		t.source.advise(memory)
+	}
 }
 
 func (t *denseTile) column(j int) []float32 {

@@ -100,7 +100,7 @@ func sparseOf(n int, entries map[[2]int32]float64) *Sparse {
 // move changes the labels of some vertices: a few, or most.
 func (c *graphCase) move(t testing.TB) {
 	t.Helper()
-	share := []float64{0.02, 0.1, 0.9}[c.rng.IntN(3)]
+	share := []float64{0.01, 0.05, 0.9}[c.rng.IntN(3)]
 	var moves []Move
 	for i, from := range c.labels {
 		if c.rng.Float64() < share {

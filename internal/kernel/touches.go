@@ -39,7 +39,7 @@ func (ts *touches) bytes() int64 {
 }
 
 // touchCost is how many entries a full sweep reads in the time that a delta gathers and applies one.
-const touchCost = 10
+const touchCost = 12
 
 // planGraphDelta changes sums by the entries of moved columns, unless there are so many of them that
 // making the sums of all rows anew is less work.
