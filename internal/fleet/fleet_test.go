@@ -190,7 +190,7 @@ func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
 			c.hire("b", func(cfg *worker.Config) { cfg.Threads = 1 })
 		}
 	})
-	if got := c.worker("b").Tiles; got != 6 {
+	if got := c.worker("b").Tiles; got != 6 && got != 7 { // which of the two has one more is chance
 		t.Errorf("the newcomer has %d of 13 tiles", got)
 	}
 	if built := c.shelf.opens.Load(); built != 13 {

@@ -23,6 +23,13 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const mib = 1 << 20
+	exactly := func(need planning.Problem) int64 { // what the plan says, to the byte
+		plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Bytes
+	}
 	for _, c := range []struct {
 		name    string
 		problem func(t *testing.T) *problem
@@ -34,14 +41,9 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		{"data that barely fit", func(t *testing.T) *problem {
 			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.Spec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})
 		}, func(need planning.Problem) int64 { return need.JoinBytes(2) }, false},
+		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 2_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
-			func(need planning.Problem) int64 {
-				plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return plan.Bytes
-			}, false},
+			exactly, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t)

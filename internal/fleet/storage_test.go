@@ -34,7 +34,7 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 			{planning.None, tiles, 0, tiles},
 			{planning.Float32, tiles, tiles, 0},
 			{planning.Auto, tiles, tiles, 0},
-			{planning.Auto, 2, 0, 0}, // some of each
+			{planning.Auto, 4, 0, 0}, // some of each
 		} {
 			t.Run(fmt.Sprint(c.storage, "-", workers, "-", c.room), func(t *testing.T) {
 				t.Parallel()

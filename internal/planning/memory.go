@@ -20,22 +20,37 @@ const (
 	passingPerRow = 88
 )
 
+// tileRow is what a row of a tile has whatever it is made of: its diagonal entry (8), the sum of its
+// own cluster (8), a move (12, and as much again while the list of them grows), and a zero, or where
+// its sums lie and how many there are (12).
+const tileRow = 52
+
+// perCluster is what a thread has for every cluster: its share of the self-affinity and a place.
+const perCluster = 24
+
+// What a graph has for every entry beside its own bytes: the weight on the grid (8), the share of the
+// changes that moved vertices make (2), and a sum (16). A row has sums for adjacent clusters only.
+const (
+	graphEntry = 8 + 2
+	graphSum   = 16
+)
+
 // sparseEntry is one entry of the sparse part: column and value, packed on arrival and unpacked.
 const sparseEntry = 24
 
 // columnsAtOnce is how many columns a thread computes for one reading of a tile's points.
 const columnsAtOnce = 48
 
-// TileSize is the memory of one tile. Stored or not it has the sums of k clusters in float64, the
-// diagonal, a column of zeros, and its share of the self-affinities; tiles of a graph are views of
-// the data set.
+// TileSize is the memory of one tile. Stored or not it has the sums of k clusters in float64. Tiles of
+// a graph are views of the data set; how many sums they have depends on the degrees of their
+// vertices, so a worker's seat counts on those of all.
 func (p Problem) TileSize(tile int) partition.Size {
 	entries := kernel.DenseTileBytes(p.Matrix.Rows, tile)
 	stride := entries / (4 * int64(p.Matrix.Rows)) // rows, padded to whole vectors
-	sums := stride*(8*int64(p.K)+8+4) + 16*int64(p.K)
+	sums := stride * (8*int64(p.K) + tileRow)
 	switch {
 	case p.Matrix.Function == kernel.Adjacency:
-		entries = 0
+		entries, sums = 0, stride*tileRow
 	case p.Matrix.HalfScale != 0:
 		entries /= 2
 	}
@@ -61,18 +76,19 @@ func (p Problem) EntryBytes(tile int) int64 {
 // kernel wants them, what belongs to the rows, and what the threads work on.
 func (p Problem) SeatBytes(threads int) int64 {
 	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
-	height := int64(partition.TileRows(p.Matrix.Rows))
-	seat := n*(keptPerRow+passingPerRow) + p.SparseEntries*sparseEntry
+	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
+	seat := n*(keptPerRow+passingPerRow) + p.SparseEntries*sparseEntry + crew*int64(p.K)*perCluster
 	switch p.Matrix.Function {
 	case kernel.Adjacency:
-		return seat + p.DatasetBytes + 8*p.edges() // the graph, and its weights on the grid
+		entries := p.edges() + p.SparseEntries
+		return seat + p.DatasetBytes + graphEntry*entries + graphSum*min(entries, n*int64(p.K))
 	case kernel.Given:
 		return seat + p.PassingBytes()
 	}
 	// The centred points in float32. A thread has its tile's points and some columns' in float64, the
 	// products of both, and the entries.
 	perThread := 8*d*(height+columnsAtOnce) + (8+4)*columnsAtOnce*height + 16*height
-	return seat + 4*n*d + int64(max(1, threads))*perThread
+	return seat + 4*n*d + crew*perThread
 }
 
 // PassingBytes is the rows of a given matrix that pass through while one tile is built: float64, and

@@ -165,7 +165,7 @@ func TestPlans(t *testing.T) {
 		storage, why     string
 	}{
 		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400.0 MiB"},
-		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 9, 11, "float32+none", "9 of 20 tiles find room"},
+		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles find room"},
 		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.9 MiB finds room: 1 worker offers 3.0 MiB"},
 		{"as asked", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as asked"},
 		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},
@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		want []string
 	}{
 		{"float32", points(20_000, 16, 10, Float32), 512 * mib,
-			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.2 MiB", "512.0 MiB offered by 1 worker",
+			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512.0 MiB offered by 1 worker",
 				"--storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
 		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
 			[]string{"even without storing the matrix it needs 1.5 GiB", "about 64500 rows", "3 more workers", "1.5 GiB on every worker"}},
@@ -283,5 +283,19 @@ func TestBytes(t *testing.T) {
 		if got := Bytes(bytes); got != want {
 			t.Errorf("%d is %q, want %q", bytes, got, want)
 		}
+	}
+}
+
+// The memory of a graph follows its edges, whatever k.
+func TestGraphMemoryFollowsTheEdges(t *testing.T) {
+	few, many := graph(100_000, 500_000, 10), graph(100_000, 500_000, 1000)
+	if a, b := few.SeatBytes(1), many.SeatBytes(1); b > a+100_000 {
+		t.Errorf("%d bytes for 10 clusters, %d for 1000", a, b)
+	}
+	if few.TileSize(0) != many.TileSize(0) {
+		t.Errorf("a tile takes %+v or %+v", few.TileSize(0), many.TileSize(0))
+	}
+	if few, many := few.SeatBytes(1), graph(100_000, 5_000_000, 10).SeatBytes(1); many < 2*few {
+		t.Errorf("%d bytes for 500,000 edges, %d for ten times as many", few, many)
 	}
 }

@@ -64,7 +64,11 @@ func (p Problem) seconds(plan *Plan) float64 {
 	for _, share := range plan.Shares {
 		tiles := float64(share.Stored + share.Computed)
 		rows := min(n, tiles*float64(partition.TileRows(p.Matrix.Rows)))
-		work := runs * rows * float64(p.K) * assignEntry
+		clusters := float64(p.K)
+		if p.Matrix.Function == kernel.Adjacency {
+			clusters = min(clusters, 2+float64(p.edges())/n) // those that a vertex has neighbours in
+		}
+		work := runs * rows * clusters * assignEntry
 		if p.Matrix.Function == kernel.Adjacency {
 			work += rows / n * float64(p.edges()) * plan.Passes * edge
 		} else {
