@@ -14,7 +14,8 @@ import (
 type block struct {
 	tile    *denseTile
 	columns partition.Range
-	mirror  *denseTile // the other tile, when it is built here too and is not the same
+	mirror  *denseTile // the other tile, when it is built now too and is not the same
+	source  *denseTile // the other tile, when it is here already: the block is its mirror
 }
 
 // buildFromPoints makes dense tiles of points.
@@ -34,6 +35,8 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 				continue // made as the mirror of the other one
 			case other == number:
 				b.mirror = nil
+			case b.mirror == nil:
+				b.source = s.storedTile(other)
 			}
 			blocks = append(blocks, b)
 		}
@@ -41,8 +44,23 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
 }
 
+// storedTile is a tile that this shard holds with its entries, nil when it does not.
+func (s *Shard) storedTile(number int) *denseTile {
+	if t := s.tiles[number]; t != nil {
+		if dense, is := t.base.(*denseTile); is && dense.stored() {
+			return dense
+		}
+	}
+	return nil
+}
+
 // build computes one block, and its mirror.
 func (s *Source) build(b block) error {
+	if b.source != nil {
+		transpose(b.tile.entries, b.source.entries, b.tile, b.source)
+		transpose(b.tile.half, b.source.half, b.tile, b.source)
+		return nil
+	}
 	m := s.maker(b.tile.rows)
 	defer s.giveBack(m)
 	borrowed := s.borrow(columnsPerFill * b.tile.stride)

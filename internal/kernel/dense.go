@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"unsafe"
-
-	"github.com/cleave-project/cleave/internal/partition"
-)
+import "github.com/cleave-project/cleave/internal/partition"
 
 // denseTile is rows of a dense matrix. Stored, it lies column by column, so that a sweep is a stream
 // of additions into float64 accumulators and a delta touches only the columns of points that moved;
@@ -29,17 +25,11 @@ func (s *Source) newTile(number int) *denseTile {
 }
 
 func (t *denseTile) allocate() {
-	var memory []byte
 	if t.source.spec.HalfScale != 0 {
 		t.half = make([]uint16, t.stride*t.n)
-		memory = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.half))), 2*len(t.half))
-	} else {
-		t.entries = make([]float32, t.stride*t.n)
-		memory = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.entries))), 4*len(t.entries))
+		return
 	}
-	if t.source.advise != nil {
-		t.source.advise(memory)
-	}
+	t.entries = make([]float32, t.stride*t.n)
 }
 
 func (t *denseTile) column(j int) []float32 {

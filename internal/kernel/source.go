@@ -26,8 +26,7 @@ type Source struct {
 	routines routines
 	makers   sync.Pool // of *entryMaker
 	scratch  sync.Pool // of *[]float32
-	advise   func(memory []byte)
-	columns  []int32 // 0..n-1
+	columns  []int32   // 0..n-1
 }
 
 // NewSource makes the source of a matrix over points or a graph; a given kernel matrix is read
@@ -54,10 +53,6 @@ func NewSource(spec Spec, data dataset.Dataset, rows RowFetcher) (*Source, error
 	}
 	return s, nil
 }
-
-// Advise sets what is told of the memory of every stored tile before it is first touched: where to
-// ask the system for large pages, which this package has no business with.
-func (s *Source) Advise(advise func(memory []byte)) { s.advise = advise }
 
 // GivenRows reads the rows of a kernel matrix that is in memory.
 func GivenRows(k *dataset.Kernel) RowFetcher {

@@ -138,3 +138,33 @@ func TestHalfPrecisionError(t *testing.T) {
 		}
 	}
 }
+
+// Tiles have the same bits built all at once, one by one, or each on its own.
+func TestBuildOrderChangesNoBit(t *testing.T) {
+	ctx := context.Background()
+	for _, half := range []bool{false, true} {
+		p := newProblem(t, rand.New(rand.NewPCG(3, 3)), 333, 3, Gaussian)
+		if half {
+			p.source.spec.HalfScale = p.extent.HalfScale()
+		}
+		tiles := partition.All(p.n)
+		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)
+		for at := range tiles {
+			number := tiles[(at*5+3)%len(tiles)]
+			if _, err := oneByOne.Build(ctx, []int{number}, true); err != nil {
+				t.Fatal(err)
+			}
+			alone := NewShard(p.source, 1)
+			if _, err := alone.Build(ctx, []int{number}, true); err != nil {
+				t.Fatal(err)
+			}
+			want := together.tiles[number].base.(*denseTile)
+			for _, shard := range []*Shard{oneByOne, alone} {
+				got := shard.tiles[number].base.(*denseTile)
+				if !slices.Equal(got.entries, want.entries) || !slices.Equal(got.half, want.half) {
+					t.Fatalf("tile %d differs", number)
+				}
+			}
+		}
+	}
+}
