@@ -8,10 +8,8 @@ import "math"
 // has the same bits stored or computed again, and sums over it are as exact as ever, because rounding
 // a multiple of the grid to 11 bits gives a multiple of the grid.
 
-// largestHalf is what the largest entry is scaled to, at most: half of what float16 holds.
-const largestHalf = 1 << 15
-
-// halfScaleFor is the power of two that entries up to largest are divided by.
+// halfScaleFor is the power of two that entries up to largest are divided by: the largest then lies
+// below 2^15, half of what float16 holds.
 func halfScaleFor(largest float64) float64 {
 	if !(largest > 0) {
 		return 1
