@@ -1,20 +1,29 @@
 package bench
 
 import (
-	"fmt"
-	"syscall"
+	"os"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// hugeBuffer is memory on huge pages, as far as the system gives them, filled so that it is there.
-func hugeBuffer(words int) (buffer []uint64, release func(), err error) {
-	const advice = 14 // MADV_HUGEPAGE
-	bytes, err := syscall.Mmap(-1, 0, 8*words, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		return nil, nil, fmt.Errorf("no memory for %d words: %w", words, err)
+// hugePages asks for large pages. A system without them does without.
+func hugePages(memory []byte) {
+	page := uintptr(os.Getpagesize())
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(memory))) % page
+	if uintptr(len(memory)) < skip+page {
+		return
 	}
-	_ = syscall.Madvise(bytes, advice) // a system without huge pages does without
-	buffer = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(bytes))), words)
-	fill(buffer)
-	return buffer, func() { _ = syscall.Munmap(bytes) }, nil
+	length := (uintptr(len(memory)) - skip) / page * page
+	_ = unix.Madvise(memory[skip:skip+length], unix.MADV_HUGEPAGE)
+}
+
+// newBuffer is words of memory straight from the system, and the way to give them back: what the
+// heap has touched before keeps the pages it has.
+func newBuffer(words int) (buffer []uint64, release func(), err error) {
+	memory, err := unix.Mmap(-1, 0, 8*words, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, err
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), words), func() { _ = unix.Munmap(memory) }, nil
 }

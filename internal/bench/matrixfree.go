@@ -14,49 +14,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/synth"
 )
-
-// whole is an executor over one shard whose tiles are stored or not.
-type whole struct{ *sweeper }
-
-func (w whole) Degrees(ctx context.Context) ([]float64, error) { return w.shard.Degrees(ctx, w.tiles) }
-func (w whole) Diagonal(ctx context.Context) ([]float64, error) {
-	return w.shard.Diagonal(ctx, w.tiles)
-}
-
-func (w whole) Arm(_ context.Context, a kernel.Armament) error {
-	w.shard.Arm(a)
-	return nil
-}
-
-func (w whole) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
-	return w.shard.ColumnSum(ctx, w.tiles, columns)
-}
-
-func (w whole) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
-	w.step++
-	return w.shard.Load(ctx, w.tiles, w.step, labels)
-}
-
-func (w whole) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
-	sums, err := w.shard.Update(ctx, w.tiles, w.step, moves)
-	w.step++
-	return sums, err
-}
-
-func (w whole) Assign(ctx context.Context, stats kernel.Stats) ([]kernel.Move, error) {
-	return w.shard.Assign(ctx, w.tiles, w.step, stats)
-}
-
-func (w whole) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Candidate, error) {
-	return w.shard.Farthest(ctx, w.tiles, w.step, stats)
-}
-
-func (w whole) Multiply(ctx context.Context, x []float64) ([]float64, error) {
-	return w.shard.Multiply(ctx, w.tiles, x)
-}
 
 const (
 	freeFeatures = 16

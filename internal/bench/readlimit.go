@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 )
 
 // readLimit is the buffers that tell how fast this machine reads memory. They are as large as the
@@ -23,13 +24,23 @@ func fill(words []uint64) {
 }
 
 func newReadLimit(bytes, threads int) (*readLimit, error) {
-	huge, release, err := hugeBuffer(bytes / 8)
+	huge, releaseHuge, err := newBuffer(bytes / 8)
 	if err != nil {
 		return nil, err
 	}
-	l := &readLimit{huge: huge, usual: make([]uint64, bytes/8), release: release, threads: threads, reader: readers()[0]}
-	fill(l.usual)
-	return l, nil
+	usual, releaseUsual, err := newBuffer(bytes / 8)
+	if err != nil {
+		releaseHuge()
+		return nil, err
+	}
+	hugePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(huge))), 8*len(huge)))
+	fill(huge)
+	fill(usual)
+	release := func() {
+		releaseHuge()
+		releaseUsual()
+	}
+	return &readLimit{huge: huge, usual: usual, release: release, threads: threads, reader: readers()[0]}, nil
 }
 
 // measure reads a buffer once on all threads.

@@ -34,6 +34,7 @@ type sweeper struct {
 	rng    *rand.Rand
 }
 
+// newSweeper builds all tiles.
 func newSweeper(ctx context.Context, problem *clustering.Problem, points *dataset.Points, threads int, stored bool) (*sweeper, error) {
 	source, err := kernel.NewSource(problem.Matrix, points, nil)
 	if err != nil {
@@ -224,7 +225,7 @@ func (b *run) product(k int, variant string) func() (float64, error) {
 
 // bestProduct tries every variant, those that are not hopeless several times, and names the fastest.
 func (b *run) bestProduct(k int, variants []string) (string, error) {
-	const further, hopeless = 3, 2
+	const further, hopeless = 3, 10
 	taken := make([]times, len(variants))
 	try := func(rounds int, worth func(times) bool) error {
 		var contestants []contestant

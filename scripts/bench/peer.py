@@ -194,17 +194,31 @@ def kmeans(c):
     K, k = kept["K"], c["k"]
     labels = np.fromfile(c["labels"], np.int32)
     prepare, multiply = PRODUCTS[c["variant"]]
-    rows = np.arange(len(labels))
+    rows, diagonal = np.arange(len(labels)), K.diagonal()
+
+    def means(current):
+        """S_ic / s_c and Q_c / s_c^2; an empty cluster is infinitely far."""
+        counts = np.bincount(current, minlength=k)
+        divisor = np.maximum(counts, 1).astype(np.float32)
+        S = multiply(K, prepare(current, k), k) / divisor
+        Q = np.bincount(current, weights=S[rows, current], minlength=k) / divisor
+        Q[counts == 0] = np.inf
+        return S, Q.astype(np.float32), counts
+
+    def fill_empty(current):
+        """Each empty cluster gets the point farthest from its own, as in our rule."""
+        for cluster in np.flatnonzero(np.bincount(current, minlength=k) == 0):
+            S, Q, counts = means(current)
+            distance = diagonal - 2 * S[rows, current] + Q[current]
+            distance[counts[current] < 2] = -np.inf
+            current[distance.argmax()] = cluster
+        return current
 
     def work():
-        current, iterations = labels, 0
+        current, iterations = fill_empty(labels), 0
         while iterations < c["limit"]:
-            counts = np.bincount(current, minlength=k).astype(np.float32)
-            if counts.min() == 0:
-                raise ValueError("a cluster became empty")
-            S = multiply(K, prepare(current, k), k) / counts
-            Q = np.bincount(current, weights=S[rows, current], minlength=k) / counts
-            following = (Q.astype(np.float32) - 2 * S).argmin(axis=1).astype(np.int32)
+            S, Q, _ = means(current)
+            following = fill_empty((Q - 2 * S).argmin(axis=1).astype(np.int32))
             if np.array_equal(following, current):
                 break
             current, iterations = following, iterations + 1
