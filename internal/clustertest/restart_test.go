@@ -37,6 +37,8 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 				w.StillRunning()
 				c.Kill()
 				c.Restart()
+				// What was sent before the kill may still be on its way; only then comes the break.
+				w.Until("the watch's return", func(*cleavev1.WatchJobResponse) bool { return w.Breaks >= kills })
 
 				again, err := c.Jobs.CreateJob(t.Context(), request)
 				if must(t, again, err).GetJob().GetJobId() != job {

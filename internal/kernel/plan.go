@@ -46,20 +46,39 @@ func fullPlan(labels []int32, k int) *plan {
 	return p
 }
 
-// deltaPlan takes moved columns out of their old clusters and into their new ones.
+// fewPerRun is how many columns a run of a delta must have on average to be worth reading them once:
+// with fewer, each would touch two clusters' sums for itself.
+const fewPerRun = 3
+
+// deltaPlan takes moved columns out of their old clusters and into their new ones: both at one reading
+// of a column where many go the same way, else first out of the old clusters, then into the new ones.
 func deltaPlan(labels []int32, moves []Move) *plan {
+	p := &plan{labels: labels, moves: moves}
+	p.append(moves, func(m Move) (int32, int32) { return m.From, m.To })
+	if len(moves) >= fewPerRun*len(p.runs) {
+		return p
+	}
+	p.columns, p.runs = p.columns[:0], p.runs[:0]
+	p.append(moves, func(m Move) (int32, int32) { return m.From, -1 })
+	p.append(moves, func(m Move) (int32, int32) { return -1, m.To })
+	return p
+}
+
+// append adds the moves as runs of those that leave and join the same clusters.
+func (p *plan) append(moves []Move, way func(Move) (from, to int32)) {
 	sorted := slices.Clone(moves)
 	slices.SortFunc(sorted, func(a, b Move) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Point, b.Point))
+		fromA, toA := way(a)
+		fromB, toB := way(b)
+		return cmp.Or(cmp.Compare(fromA, fromB), cmp.Compare(toA, toB), cmp.Compare(a.Point, b.Point))
 	})
-	p := &plan{labels: labels, moves: moves, columns: make([]int32, len(sorted))}
-	for at, m := range sorted {
-		p.columns[at] = m.Point
-		if last := len(p.runs) - 1; last >= 0 && p.runs[last].from == m.From && p.runs[last].to == m.To {
-			p.runs[last].end++
-			continue
+	first := len(p.runs)
+	for _, m := range sorted {
+		from, to := way(m)
+		if last := len(p.runs) - 1; last < first || p.runs[last].from != from || p.runs[last].to != to {
+			p.runs = append(p.runs, run{from: from, to: to, start: len(p.columns), end: len(p.columns)})
 		}
-		p.runs = append(p.runs, run{from: m.From, to: m.To, start: at, end: at + 1})
+		p.columns = append(p.columns, m.Point)
+		p.runs[len(p.runs)-1].end++
 	}
-	return p
 }

@@ -7,12 +7,14 @@ const columnsPerPass = 8
 // in multiples of rowMultiple; tiles are padded to that.
 type routines struct {
 	name string
-	// addColumns adds columns of float32 into dst.
-	addColumns func(dst []float64, columns *[columnsPerPass][]float32)
-	// moveColumns takes columns out of from and adds them into to.
-	moveColumns func(from, to []float64, columns *[columnsPerPass][]float32)
+	// addColumns adds the columns of a pass into dst.
+	addColumns func(dst []float64, p *pass)
+	// subtractColumns takes the columns of a pass out of dst.
+	subtractColumns func(dst []float64, p *pass)
+	// moveColumns takes the columns of a pass out of from and adds them into to.
+	moveColumns func(from, to []float64, p *pass)
 	// addScaled adds columns times factors, one after the other.
-	addScaled func(dst []float64, columns *[columnsPerPass][]float32, factors *[columnsPerPass]float64)
+	addScaled func(dst []float64, p *pass, factors *[columnsPerPass]float64)
 	// multiplyBlock adds the products of blockRows packed rows and blockColumns packed columns, in
 	// feature order; out has a column every stride values.
 	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int)
@@ -24,6 +26,14 @@ type routines struct {
 	fromHalf func(dst []float32, src []uint16, scale float32)
 }
 
+// pass is a few columns that do the same; the places beyond count hold columns of zeros. next is what
+// the following pass will read, or again the same: memory may be asked for it ahead of time.
+type pass struct {
+	columns [columnsPerPass][]float32
+	next    *[columnsPerPass][]float32
+	count   int
+}
+
 // rowMultiple is what the rows of a tile are padded to.
 const rowMultiple = 16
 
@@ -32,42 +42,48 @@ func padded(rows int) int { return (rows + rowMultiple - 1) / rowMultiple * rowM
 // portable is the routines in plain Go.
 func portable() routines {
 	return routines{
-		name:          "portable",
-		addColumns:    addColumnsPortable,
-		moveColumns:   moveColumnsPortable,
-		addScaled:     addScaledPortable,
-		multiplyBlock: multiplyBlockPortable,
-		blockRows:     4,
-		blockColumns:  1,
-		gaussian:      gaussianPortable,
-		toHalf:        toHalfPortable,
-		fromHalf:      fromHalfPortable,
+		name:            "portable",
+		addColumns:      addColumnsPortable,
+		subtractColumns: subtractColumnsPortable,
+		moveColumns:     moveColumnsPortable,
+		addScaled:       addScaledPortable,
+		multiplyBlock:   multiplyBlockPortable,
+		blockRows:       4,
+		blockColumns:    1,
+		gaussian:        gaussianPortable,
+		toHalf:          toHalfPortable,
+		fromHalf:        fromHalfPortable,
 	}
 }
 
-func addColumnsPortable(dst []float64, columns *[columnsPerPass][]float32) {
-	c0, c1, c2, c3 := columns[0][:len(dst)], columns[1][:len(dst)], columns[2][:len(dst)], columns[3][:len(dst)]
-	c4, c5, c6, c7 := columns[4][:len(dst)], columns[5][:len(dst)], columns[6][:len(dst)], columns[7][:len(dst)]
-	for r := range dst {
-		dst[r] += ((float64(c0[r]) + float64(c1[r])) + (float64(c2[r]) + float64(c3[r]))) +
-			((float64(c4[r]) + float64(c5[r])) + (float64(c6[r]) + float64(c7[r])))
+func addColumnsPortable(dst []float64, p *pass) {
+	for _, column := range p.columns[:p.count] {
+		for r, v := range column[:len(dst)] {
+			dst[r] += float64(v)
+		}
 	}
 }
 
-func moveColumnsPortable(from, to []float64, columns *[columnsPerPass][]float32) {
+func subtractColumnsPortable(dst []float64, p *pass) {
+	for _, column := range p.columns[:p.count] {
+		for r, v := range column[:len(dst)] {
+			dst[r] -= float64(v)
+		}
+	}
+}
+
+func moveColumnsPortable(from, to []float64, p *pass) {
 	to = to[:len(from)]
-	c0, c1, c2, c3 := columns[0][:len(to)], columns[1][:len(to)], columns[2][:len(to)], columns[3][:len(to)]
-	c4, c5, c6, c7 := columns[4][:len(to)], columns[5][:len(to)], columns[6][:len(to)], columns[7][:len(to)]
-	for r := range from {
-		sum := ((float64(c0[r]) + float64(c1[r])) + (float64(c2[r]) + float64(c3[r]))) +
-			((float64(c4[r]) + float64(c5[r])) + (float64(c6[r]) + float64(c7[r])))
-		from[r] -= sum
-		to[r] += sum
+	for _, column := range p.columns[:p.count] {
+		for r, v := range column[:len(from)] {
+			from[r] -= float64(v)
+			to[r] += float64(v)
+		}
 	}
 }
 
-func addScaledPortable(dst []float64, columns *[columnsPerPass][]float32, factors *[columnsPerPass]float64) {
-	for i, column := range columns {
+func addScaledPortable(dst []float64, p *pass, factors *[columnsPerPass]float64) {
+	for i, column := range p.columns {
 		x := factors[i]
 		for r, v := range column[:len(dst)] {
 			dst[r] += float64(float64(v) * x)

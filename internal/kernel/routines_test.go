@@ -34,11 +34,19 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				}
 				a, b := floats(10), floats(10)
 				a2, b2 := append([]float64(nil), a...), append([]float64(nil), b...)
-				reference.addColumns(a, &columns)
-				other.addColumns(a2, &columns)
+				p := &pass{columns: columns, next: &columns, count: 1 + rng.IntN(columnsPerPass)}
+				zeros := make([]float32, rows)
+				for i := p.count; i < columnsPerPass; i++ {
+					p.columns[i] = zeros
+				}
+				reference.addColumns(a, p)
+				other.addColumns(a2, p)
 				same(t, "addColumns", a, a2)
-				reference.moveColumns(a, b, &columns)
-				other.moveColumns(a2, b2, &columns)
+				reference.subtractColumns(b, p)
+				other.subtractColumns(b2, p)
+				same(t, "subtractColumns", b, b2)
+				reference.moveColumns(a, b, p)
+				other.moveColumns(a2, b2, p)
 				same(t, "moveColumns from", a, a2)
 				same(t, "moveColumns to", b, b2)
 
@@ -46,8 +54,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				for i := range factors {
 					factors[i] = rng.NormFloat64()
 				}
-				reference.addScaled(a, &columns, &factors)
-				other.addScaled(a2, &columns, &factors)
+				reference.addScaled(a, p, &factors)
+				other.addScaled(a2, p, &factors)
 				same(t, "addScaled", a, a2)
 
 				products, norms := floats(3), floats(9)

@@ -37,17 +37,41 @@ func available() []routines {
 }
 
 func avx512() routines {
-	return vectorised("avx512", 32, 6, addColumnsAVX512, moveColumnsAVX512, addScaledAVX512, multiplyBlockAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
+	return vectorised("avx512", 32, 6,
+		columnCode{addColumns1AVX512, addColumns4AVX512, addColumns8AVX512},
+		columnCode{subtractColumns1AVX512, subtractColumns4AVX512, subtractColumns8AVX512},
+		moveCode{moveColumns1AVX512, moveColumns4AVX512, moveColumns8AVX512},
+		addScaledAVX512, multiplyBlockAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
-	return vectorised("avx2", 8, 6, addColumnsAVX2, moveColumnsAVX2, addScaledAVX2, multiplyBlockAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
+	return vectorised("avx2", 8, 6,
+		columnCode{addColumns1AVX2, addColumns4AVX2, addColumns8AVX2},
+		columnCode{subtractColumns1AVX2, subtractColumns4AVX2, subtractColumns8AVX2},
+		moveCode{moveColumns1AVX2, moveColumns4AVX2, moveColumns8AVX2},
+		addScaledAVX2, multiplyBlockAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
+}
+
+// columnCode and moveCode are code for 1, at most 4, and at most 8 columns.
+type (
+	columnCode [3]func(dst *float64, columns, next *[columnsPerPass]*float32, rows int)
+	moveCode   [3]func(from, to *float64, columns, next *[columnsPerPass]*float32, rows int)
+)
+
+// codeFor is the place of the code for a number of columns.
+func codeFor(count int) int {
+	switch {
+	case count <= 1:
+		return 0
+	case count <= 4:
+		return 1
+	}
+	return 2
 }
 
 // vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
 func vectorised(name string, blockRows, blockColumns int,
-	addColumns func(dst *float64, columns *[columnsPerPass]*float32, rows int),
-	moveColumns func(from, to *float64, columns *[columnsPerPass]*float32, rows int),
+	addColumns, subtractColumns columnCode, moveColumns moveCode,
 	addScaled func(dst *float64, columns *[columnsPerPass]*float32, factors *[columnsPerPass]float64, rows int),
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
@@ -67,19 +91,24 @@ func vectorised(name string, blockRows, blockColumns int,
 	}
 	return routines{
 		name: name, blockRows: blockRows, blockColumns: blockColumns,
-		addColumns: func(dst []float64, columns *[columnsPerPass][]float32) {
+		addColumns: func(dst []float64, p *pass) {
 			check(len(dst))
-			table := pointers(columns, len(dst))
-			addColumns(unsafe.SliceData(dst), &table, len(dst))
+			table, next := pointers(&p.columns, len(dst)), pointers(p.next, len(dst))
+			addColumns[codeFor(p.count)](unsafe.SliceData(dst), &table, &next, len(dst))
 		},
-		moveColumns: func(from, to []float64, columns *[columnsPerPass][]float32) {
+		subtractColumns: func(dst []float64, p *pass) {
+			check(len(dst))
+			table, next := pointers(&p.columns, len(dst)), pointers(p.next, len(dst))
+			subtractColumns[codeFor(p.count)](unsafe.SliceData(dst), &table, &next, len(dst))
+		},
+		moveColumns: func(from, to []float64, p *pass) {
 			check(len(from))
-			table := pointers(columns, len(from))
-			moveColumns(unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), &table, len(from))
+			table, next := pointers(&p.columns, len(from)), pointers(p.next, len(from))
+			moveColumns[codeFor(p.count)](unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), &table, &next, len(from))
 		},
-		addScaled: func(dst []float64, columns *[columnsPerPass][]float32, factors *[columnsPerPass]float64) {
+		addScaled: func(dst []float64, p *pass, factors *[columnsPerPass]float64) {
 			check(len(dst))
-			table := pointers(columns, len(dst))
+			table := pointers(&p.columns, len(dst))
 			addScaled(unsafe.SliceData(dst), &table, factors, len(dst))
 		},
 		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int) {

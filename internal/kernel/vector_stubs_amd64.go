@@ -4,11 +4,32 @@
 
 package kernel
 
-// addColumnsAVX512 adds eight columns of float32 into dst; rows is a multiple of 16.
-func addColumnsAVX512(dst *float64, columns *[8]*float32, rows int)
+// addColumns8AVX512 adds 8 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns8AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
 
-// moveColumnsAVX512 takes eight columns of float32 out of from and adds them into to; rows is a multiple of 16.
-func moveColumnsAVX512(from *float64, to *float64, columns *[8]*float32, rows int)
+// subtractColumns8AVX512 subtracts 8 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns8AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns8AVX512 takes 8 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns8AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// addColumns4AVX512 adds 4 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns4AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// subtractColumns4AVX512 subtracts 4 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns4AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns4AVX512 takes 4 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns4AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// addColumns1AVX512 adds 1 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns1AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// subtractColumns1AVX512 subtracts 1 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns1AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns1AVX512 takes 1 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns1AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
 
 // addScaledAVX512 adds eight columns of float32 times their factors; rows is a multiple of 16.
 func addScaledAVX512(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)
@@ -25,11 +46,32 @@ func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
 // fromHalfAVX512 turns float16 values into float32 and scales them; count is a multiple of 16.
 func fromHalfAVX512(dst *float32, src *uint16, count int, scale float32)
 
-// addColumnsAVX2 adds eight columns of float32 into dst; rows is a multiple of 16.
-func addColumnsAVX2(dst *float64, columns *[8]*float32, rows int)
+// addColumns8AVX2 adds 8 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns8AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
 
-// moveColumnsAVX2 takes eight columns of float32 out of from and adds them into to; rows is a multiple of 16.
-func moveColumnsAVX2(from *float64, to *float64, columns *[8]*float32, rows int)
+// subtractColumns8AVX2 subtracts 8 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns8AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns8AVX2 takes 8 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns8AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// addColumns4AVX2 adds 4 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns4AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// subtractColumns4AVX2 subtracts 4 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns4AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns4AVX2 takes 4 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns4AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// addColumns1AVX2 adds 1 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func addColumns1AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// subtractColumns1AVX2 subtracts 1 columns of float32 and fetches the next ones ahead; rows is a multiple of 16.
+func subtractColumns1AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+
+// moveColumns1AVX2 takes 1 columns of float32 out of from and adds them into to; rows is a multiple of 16.
+func moveColumns1AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
 
 // addScaledAVX2 adds eight columns of float32 times their factors; rows is a multiple of 16.
 func addScaledAVX2(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)

@@ -18,8 +18,11 @@ import (
 func main() {
 	ConstraintExpr("amd64")
 	for _, w := range []width{avx512, avx2} {
-		addColumns(w)
-		moveColumns(w)
+		for _, count := range passSizes {
+			addColumns(w, count, false)
+			addColumns(w, count, true)
+			moveColumns(w, count)
+		}
 		addScaled(w)
 		multiplyBlock(w)
 		gaussian(w)
@@ -63,12 +66,15 @@ func at(base reg.Register, index reg.Register, scale uint8, offset int) operand.
 	return operand.Mem{Base: base, Index: index, Scale: scale, Disp: offset}
 }
 
-// columnsPerPass is how many columns are summed in registers before they touch the destination.
+// columnsPerPass is how many columns are summed in registers before they touch the destination, at
+// most; passes with fewer columns have code of their own.
 const columnsPerPass = 8
 
+var passSizes = []int{8, 4, 1}
+
 // columnPointers loads the addresses of the columns of one pass.
-func columnPointers() [columnsPerPass]reg.GPVirtual {
-	var columns [columnsPerPass]reg.GPVirtual
+func columnPointers(count int) []reg.GPVirtual {
+	columns := make([]reg.GPVirtual, count)
 	table := Load(Param("columns"), GP64())
 	for i := range columns {
 		columns[i] = GP64()
@@ -77,8 +83,8 @@ func columnPointers() [columnsPerPass]reg.GPVirtual {
 	return columns
 }
 
-// sumColumns adds the columns' values at a row into acc, by pairs so that additions overlap.
-func (w width) sumColumns(columns [columnsPerPass]reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
+// sumColumns is the sum of the columns' values at a row, by halves so that additions overlap.
+func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
 	var sums [2]reg.VecVirtual
 	for i, column := range columns {
 		v := w.vector()
@@ -89,26 +95,52 @@ func (w width) sumColumns(columns [columnsPerPass]reg.GPVirtual, row reg.Registe
 		}
 		VADDPD(v, sums[i%2], sums[i%2])
 	}
-	VADDPD(sums[1], sums[0], sums[0])
+	if len(columns) > 1 {
+		VADDPD(sums[1], sums[0], sums[0])
+	}
 	return sums[0]
 }
 
-// addColumns: dst[r] += sum of columns[i][r], for rows that are a multiple of two vectors.
-func addColumns(w width) {
-	TEXT("addColumns"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, rows int)")
-	Doc("addColumns" + w.name + " adds eight columns of float32 into dst; rows is a multiple of 16.")
-	columns := columnPointers()
+// prefetch asks for the next pass's columns at this row: a step of 16 rows is one line of each.
+func prefetch(next, row reg.Register, count int) {
+	for i := range count {
+		column := GP64()
+		MOVQ(operand.Mem{Base: next, Disp: 8 * i}, column)
+		PREFETCHT0(at(column, row, 4, 0))
+	}
+}
+
+// rowsPerStep is one line of float32.
+const rowsPerStep = 16
+
+// addColumns: dst[r] += sum of columns[i][r]; subtracting: dst[r] -= the sum.
+func addColumns(w width, count int, subtract bool) {
+	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
+	if subtract {
+		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
+	}
+	TEXT(name, NOSPLIT, "func(dst *float64, columns, next *[8]*float32, rows int)")
+	Doc(fmt.Sprintf("%s %s %d columns of float32 and fetches the next ones ahead; rows is a multiple of 16.", name, doing, count))
+	columns := columnPointers(count)
+	next := Load(Param("next"), GP64())
 	dst := Load(Param("dst"), GP64())
-	rows := Load(Param("rows"), GP64())
 	row := GP64()
 	XORQ(row, row)
 	Label("loop")
-	for step := 0; step < 2; step++ {
-		sum := w.sumColumns(columns, row, step*w.lanes)
-		VADDPD(at(dst, row, 8, step*w.bytes()), sum, sum)
-		VMOVUPD(sum, at(dst, row, 8, step*w.bytes()))
+	prefetch(next, row, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum := w.sumColumns(columns, row, offset)
+		if subtract {
+			left := w.vector()
+			VMOVUPD(at(dst, row, 8, 8*offset), left)
+			VSUBPD(sum, left, sum)
+		} else {
+			VADDPD(at(dst, row, 8, 8*offset), sum, sum)
+		}
+		VMOVUPD(sum, at(dst, row, 8, 8*offset))
 	}
-	ADDQ(operand.U32(2*w.lanes), row)
+	ADDQ(operand.U32(rowsPerStep), row)
+	rows := Load(Param("rows"), GP64())
 	CMPQ(row, rows)
 	JL(operand.LabelRef("loop"))
 	VZEROUPPER()
@@ -116,24 +148,27 @@ func addColumns(w width) {
 }
 
 // moveColumns: one read of each column serves its subtraction and its addition.
-func moveColumns(w width) {
-	TEXT("moveColumns"+w.name, NOSPLIT, "func(from, to *float64, columns *[8]*float32, rows int)")
-	Doc("moveColumns" + w.name + " takes eight columns of float32 out of from and adds them into to; rows is a multiple of 16.")
-	columns := columnPointers()
+func moveColumns(w width, count int) {
+	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
+	TEXT(name, NOSPLIT, "func(from, to *float64, columns, next *[8]*float32, rows int)")
+	Doc(fmt.Sprintf("%s takes %d columns of float32 out of from and adds them into to; rows is a multiple of 16.", name, count))
+	columns := columnPointers(count)
+	next := Load(Param("next"), GP64())
 	from := Load(Param("from"), GP64())
 	to := Load(Param("to"), GP64())
 	row := GP64()
 	XORQ(row, row)
 	Label("loop")
-	for step := 0; step < 2; step++ {
-		sum, left := w.sumColumns(columns, row, step*w.lanes), w.vector()
-		VMOVUPD(at(from, row, 8, step*w.bytes()), left)
+	prefetch(next, row, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum, left := w.sumColumns(columns, row, offset), w.vector()
+		VMOVUPD(at(from, row, 8, 8*offset), left)
 		VSUBPD(sum, left, left)
-		VMOVUPD(left, at(from, row, 8, step*w.bytes()))
-		VADDPD(at(to, row, 8, step*w.bytes()), sum, sum)
-		VMOVUPD(sum, at(to, row, 8, step*w.bytes()))
+		VMOVUPD(left, at(from, row, 8, 8*offset))
+		VADDPD(at(to, row, 8, 8*offset), sum, sum)
+		VMOVUPD(sum, at(to, row, 8, 8*offset))
 	}
-	ADDQ(operand.U32(2*w.lanes), row)
+	ADDQ(operand.U32(rowsPerStep), row)
 	rows := Load(Param("rows"), GP64())
 	CMPQ(row, rows)
 	JL(operand.LabelRef("loop"))
@@ -146,7 +181,7 @@ func moveColumns(w width) {
 func addScaled(w width) {
 	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)")
 	Doc("addScaled" + w.name + " adds eight columns of float32 times their factors; rows is a multiple of 16.")
-	columns := columnPointers()
+	columns := columnPointers(columnsPerPass)
 	table := Load(Param("factors"), GP64())
 	var factors [columnsPerPass]reg.VecVirtual
 	for i := range factors {
@@ -264,67 +299,80 @@ func gaussian(w width) {
 	} else {
 		VXORPD(zero, zero, zero)
 	}
+	// Two vectors at a time, step by step: their chains of dependent operations overlap.
 	Label("loop")
+	const vectors = 2
+	each := func(do func(i int)) {
+		for i := range vectors {
+			do(i)
+		}
+	}
+	fresh := func() (v [vectors]reg.VecVirtual) {
+		each(func(i int) { v[i] = w.vector() })
+		return v
+	}
 	// x = -(max(0, (|x|^2 + |y|^2) - 2 x.y) * scale)
-	product, x := w.vector(), w.vector()
-	VMOVUPD(at(products, row, 8, 0), product)
-	VADDPD(product, product, product)
-	VADDPD(at(norms, row, 8, 0), normY, x)
-	VSUBPD(product, x, x)
-	VMAXPD(zero, x, x)
-	VMULPD(scale, x, x)
-	VSUBPD(x, zero, x)
+	product, x := fresh(), fresh()
+	each(func(i int) { VMOVUPD(at(products, row, 8, i*w.bytes()), product[i]) })
+	each(func(i int) { VADDPD(product[i], product[i], product[i]) })
+	each(func(i int) { VADDPD(at(norms, row, 8, i*w.bytes()), normY, x[i]) })
+	each(func(i int) { VSUBPD(product[i], x[i], x[i]) })
+	each(func(i int) { VMAXPD(zero, x[i], x[i]) })
+	each(func(i int) { VMULPD(scale, x[i], x[i]) })
+	each(func(i int) { VSUBPD(x[i], zero, x[i]) })
 	// m = nearest integer of x log2 e; t keeps it in its low bits
-	t, m, r := w.vector(), w.vector(), w.vector()
-	VMULPD(table.at(0), x, t)
-	VADDPD(table.at(1), t, t)
-	VSUBPD(table.at(1), t, m)
-	high := w.vector()
-	VMULPD(table.at(2), m, high)
-	VSUBPD(high, x, r)
-	VMULPD(table.at(3), m, high)
-	VSUBPD(high, r, r)
-	p := w.vector()
-	VMOVUPD(table.at(5), p)
-	for i := 1; i < polynomialTerms; i++ {
-		VMULPD(r, p, p)
-		VADDPD(table.at(5+i), p, p)
+	t, m, r := fresh(), fresh(), fresh()
+	each(func(i int) { VMULPD(table.at(0), x[i], t[i]) })
+	each(func(i int) { VADDPD(table.at(1), t[i], t[i]) })
+	each(func(i int) { VSUBPD(table.at(1), t[i], m[i]) })
+	each(func(i int) { VMULPD(table.at(2), m[i], r[i]) })
+	each(func(i int) { VSUBPD(r[i], x[i], r[i]) })
+	each(func(i int) { VMULPD(table.at(3), m[i], m[i]) })
+	each(func(i int) { VSUBPD(m[i], r[i], r[i]) })
+	p := m // done with
+	each(func(i int) { VMOVUPD(table.at(5), p[i]) })
+	for term := 1; term < polynomialTerms; term++ {
+		each(func(i int) { VMULPD(r[i], p[i], p[i]) })
+		each(func(i int) { VADDPD(table.at(5+term), p[i], p[i]) })
 	}
 	// 2^m: m's low bits moved into the exponent
-	VPSLLQ(operand.Imm(52), t, t)
-	VPADDQ(table.at(5+polynomialTerms), t, t)
-	VMULPD(t, p, p)
-	// below -700: 0
-	if w.lanes == 8 {
-		keep := K()
-		VCMPPD(operand.Imm(13), table.at(4), x, keep) // x >= -700
-		VMOVAPD_Z(p, keep, p)
-	} else {
-		keep := w.vector()
-		VCMPPD(operand.Imm(13), table.at(4), x, keep)
-		VANDPD(keep, p, p)
-	}
-	// one rounding to float32, one to the grid
-	single := w.half()
-	if w.lanes == 8 {
-		VCVTPD2PS(p, single)
-	} else {
-		VCVTPD2PSY(p, single)
-	}
-	VCVTPS2PD(single, p)
-	VADDPD(rounder, p, p)
-	VSUBPD(rounder, p, p)
-	if w.lanes == 8 {
-		VCVTPD2PS(p, single)
-	} else {
-		VCVTPD2PSY(p, single)
-	}
-	VMOVUPS(single, at(dst, row, 4, 0))
-	ADDQ(operand.U32(w.lanes), row)
+	each(func(i int) { VPSLLQ(operand.Imm(52), t[i], t[i]) })
+	each(func(i int) { VPADDQ(table.at(5+polynomialTerms), t[i], t[i]) })
+	each(func(i int) { VMULPD(t[i], p[i], p[i]) })
+	// below -700: 0; then one rounding to float32 and one to the grid
+	each(func(i int) {
+		if w.lanes == 8 {
+			keep := K()
+			VCMPPD(operand.Imm(13), table.at(4), x[i], keep) // x >= -700
+			VMOVAPD_Z(p[i], keep, p[i])
+		} else {
+			VCMPPD(operand.Imm(13), table.at(4), x[i], x[i])
+			VANDPD(x[i], p[i], p[i])
+		}
+	})
+	each(func(i int) {
+		single := w.half()
+		w.toSingle(p[i], single)
+		VCVTPS2PD(single, p[i])
+		VADDPD(rounder, p[i], p[i])
+		VSUBPD(rounder, p[i], p[i])
+		w.toSingle(p[i], single)
+		VMOVUPS(single, at(dst, row, 4, 4*i*w.lanes))
+	})
+	ADDQ(operand.U32(vectors*w.lanes), row)
 	CMPQ(row, rows)
 	JL(operand.LabelRef("loop"))
 	VZEROUPPER()
 	RET()
+}
+
+// toSingle rounds a vector of float64 to float32.
+func (w width) toSingle(v, single reg.VecVirtual) {
+	if w.lanes == 8 {
+		VCVTPD2PS(v, single)
+	} else {
+		VCVTPD2PSY(v, single)
+	}
 }
 
 // toHalf: dst[i] = float16(src[i] * scale), to the nearest; count is a multiple of 16.
