@@ -86,7 +86,7 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 // dozens of iterations.
 var longPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
-		K: 12, Seed: 3, Restarts: restarts(24),
+		K: 12, Seed: 3, Restarts: restarts(40),
 		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})

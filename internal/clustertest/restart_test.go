@@ -33,7 +33,7 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 			w := c.Watch(job)
 			w.Resumes = true
 			for kills := 1; kills <= 2; kills++ {
-				w.UntilIterations(20 * kills)
+				w.UntilIterations(w.Iterations() + 20) // new ones, so that the job runs again
 				w.StillRunning()
 				c.Kill()
 				c.Restart()

@@ -86,15 +86,18 @@ func (w *Watch) Ended() bool {
 // UntilIterations follows the job until this many iteration events have come in all.
 func (w *Watch) UntilIterations(count int) {
 	w.client.t.Helper()
-	w.Until("iterations", func(*cleavev1.WatchJobResponse) bool {
-		seen := 0
-		for _, e := range w.Events {
-			if e.GetIteration() != nil {
-				seen++
-			}
+	w.Until("iterations", func(*cleavev1.WatchJobResponse) bool { return w.Iterations() >= count })
+}
+
+// Iterations is how many iteration events have come so far.
+func (w *Watch) Iterations() int {
+	seen := 0
+	for _, e := range w.Events {
+		if e.GetIteration() != nil {
+			seen++
 		}
-		return seen >= count
-	})
+	}
+	return seen
 }
 
 // UntilProgress follows the job until its live progress is so.
