@@ -100,6 +100,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
+	c.log.Info("standing for leader; waits while another coordinator leads", "store", cfg.Store)
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
 		return nil, err
 	}

@@ -11,33 +11,25 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
-)
-
-// Keepalive: dead connections are found by the server, and clients may ask as well.
-const (
-	pingAfterIdle   = 30 * time.Second
-	pingTimeout     = 10 * time.Second
-	clientPingEvery = 5 * time.Second
 )
 
 // newServer makes the gRPC server with every service on it.
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
-	server := grpc.NewServer(
+	// What workers need, and the larger messages of clients; of two options the later one counts.
+	server := grpc.NewServer(append(fleet.ServerOptions(),
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfterIdle, Timeout: pingTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingEvery, PermitWithoutStream: true}),
 		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
 		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
-	)
+	)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterJobServiceServer(server, &jobService{c: c})
 	cleavev1.RegisterClusterServiceServer(server, &clusterService{c: c})

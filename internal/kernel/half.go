@@ -3,7 +3,7 @@ package kernel
 import "math"
 
 // Half precision: entries stored in 16 bits, scaled by a power of two so that the largest fills the
-// range. That is another matrix, rounded to 11 significant bits (a relative error of at most 2^-12
+// range. That is another matrix, rounded to 11 significant bits (a relative error of at most 2^-11
 // down to 2^-29 of the largest entry), and so another numeric class; but it is one matrix: an entry
 // has the same bits stored or computed again, and sums over it are as exact as ever, because rounding
 // a multiple of the grid to 11 bits gives a multiple of the grid.

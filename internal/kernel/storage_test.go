@@ -99,7 +99,7 @@ func TestHalfPrecision(t *testing.T) {
 	}
 }
 
-// Half precision is within 2^-12 of the entry or 2^-40 of the largest one, takes half the memory, and
+// Half precision is within 2^-11 of the entry or 2^-38 of the largest one, takes half the memory, and
 // stays on the grid.
 func TestHalfPrecisionError(t *testing.T) {
 	ctx := context.Background()
