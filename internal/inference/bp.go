@@ -1,0 +1,126 @@
+package inference
+
+import (
+	"context"
+	"math"
+)
+
+// Loopy belief propagation: damped so that messages on a cycle settle, and given up where they do not.
+const (
+	damping        = 0.5
+	messageSettled = 1e-10 // of the largest weight
+)
+
+// beliefs are the messages of max-product in the log domain: costs, and the least is 0.
+type beliefs struct {
+	g       *graph
+	message []float64 // edges x k: what edge e's own point hears from its other end
+	reverse []int     // the same edge in the other point's list
+	belief  []float64 // scratch: k
+	heard   []float64 // scratch: k
+	fresh   []float64 // scratch: k
+}
+
+func newBeliefs(g *graph) *beliefs {
+	b := &beliefs{g: g, message: make([]float64, len(g.to)*g.k), reverse: make([]int, len(g.to)),
+		belief: make([]float64, g.k), heard: make([]float64, g.k), fresh: make([]float64, g.k)}
+	next := append([]int(nil), g.start...)
+	for i := range g.size() { // both lists are ascending, so the ends meet in order
+		for e := g.start[i]; e < g.start[i+1]; e++ {
+			j := g.to[e]
+			b.reverse[e] = next[j]
+			next[j]++
+		}
+	}
+	return b
+}
+
+func (b *beliefs) heardBy(e int) []float64 { return b.message[e*b.g.k : (e+1)*b.g.k] }
+
+// loopyBP passes messages over a graph with cycles and decodes them; the labels preferred win ties. The
+// schedule is fixed: each round goes through the points upwards with messages to higher points, then
+// downwards with messages to lower ones, so that news crosses the graph in one round.
+func loopyBP(ctx context.Context, g *graph, prefer []int32, rounds int) (labels []int32, used int, err error) {
+	b := newBeliefs(g)
+	settled := 0.0
+	for _, w := range g.weight {
+		settled = max(settled, messageSettled*math.Abs(w))
+	}
+	n := int32(g.size())
+	for used < rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		used++
+		change := 0.0
+		for i := range n {
+			change = max(change, b.send(i, true))
+		}
+		for i := n - 1; i >= 0; i-- {
+			change = max(change, b.send(i, false))
+		}
+		if change <= settled {
+			break
+		}
+	}
+	return b.decode(prefer), used, nil
+}
+
+// gather sums what a point pays and hears.
+func (b *beliefs) gather(i int32) []float64 {
+	copy(b.belief, b.g.row(i))
+	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
+		for label, m := range b.heardBy(e) {
+			b.belief[label] += m
+		}
+	}
+	return b.belief
+}
+
+// send renews the messages from a point to its higher (or lower) neighbours and returns the largest
+// change. A message takes O(k): both potentials are constant but for equal labels.
+func (b *beliefs) send(i int32, upwards bool) float64 {
+	belief := b.gather(i)
+	change := 0.0
+	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
+		if (b.g.to[e] > i) != upwards {
+			continue
+		}
+		for label, m := range b.heardBy(e) { // all but what came along this edge
+			b.heard[label] = belief[label] - m
+		}
+		first, second := twoCheapest(b.heard, -1)
+		weight, least := b.g.weight[e], math.Inf(1)
+		for label := range int32(b.g.k) {
+			answer := answerTo(label, first, second, b.heard, weight)
+			b.fresh[label] = (b.heard[answer] - b.heard[first]) + penalty(weight, answer, label)
+			least = min(least, b.fresh[label])
+		}
+		for label, old := range b.heardBy(b.reverse[e]) {
+			renewed := float64(damping*old) + float64((1-damping)*(b.fresh[label]-least))
+			change = max(change, math.Abs(renewed-old))
+			b.heardBy(b.reverse[e])[label] = renewed
+		}
+	}
+	return change
+}
+
+// decode labels the points in order, each given the labels of the lower ones and the messages of the
+// higher: beliefs that are read independently contradict each other on ties.
+func (b *beliefs) decode(prefer []int32) []int32 {
+	labels := make([]int32, b.g.size())
+	for i := range int32(len(labels)) {
+		copy(b.belief, b.g.row(i))
+		for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
+			if j := b.g.to[e]; j < i {
+				b.belief[labels[j]] -= b.g.weight[e]
+				continue
+			}
+			for label, m := range b.heardBy(e) {
+				b.belief[label] += m
+			}
+		}
+		labels[i] = cheapest(b.belief, prefer[i])
+	}
+	return labels
+}

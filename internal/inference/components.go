@@ -1,0 +1,194 @@
+package inference
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// graph is a part of the problem: some points and the constraints among them. Pairs on the same two
+// points are one edge with one signed weight, because
+//
+//	m [l_i != l_j] + c [l_i = l_j] = min(m, c) + (m - c)+ [l_i != l_j] + (c - m)+ [l_i = l_j].
+//
+// A reduction may rule labels out: they cost +Inf.
+type graph struct {
+	k        int
+	points   []int32   // what each point is called in the graph that this one was taken from, ascending
+	unary    []float64 // points x k
+	start    []int     // the edges of point i are start[i] .. start[i+1]-1
+	to       []int32   // the other end, ascending within a point
+	weight   []float64 // > 0 a must-link, < 0 a cannot-link, never 0
+	constant float64   // what the pairs cost whatever the labels
+}
+
+func (g *graph) size() int { return len(g.points) }
+
+// row is what a point pays for each label.
+func (g *graph) row(i int32) []float64 { return g.unary[int(i)*g.k : (int(i)+1)*g.k] }
+
+// energy is E(labels) of this part.
+func (g *graph) energy(labels []int32) float64 {
+	total := g.constant
+	for i, label := range labels {
+		total += g.unary[i*g.k+int(label)]
+		for e := g.start[i]; e < g.start[i+1]; e++ {
+			if j := g.to[e]; int(j) > i {
+				total += penalty(g.weight[e], label, labels[j])
+			}
+		}
+	}
+	return total
+}
+
+// penalty is what an edge costs under two labels.
+func penalty(weight float64, a, b int32) float64 {
+	if (a == b) == (weight > 0) {
+		return 0
+	}
+	return math.Abs(weight)
+}
+
+// rounding bounds what an energy of this part can be off by: differences below it mean nothing.
+func (g *graph) rounding() float64 {
+	magnitude := math.Abs(g.constant)
+	for i := range g.size() {
+		largest := 0.0
+		for _, cost := range g.row(int32(i)) {
+			if !math.IsInf(cost, 1) {
+				largest = max(largest, math.Abs(cost))
+			}
+		}
+		magnitude += largest
+	}
+	for _, w := range g.weight {
+		magnitude += math.Abs(w)
+	}
+	return 1e-13 * magnitude
+}
+
+// edge is a merged pair, i < j.
+type edge struct {
+	i, j   int32
+	weight float64
+}
+
+// wholeGraph merges the pairs. They are sorted by all they have, so that the order in which they
+// were given changes no bit.
+func wholeGraph(p *Problem) *graph {
+	pairs := slices.Clone(p.Pairs)
+	for at, pair := range pairs {
+		if pair.I > pair.J {
+			pairs[at].I, pairs[at].J = pair.J, pair.I
+		}
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J), cmp.Compare(a.Cost, b.Cost))
+	})
+	constant, edges := 0.0, make([]edge, 0, len(pairs))
+	for len(pairs) > 0 {
+		i, j, must, cannot := pairs[0].I, pairs[0].J, 0.0, 0.0
+		for len(pairs) > 0 && pairs[0].I == i && pairs[0].J == j {
+			if pairs[0].MustLink {
+				must += pairs[0].Cost
+			} else {
+				cannot += pairs[0].Cost
+			}
+			pairs = pairs[1:]
+		}
+		constant += min(must, cannot)
+		if must != cannot {
+			edges = append(edges, edge{i, j, must - cannot})
+		}
+	}
+	points := make([]int32, p.Points())
+	for i := range points {
+		points[i] = int32(i)
+	}
+	g := newGraph(p.K, points, p.Unary, edges)
+	g.constant = constant
+	return g
+}
+
+// newGraph builds the lists of edges; the edges come sorted by (i, j).
+func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
+	g := &graph{k: k, points: points, unary: unary, start: make([]int, len(points)+1)}
+	for _, e := range edges {
+		g.start[e.i+1]++
+		g.start[e.j+1]++
+	}
+	for i := range points {
+		g.start[i+1] += g.start[i]
+	}
+	g.to, g.weight = make([]int32, 2*len(edges)), make([]float64, 2*len(edges))
+	next := slices.Clone(g.start)
+	put := func(from, to int32, weight float64) {
+		g.to[next[from]], g.weight[next[from]] = to, weight
+		next[from]++
+	}
+	for _, e := range edges { // to lower points first, so that each list is ascending
+		put(e.j, e.i, e.weight)
+	}
+	for _, e := range edges {
+		put(e.i, e.j, e.weight)
+	}
+	return g
+}
+
+// split takes a graph apart into its connected components, in the order of their lowest points. The
+// constant goes to the first.
+func split(g *graph) []*graph {
+	component := make([]int32, g.size())
+	for i := range component {
+		component[i] = -1
+	}
+	var members [][]int32
+	var queue []int32
+	for i := range int32(g.size()) {
+		if component[i] >= 0 {
+			continue
+		}
+		number := int32(len(members))
+		component[i], queue = number, append(queue[:0], i)
+		for at := 0; at < len(queue); at++ {
+			for e := g.start[queue[at]]; e < g.start[queue[at]+1]; e++ {
+				if j := g.to[e]; component[j] < 0 {
+					component[j] = number
+					queue = append(queue, j)
+				}
+			}
+		}
+		points := slices.Clone(queue)
+		slices.Sort(points)
+		members = append(members, points)
+	}
+	place := make([]int32, g.size())
+	parts := make([]*graph, len(members))
+	for number, points := range members {
+		parts[number] = g.part(points, place)
+	}
+	if len(parts) > 0 {
+		parts[0].constant = g.constant
+	}
+	return parts
+}
+
+// part is the graph of some points, given in ascending order, and the edges among them. It needs room
+// for a number per point.
+func (g *graph) part(points []int32, place []int32) *graph {
+	for at, i := range points {
+		place[i] = int32(at)
+	}
+	unary := make([]float64, 0, len(points)*g.k)
+	var edges []edge
+	for at, i := range points {
+		unary = append(unary, g.row(i)...)
+		for e := g.start[i]; e < g.start[i+1]; e++ {
+			j := g.to[e]
+			if within := int(place[j]) < len(points) && points[place[j]] == j; within && j > i {
+				edges = append(edges, edge{int32(at), place[j], g.weight[e]})
+			}
+		}
+	}
+	return newGraph(g.k, points, unary, edges)
+}

@@ -1,0 +1,98 @@
+package inference
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// randomProblem has random pairs of both kinds, sometimes on the same points, sometimes of cost 0. The
+// unary costs are on a coarse grid half of the time, so that there are ties.
+func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
+	grid := rng.IntN(2) == 0
+	strength := []float64{0.3, 1, 3}[rng.IntN(3)]
+	draw := func(scale float64) float64 {
+		if grid {
+			return float64(rng.IntN(4)) * scale
+		}
+		return rng.Float64() * scale
+	}
+	p := &Problem{K: k, Unary: make([]float64, points*k)}
+	for at := range p.Unary {
+		p.Unary[at] = draw(1) - 0.5
+	}
+	for range pairs {
+		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
+		if i != j {
+			p.Pairs = append(p.Pairs, Pair{i, j, rng.IntN(2) == 0, draw(strength)})
+		}
+	}
+	return p
+}
+
+// randomForest has at most one neighbour of a lower number for each point, and parallel pairs.
+func randomForest(rng *rand.Rand, points, k int) *Problem {
+	p := randomProblem(rng, points, k, 0)
+	for i := 1; i < points; i++ {
+		j := int32(rng.IntN(i))
+		for range rng.IntN(3) {
+			p.Pairs = append(p.Pairs, Pair{int32(i), j, rng.IntN(2) == 0, float64(rng.IntN(3)) * 0.5})
+		}
+	}
+	return p
+}
+
+func randomLabels(rng *rand.Rand, p *Problem) []int32 {
+	labels := make([]int32, p.Points())
+	for i := range labels {
+		labels[i] = int32(rng.IntN(p.K+1)) - 1
+	}
+	return labels
+}
+
+// bruteForce tries every labelling.
+func bruteForce(p *Problem) float64 {
+	labels := make([]int32, p.Points())
+	best := math.Inf(1)
+	for {
+		best = min(best, p.Energy(labels))
+		at := 0
+		for ; at < len(labels); at++ {
+			if labels[at]++; int(labels[at]) < p.K {
+				break
+			}
+			labels[at] = 0
+		}
+		if at == len(labels) {
+			return best
+		}
+	}
+}
+
+func solve(t testing.TB, engine Engine, p *Problem, current []int32, seed uint64, o Options) Result {
+	t.Helper()
+	r, err := Solve(t.Context(), engine, p, current, newRand(seed), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)+math.Abs(b))
+}
+
+func complete(labels []int32) bool {
+	for _, label := range labels {
+		if label < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (u Usage) total() int { return u.Alone + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }
+
+func abs(x float64) float64 { return math.Abs(x) }

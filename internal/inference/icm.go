@@ -1,0 +1,78 @@
+package inference
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+)
+
+// icm is Iterated Conditional Modes (Bilenko2004 3.2): points in a new random order each pass, each
+// taking the label that is cheapest given the others, until a pass changes nothing. A point moves only
+// when that lowers the energy by more than the rounding of its own sum, so ties stay and it ends.
+//
+// A point without a label (-1) takes the cheapest one at its first visit; neighbours that have none
+// yet do not count. The labels are changed in place; the result is the number of passes.
+func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, error) {
+	order := make([]int32, g.size())
+	for i := range order {
+		order[i] = int32(i)
+	}
+	cost := make([]float64, g.k)
+	for pass := 1; ; pass++ {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		rng.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+		changed := false
+		for _, i := range order {
+			changed = g.improve(i, labels, cost) || changed
+		}
+		if !changed {
+			return pass, nil
+		}
+	}
+}
+
+// improve moves one point to its cheapest label (Bilenko2004 (7)) and tells whether it moved. Up to a
+// constant, a must-link makes its neighbour's label cheaper by its weight and a cannot-link dearer:
+// signed weights need one subtraction for both.
+func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
+	row := g.row(i)
+	copy(cost, row)
+	magnitude := 0.0
+	for e := g.start[i]; e < g.start[i+1]; e++ {
+		if label := labels[g.to[e]]; label >= 0 {
+			cost[label] -= g.weight[e]
+		}
+		magnitude += math.Abs(g.weight[e])
+	}
+	now := labels[i]
+	best := cheapest(cost, now)
+	if best == now {
+		return false
+	}
+	if now >= 0 {
+		magnitude += math.Abs(row[now]) + math.Abs(row[best])
+		terms := float64(g.start[i+1] - g.start[i] + 2)
+		if cost[now]-cost[best] <= 0x1p-50*terms*magnitude {
+			return false
+		}
+	}
+	labels[i] = best
+	return true
+}
+
+// cheapest is the label of the least cost; among equals the preferred one if there is one (it may be
+// -1), else the lowest.
+func cheapest(cost []float64, preferred int32) int32 {
+	best := int32(0)
+	for label, c := range cost {
+		if c < cost[best] {
+			best = int32(label)
+		}
+	}
+	if preferred >= 0 && cost[preferred] == cost[best] {
+		return preferred
+	}
+	return best
+}

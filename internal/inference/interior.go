@@ -1,0 +1,182 @@
+package inference
+
+import (
+	"context"
+	"math"
+)
+
+// interior is a primal-dual interior-point method (Mehrotra 1992) for the relaxation. A term's
+// positive part is z with z - s = part(y), z, s >= 0, and its multiplier lies in a box; with v the room
+// that is left, the optimum has
+//
+//	y reduced = 0,   z v = 0,   s multiplier = 0,   v = weight - multiplier,
+//
+// and the method follows the path on which these products are equal and fall to 0. Each Newton step
+// eliminates all but the shares, for which the matrix is sparse: a diagonal, plus a rank-one entry per
+// term. One label of each point, the one with the largest share, takes up what the others give, which
+// keeps the shares of a point at 1 in total and leaves a positive definite matrix with a block per point.
+type interior struct {
+	x      *relaxation
+	factor *blockCholesky
+	places []blockPlace // of the blocks of x.edges
+
+	y, slack            []float64 // shares, and their reduced costs in the path's sense
+	z, s, multiplier, v []float64 // per term
+	reduced             []float64 // cost + A' multiplier
+	curvature           []float64 // per term: 1 / (z/v + s/multiplier)
+	pull                []float64 // per term, scratch of a direction
+	keeper              []int32   // of each point: the variable with the largest share
+	rhs                 []float64
+	offset              []int32 // of each point in rhs
+}
+
+type blockPlace struct {
+	entry      []float64
+	stride     int
+	transposed bool
+}
+
+const (
+	relativeGap   = 1e-10 // of the value: where the path ends
+	enoughGap     = 1e-8  // what is accepted when it gets no further
+	mostSteps     = 100
+	toTheBoundary = 0.99
+	firstProduct  = 0.3 // the products at the start, in units of the largest cost
+)
+
+// solution is the optimum of a relaxation, in units of its scale.
+type solution struct {
+	y            []float64
+	value, bound float64 // the optimum is between them
+	steps        int
+}
+
+func newInterior(x *relaxation, e *elimination, width []int32) *interior {
+	variables, terms := len(x.cost), len(x.terms)
+	p := &interior{x: x, factor: newBlockCholesky(e, width),
+		y: make([]float64, variables), slack: make([]float64, variables),
+		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms), v: make([]float64, terms),
+		reduced: make([]float64, variables), curvature: make([]float64, terms), pull: make([]float64, terms),
+		keeper: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
+	for _, e := range x.edges {
+		entry, stride, transposed := p.factor.block(e.i, e.j)
+		p.places = append(p.places, blockPlace{entry, stride, transposed})
+	}
+	for i := range p.offset {
+		p.offset[i] = x.first[i] - int32(i)
+	}
+	p.start()
+	return p
+}
+
+// start is the middle of everything: equal shares, multipliers half way, and products about equal.
+func (p *interior) start() {
+	for at := range p.x.terms {
+		p.multiplier[at] = p.x.terms[at].weight / 2
+		p.v[at] = p.multiplier[at]
+	}
+	p.x.reducedCosts(p.multiplier, p.reduced)
+	for i := range p.x.points() {
+		from, until := p.x.first[i], p.x.first[i+1]
+		share := 1 / float64(until-from)
+		costs := p.reduced[from:until]
+		least := costs[cheapest(costs, -1)]
+		for v := from; v < until; v++ {
+			p.y[v] = share
+			p.slack[v] = p.reduced[v] - least + firstProduct/share
+		}
+	}
+	for at := range p.x.terms {
+		part := p.x.terms[at].part(p.y)
+		room := firstProduct / max(p.v[at], 1e-3)
+		p.z[at] = max(part, 0) + room
+		p.s[at] = p.z[at] - part
+	}
+}
+
+// run follows the path until value and bound meet, or it gets no further. The work is counted in
+// multiplications and never goes over its limit.
+func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
+	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
+	still, affine, centred := p.newDirection(), p.newDirection(), p.newDirection()
+	for {
+		p.x.reducedCosts(p.multiplier, p.reduced)
+		best.bound = max(best.bound, p.x.bound(p.multiplier, p.reduced))
+		if value := p.x.value(p.y); value < best.value {
+			best.value = value
+			copy(best.y, p.y)
+		}
+		if best.gap() <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
+			return best, nil
+		}
+		best.steps++
+		p.assemble()
+		if err := p.factor.factor(ctx); err != nil {
+			return solution{}, err
+		}
+		product := p.product()
+		p.aim(0, still, affine)
+		primal, dual := p.longest(affine)
+		ratio := p.productAfter(affine, primal, dual) / product
+		p.aim(ratio*ratio*ratio*product, affine, centred)
+		primal, dual = p.longest(centred)
+		if !(max(primal, dual) > 1e-9) {
+			return best, nil
+		}
+		p.move(centred, min(1, toTheBoundary*primal), min(1, toTheBoundary*dual))
+	}
+}
+
+// gap is how far value and bound are apart, relative to the value, or to the largest cost where that
+// is more.
+func (s *solution) gap() float64 { return (s.value - s.bound) / max(1, math.Abs(s.value)) }
+
+// product is the mean of all products, which is 0 at the optimum.
+func (p *interior) product() float64 { return p.productAfter(p.newDirection(), 0, 0) }
+
+// productAfter is the same after a step along a direction.
+func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
+	total := 0.0
+	for v := range p.y {
+		total += float64((p.y[v] + float64(primal*d.y[v])) * (p.slack[v] + float64(dual*d.slack[v])))
+	}
+	for t := range p.z {
+		total += float64((p.z[t] + float64(primal*d.z[t])) * (p.v[t] - float64(dual*d.multiplier[t])))
+		total += float64((p.s[t] + float64(primal*d.s[t])) * (p.multiplier[t] + float64(dual*d.multiplier[t])))
+	}
+	return total / float64(len(p.y)+2*len(p.z))
+}
+
+// longest are the longest steps, up to 1, that keep the primal and the dual quantities at 0 or above.
+func (p *interior) longest(d *direction) (primal, dual float64) {
+	primal, dual = 1, 1
+	for v := range p.y {
+		primal = min(primal, room(p.y[v], d.y[v]))
+		dual = min(dual, room(p.slack[v], d.slack[v]))
+	}
+	for t := range p.z {
+		primal = min(primal, room(p.z[t], d.z[t]), room(p.s[t], d.s[t]))
+		dual = min(dual, room(p.multiplier[t], d.multiplier[t]), room(p.v[t], -d.multiplier[t]))
+	}
+	return primal, dual
+}
+
+func room(value, step float64) float64 {
+	if step < 0 {
+		return -value / step
+	}
+	return 1
+}
+
+func (p *interior) move(d *direction, primal, dual float64) {
+	for v := range p.y {
+		p.y[v] += float64(primal * d.y[v])
+		p.slack[v] += float64(dual * d.slack[v])
+	}
+	for t := range p.z {
+		p.z[t] += float64(primal * d.z[t])
+		p.s[t] += float64(primal * d.s[t])
+		p.multiplier[t] += float64(dual * d.multiplier[t])
+		p.v[t] -= float64(dual * d.multiplier[t])
+	}
+}

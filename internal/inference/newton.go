@@ -1,0 +1,156 @@
+package inference
+
+// direction is a step of every quantity of the interior-point method; v moves against the multiplier.
+type direction struct{ y, slack, z, s, multiplier []float64 }
+
+func (p *interior) newDirection() *direction {
+	variables, terms := len(p.y), len(p.z)
+	return &direction{make([]float64, variables), make([]float64, variables),
+		make([]float64, terms), make([]float64, terms), make([]float64, terms)}
+}
+
+// assemble builds the matrix of the Newton step in the shares that are not their point's keeper.
+func (p *interior) assemble() {
+	x := p.x
+	diagonal := p.diagonal()
+	p.factor.clear()
+	for i := range int32(x.points()) {
+		from, until := x.first[i], x.first[i+1]
+		keeper := from
+		for v := from; v < until; v++ {
+			if p.y[v] > p.y[keeper] {
+				keeper = v
+			}
+		}
+		p.keeper[i] = keeper
+		entry, stride, _ := p.factor.block(i, i)
+		for v := from; v < until; v++ {
+			if v == keeper {
+				continue
+			}
+			row := entry[p.index(v, from, keeper)*stride:][:until-from-1]
+			for col := range row {
+				row[col] = diagonal[keeper]
+			}
+			row[p.index(v, from, keeper)] += diagonal[v]
+		}
+	}
+	for at, e := range x.edges {
+		for t := e.from; t < e.until; t++ {
+			term := &x.terms[t]
+			row, high := p.index(term.a, x.first[e.i], p.keeper[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
+			col, wide := p.index(term.b, x.first[e.j], p.keeper[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
+			if p.places[at].transposed {
+				row, col, high, wide = col, row, wide, high
+			}
+			couple(p.places[at], row, col, high, wide, float64(term.sign*p.curvature[t]))
+		}
+	}
+}
+
+// diagonal is the diagonal of the matrix before keepers are taken out: slack/y, and the
+// curvature of each term at both its ends.
+func (p *interior) diagonal() []float64 {
+	diagonal := make([]float64, len(p.y))
+	for v := range diagonal {
+		diagonal[v] = p.slack[v] / p.y[v]
+	}
+	for t := range p.curvature {
+		p.curvature[t] = 1 / (p.z[t]/p.v[t] + p.s[t]/p.multiplier[t])
+		diagonal[p.x.terms[t].a] += p.curvature[t]
+		diagonal[p.x.terms[t].b] += p.curvature[t]
+	}
+	return diagonal
+}
+
+// index is the place of a variable in its point's block, -1 for the keeper.
+func (p *interior) index(v, first, keeper int32) int {
+	switch {
+	case v == keeper:
+		return -1
+	case v > keeper:
+		return int(v - first - 1)
+	}
+	return int(v - first)
+}
+
+// couple adds an entry between two variables to a block. A keeper is minus the sum of its point's others.
+func couple(b blockPlace, row, col, high, wide int, h float64) {
+	rows, cols := [2]int{row, row + 1}, [2]int{col, col + 1}
+	if row < 0 {
+		rows, h = [2]int{0, high}, -h
+	}
+	if col < 0 {
+		cols, h = [2]int{0, wide}, -h
+	}
+	for r := rows[0]; r < rows[1]; r++ {
+		for c := cols[0]; c < cols[1]; c++ {
+			b.entry[r*b.stride+c] += h
+		}
+	}
+}
+
+// aim finds the Newton direction to where all products equal the target, less the products of the
+// steps of another direction (Mehrotra's correction). Linearised, with A dy the change of the parts,
+//
+//	dz = wanted_z / v - z + z dm / v,    ds = wanted_s / m - s - s dm / m,
+//	dm = curvature (A dy - pull),        pull = wanted_z / v - wanted_s / m - part(y),
+//	dslack = wanted_y / y - slack - slack dy / y,
+//	(slack / y + A' curvature A) dy = wanted_y / y - reduced + A' curvature pull  + a constant per point.
+//
+// The constant per point is the multiplier of its shares' sum; taking the keeper out takes it out. The
+// parts and reduced costs are those of y and the multipliers as they are, so that what earlier
+// steps left over through rounding is made up for.
+func (p *interior) aim(target float64, correction, d *direction) {
+	x := p.x
+	for v := range d.y {
+		d.slack[v] = (target-float64(correction.y[v]*correction.slack[v]))/p.y[v] - p.slack[v]
+		d.y[v] = d.slack[v] + (p.slack[v] - p.reduced[v])
+	}
+	for t := range x.terms {
+		term := &x.terms[t]
+		d.z[t] = (target+float64(correction.z[t]*correction.multiplier[t]))/p.v[t] - p.z[t]
+		d.s[t] = (target-float64(correction.s[t]*correction.multiplier[t]))/p.multiplier[t] - p.s[t]
+		p.pull[t] = (d.z[t] - d.s[t]) + ((p.z[t] - p.s[t]) - term.part(p.y))
+		along := float64(p.curvature[t] * p.pull[t])
+		d.y[term.a] += along
+		d.y[term.b] += float64(term.sign * along)
+	}
+	p.solve(d.y)
+	for v := range d.y {
+		d.slack[v] -= float64(p.slack[v]*d.y[v]) / p.y[v]
+	}
+	for t := range x.terms {
+		term := &x.terms[t]
+		change := d.y[term.a] + float64(term.sign*d.y[term.b])
+		d.multiplier[t] = float64(p.curvature[t] * (change - p.pull[t]))
+		d.z[t] += float64(p.z[t]*d.multiplier[t]) / p.v[t]
+		d.s[t] -= float64(p.s[t]*d.multiplier[t]) / p.multiplier[t]
+	}
+}
+
+// solve replaces the right-hand side of all shares by the step of all shares.
+func (p *interior) solve(dy []float64) {
+	x := p.x
+	for i := range x.points() {
+		to := p.offset[i]
+		for v := x.first[i]; v < x.first[i+1]; v++ {
+			if v != p.keeper[i] {
+				p.rhs[to] = dy[v] - dy[p.keeper[i]]
+				to++
+			}
+		}
+	}
+	p.factor.solve(p.rhs, p.offset)
+	for i := range x.points() {
+		from, total := p.offset[i], 0.0
+		for v := x.first[i]; v < x.first[i+1]; v++ {
+			if v != p.keeper[i] {
+				dy[v] = p.rhs[from]
+				total += dy[v]
+				from++
+			}
+		}
+		dy[p.keeper[i]] = -total
+	}
+}

@@ -1,0 +1,142 @@
+package inference
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+)
+
+// solver runs one engine over the components and keeps the books.
+type solver struct {
+	ctx     context.Context
+	engine  Engine
+	rng     *rand.Rand
+	options Options
+	result  Result
+	bound   float64 // LP: the sum over the components
+}
+
+// outcome is what an engine makes of one piece of a reduced component.
+type outcome struct {
+	labels []int32
+	bound  float64 // LP: no labelling of the piece costs less
+	exact  bool
+	by     Engine
+	rounds int
+}
+
+// component finds the labels of one connected component and counts who found them.
+func (s *solver) component(g *graph, labels []int32) ([]int32, error) {
+	if g.size() == 1 {
+		labels[0] = cheapest(g.unary, labels[0])
+		s.result.Used.Alone++
+		s.bound += g.constant + g.unary[labels[0]]
+		return labels, nil
+	}
+	current := slices.Clone(labels)
+	passes, err := icm(s.ctx, g, labels, s.rng)
+	if err != nil {
+		return nil, err
+	}
+	if s.engine == ICM {
+		s.result.Used.ICM++
+		s.result.Rounds = max(s.result.Rounds, passes)
+		s.result.Exact = false
+		return labels, nil
+	}
+	found, by, err := s.global(g, current)
+	if err != nil {
+		return nil, err
+	}
+	// Energies that differ by rounding are equal, and equal ones stay near the current labels.
+	greedy, global, rounding := g.energy(labels), g.energy(found), g.rounding()
+	if global > greedy+rounding {
+		by = &s.result.Used.ICM
+	}
+	*by++
+	if global < greedy-rounding {
+		return found, nil
+	}
+	return labels, nil
+}
+
+// global reduces a component, gives what is left to the engine and polishes the answer by ICM. It also
+// returns the count to which the component belongs.
+func (s *solver) global(g *graph, current []int32) ([]int32, *int, error) {
+	r := reduce(g, current)
+	labels, exact, bound := make([]int32, g.size()), true, r.constant
+	by := &s.result.Used.Reduced
+	pieces := r.pieces()
+	for _, piece := range pieces {
+		o, err := s.piece(piece, pick(current, piece.points), g)
+		if err != nil {
+			return nil, nil, err
+		}
+		for at, i := range piece.points {
+			labels[i] = o.labels[at]
+		}
+		exact = exact && o.exact
+		bound += o.bound
+		s.result.Rounds = max(s.result.Rounds, o.rounds)
+		if by != &s.result.Used.BP { // a component with a piece that fell back counts for BP
+			by = s.count(o.by)
+		}
+	}
+	r.extend(labels)
+	s.bound += bound
+	s.result.Exact = s.result.Exact && exact
+	if !exact {
+		if _, err := icm(s.ctx, g, labels, s.rng); err != nil {
+			return nil, nil, err
+		}
+	}
+	return labels, by, nil
+}
+
+func (s *solver) count(e Engine) *int {
+	switch e {
+	case LP:
+		return &s.result.Used.LP
+	case Exact:
+		return &s.result.Used.Exact
+	}
+	return &s.result.Used.BP
+}
+
+// piece runs the engine on one piece, and BP where it gives up.
+func (s *solver) piece(piece *graph, prefer []int32, component *graph) (outcome, error) {
+	switch s.engine {
+	case LP:
+		o, cause, err := s.roundedLP(piece)
+		if err != nil || cause == "" {
+			return o, err
+		}
+		s.fallBack(component, piece, cause)
+		labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
+		return outcome{labels: labels, bound: o.bound, by: BP, rounds: rounds}, err
+	case Exact:
+		labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
+		if err != nil {
+			return outcome{}, err
+		}
+		if _, err := icm(s.ctx, piece, labels, s.rng); err != nil {
+			return outcome{}, err
+		}
+		proved, err := branchAndBound(s.ctx, piece, labels, s.options.SearchNodes)
+		if err != nil {
+			return outcome{}, err
+		}
+		if !proved {
+			s.fallBack(component, piece, OverNodeLimit)
+			return outcome{labels: labels, by: BP, rounds: rounds}, nil
+		}
+		return outcome{labels: labels, exact: true, by: Exact, rounds: rounds}, nil
+	}
+	labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
+	return outcome{labels: labels, by: BP, rounds: rounds}, err
+}
+
+func (s *solver) fallBack(component, piece *graph, cause Cause) {
+	s.result.Fallbacks = append(s.result.Fallbacks, Fallback{
+		Engine: s.engine, Point: component.points[0], Points: piece.size(), Cause: cause})
+}

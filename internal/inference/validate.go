@@ -1,0 +1,62 @@
+package inference
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// check refuses what is not a problem. The sum of all magnitudes must be finite too, so that no
+// energy overflows.
+func check(engine Engine, p *Problem, current []int32, o Options) error {
+	if engine < ICM || engine > Exact {
+		return fault.Invalid("UNKNOWN_ENGINE", "there is no inference engine %d; use icm, bp, lp or exact", engine)
+	}
+	if o.BPRounds < 0 || o.Roundings < 0 || o.SearchNodes < 0 || !(o.LPWork >= 0) {
+		return fault.Invalid("BAD_LIMIT", "a limit of inference is negative or not a number (%+v); use 0 for its default", o)
+	}
+	if p.K < 1 {
+		return fault.Invalid("BAD_K", "k is %d; at least one cluster is needed", p.K)
+	}
+	if int64(p.K) > math.MaxInt32 {
+		return fault.Invalid("BAD_K", "k is %d; at most %d is supported", p.K, math.MaxInt32)
+	}
+	if len(p.Unary)%p.K != 0 || len(p.Unary)/p.K > math.MaxInt32 {
+		return fault.Invalid("SIZE_MISMATCH", "there are %d costs for k = %d; each point needs one for each cluster", len(p.Unary), p.K)
+	}
+	if len(current) != p.Points() {
+		return fault.Invalid("SIZE_MISMATCH", "there are %d labels for %d points; each point needs one, -1 for none", len(current), p.Points())
+	}
+	for i, label := range current {
+		if label < -1 || int(label) >= p.K {
+			return fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has label %d; labels are 0..%d, or -1 for none", i, label, p.K-1)
+		}
+	}
+	return checkCosts(p)
+}
+
+func checkCosts(p *Problem) error {
+	total := 0.0
+	for at, cost := range p.Unary {
+		if math.IsNaN(cost) || math.IsInf(cost, 0) {
+			return fault.Invalid("BAD_COST", "point %d pays %g for label %d; costs must be finite", at/p.K, cost, at%p.K)
+		}
+		total += math.Abs(cost)
+	}
+	for at, pair := range p.Pairs {
+		switch {
+		case pair.I < 0 || int(pair.I) >= p.Points() || pair.J < 0 || int(pair.J) >= p.Points():
+			return fault.Invalid("POINT_OUT_OF_RANGE", "pair %d (%d,%d) names a point that is not there; points are 0..%d",
+				at, pair.I, pair.J, p.Points()-1)
+		case pair.I == pair.J:
+			return fault.Invalid("SELF_PAIR", "pair %d joins point %d with itself; leave it out", at, pair.I)
+		case !(pair.Cost >= 0) || math.IsInf(pair.Cost, 0):
+			return fault.Invalid("BAD_COST", "pair %d (%d,%d) costs %g; costs of pairs must be finite and at least 0", at, pair.I, pair.J, pair.Cost)
+		}
+		total += pair.Cost
+	}
+	if total > math.MaxFloat64/16 {
+		return fault.Invalid("BAD_COST", "the costs add up to %g, beyond what a float64 holds; scale them down", total)
+	}
+	return nil
+}
