@@ -45,9 +45,11 @@ func (c *counting) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 	return c.Executor.Update(ctx, moves)
 }
 
-func (c *counting) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
-	c.columns += len(columns)
-	return c.Executor.ColumnSum(ctx, columns)
+func (c *counting) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+	for _, columns := range lists {
+		c.columns += len(columns)
+	}
+	return c.Executor.ColumnSums(ctx, lists)
 }
 
 func (c *counting) Multiply(ctx context.Context, x []float64) ([]float64, error) {

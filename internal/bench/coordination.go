@@ -102,7 +102,7 @@ func (b *run) iterate(ctx context.Context, x clustering.Executor, n int, both, a
 			moves[i] = kernel.Move{Point: point, From: labels[point], To: (labels[point] + 1) % k}
 			labels[point] = moves[i].To
 		}
-		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, stats); return err })
+		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, []kernel.Stats{stats}); return err })
 		if err != nil {
 			return err
 		}

@@ -17,12 +17,11 @@ func (w whole) Diagonal(ctx context.Context) ([]float64, error) {
 }
 
 func (w whole) Arm(_ context.Context, a kernel.Armament) error {
-	w.shard.Arm(a)
-	return nil
+	return w.shard.Arm(a)
 }
 
-func (w whole) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
-	return w.shard.ColumnSum(ctx, w.tiles, columns)
+func (w whole) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+	return w.shard.ColumnSums(ctx, w.tiles, lists)
 }
 
 func (w whole) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
@@ -36,11 +35,11 @@ func (w whole) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128
 	return sums, err
 }
 
-func (w whole) Assign(ctx context.Context, stats kernel.Stats) ([]kernel.Move, error) {
+func (w whole) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	return w.shard.Assign(ctx, w.tiles, w.step, stats)
 }
 
-func (w whole) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Candidate, error) {
+func (w whole) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	return w.shard.Farthest(ctx, w.tiles, w.step, stats)
 }
 

@@ -2,8 +2,10 @@ package clustering
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // StopReason is why a run ended.
@@ -44,13 +46,13 @@ type Report struct {
 	Stop  StopReason   // 0: go on
 }
 
-// Method is one algorithm as a state machine. It blocks on nothing but the executor, logs nothing,
-// and knows no clock. One Step is one iteration that a user would recognise.
+// Method is one algorithm as a state machine. It blocks on nothing but its lane of the executor, logs
+// nothing, and knows no clock. One Step is one iteration that a user would recognise.
 type Method interface {
 	// Init makes the first labels.
-	Init(ctx context.Context, x Executor) (Report, error)
+	Init(ctx context.Context, x *lane) (Report, error)
 	// Step is one iteration.
-	Step(ctx context.Context, x Executor) (Report, error)
+	Step(ctx context.Context, x *lane) (Report, error)
 	// Labels are the current labels.
 	Labels() []int32
 	// Value is the current objective as it is minimised, to compare restarts by.
@@ -105,24 +107,16 @@ func Run(ctx context.Context, p *Problem, x Executor, o Observer) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	var best *Result
-	bestValue := 0.0
-	restarts := p.restarts(family, o)
-	for restart := range restarts {
-		if restarts > 1 {
-			o.Restart(restart)
-		}
-		result, value, err := runOnce(ctx, p, family, x, restart, o)
-		if err != nil && (ctx.Err() == nil || best == nil) {
-			return nil, err
-		}
-		if err == nil && (best == nil || value < bestValue) {
-			best, bestValue = result, value
-		}
-		if ctx.Err() != nil {
-			best.StopReason = StopCancelled
-			break
-		}
+	restarts := p.restarts()
+	if restarts < p.spec.Restarts {
+		family.notice(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
+	}
+	best, err := newEnsemble(family, restarts, o).run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		best.StopReason = StopCancelled
 	}
 	best.Warnings = family.notices
 	best.ObjectiveName = p.Objective.String()
@@ -136,46 +130,71 @@ func Run(ctx context.Context, p *Problem, x Executor, o Observer) (*Result, erro
 }
 
 // restarts is how many runs there will be: starts without randomness are all the same one.
-func (p *Problem) restarts(family *kernelFamily, o Observer) int {
-	restarts := max(1, p.spec.Restarts)
-	if restarts > 1 && !p.start().random() {
-		family.notice(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
+func (p *Problem) restarts() int {
+	if !p.start().random() {
 		return 1
 	}
-	return restarts
+	return max(1, p.spec.Restarts)
 }
 
-func runOnce(ctx context.Context, p *Problem, family *kernelFamily, x Executor, restart int, o Observer) (*Result, float64, error) {
-	m, result := family.method(restart), &Result{Restart: restart}
+// rowsPerLaneK bounds the lanes so that all their sums take at most an eighth of a stored matrix: a row
+// has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
+const rowsPerLaneK = 16
+
+// Lanes is how many restarts run side by side, sharing each reading of the matrix. The answer does not
+// depend on it. A sweep of a graph reads little more than what its own moves touch: nothing to share.
+func (p *Problem) Lanes() int {
+	if p.Matrix.Function == kernel.Adjacency {
+		return 1
+	}
+	lanes := min(p.restarts(), kernel.MostLanes, p.n/(rowsPerLaneK*p.spec.K))
+	if p.MostLanes > 0 {
+		lanes = min(lanes, p.MostLanes)
+	}
+	return max(1, lanes)
+}
+
+// attempt is one restart, from its start until it stops.
+type attempt struct {
+	restart int
+	method  Method
+	result  *Result // nil: it ended before it had labels
+	value   float64 // of the result, as it is minimised
+}
+
+// run is the restart's own loop. It returns an error only when there is no result for it.
+func (a *attempt) run(ctx context.Context, f *kernelFamily, x *lane, o Observer) error {
+	a.method = f.method(a.restart)
+	report, err := a.method.Init(ctx, x)
+	if err != nil {
+		return err
+	}
+	result := &Result{Restart: a.restart}
 	record := func(report Report) {
 		if report.Entry != nil {
 			result.History = append(result.History, *report.Entry)
 			result.Iterations, result.Objective = report.Entry.Iteration, report.Entry.Objective
-			o.Iteration(restart, *report.Entry)
+			o.Iteration(a.restart, *report.Entry)
 		}
 		if report.Shift != nil {
 			result.Shifts = append(result.Shifts, *report.Shift)
 			o.Shift(*report.Shift)
 		}
 	}
-	report, err := m.Init(ctx, x)
-	if err != nil {
-		return nil, 0, err
-	}
 	record(report)
-	if restart == 0 {
-		family.warnLopsided(o, m.Labels())
+	if a.restart == 0 {
+		f.warnLopsided(o, a.method.Labels())
 	}
 	o.Phase(PhaseIterate)
 	for result.StopReason == 0 {
-		if result.Iterations >= p.spec.MaxIterations {
+		if result.Iterations >= f.p.spec.MaxIterations {
 			result.StopReason = StopMaxIterations
 			break
 		}
-		report, err := m.Step(ctx, x)
+		report, err := a.method.Step(ctx, x)
 		if err != nil {
 			if ctx.Err() == nil {
-				return nil, 0, err
+				return err
 			}
 			result.StopReason = StopCancelled
 			break
@@ -183,7 +202,8 @@ func runOnce(ctx context.Context, p *Problem, family *kernelFamily, x Executor, 
 		record(report)
 		result.StopReason = report.Stop
 	}
-	result.Labels = append([]int32(nil), m.Labels()...)
-	result.Sigma = m.Shift()
-	return result, m.Value(), nil
+	result.Labels = slices.Clone(a.method.Labels())
+	result.Sigma = a.method.Shift()
+	a.result, a.value = result, a.method.Value()
+	return nil
 }

@@ -22,6 +22,8 @@ import (
 //	normalized-cut      degrees      A + W
 type kernelFamily struct {
 	p            *Problem
+	x            Executor
+	lanes        int
 	weights      []float64
 	weightGrid   kernel.Grid
 	diagonal     []float64 // M_ii
@@ -32,7 +34,7 @@ type kernelFamily struct {
 }
 
 func newKernelFamily(ctx context.Context, p *Problem, x Executor, o Observer) (*kernelFamily, error) {
-	f := &kernelFamily{p: p, weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
+	f := &kernelFamily{p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
 	var sparseDiagonal []float64
 	if p.isCut() {
 		degrees, err := x.Degrees(ctx)
@@ -58,7 +60,7 @@ func newKernelFamily(ctx context.Context, p *Problem, x Executor, o Observer) (*
 		}
 	}
 	err := x.Arm(ctx, kernel.Armament{
-		ID: 1, K: p.spec.K, Weights: f.weights,
+		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.weights,
 		Sparse: sparsePart(p.n, p.Constraints, p.Matrix.Grid, sparseDiagonal),
 	})
 	if err != nil {
@@ -137,7 +139,7 @@ func (f *kernelFamily) notice(o Observer, code, message string) {
 // auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
 // diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
 // two and a half percent are added against an eigenvalue beyond the residual.
-func (f *kernelFamily) auto(ctx context.Context, x Executor) (float64, error) {
+func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 	if f.autoShift != nil {
 		return *f.autoShift, nil
 	}
@@ -150,7 +152,7 @@ func (f *kernelFamily) auto(ctx context.Context, x Executor) (float64, error) {
 		for i := range v {
 			scaled[i] = v[i] / roots[i]
 		}
-		y, err := x.Multiply(ctx, scaled)
+		y, err := f.x.Multiply(ctx, scaled)
 		for i := range y {
 			y[i] /= roots[i]
 		}

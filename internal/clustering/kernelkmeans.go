@@ -49,9 +49,9 @@ func (m *kernelKmeans) Value() float64 {
 }
 
 // Init makes the first labels and their sums.
-func (m *kernelKmeans) Init(ctx context.Context, x Executor) (Report, error) {
+func (m *kernelKmeans) Init(ctx context.Context, x *lane) (Report, error) {
 	if m.p.options.SigmaAuto {
-		shift, err := m.auto(ctx, x)
+		shift, err := m.auto(ctx)
 		if err != nil {
 			return Report{}, err
 		}
@@ -69,7 +69,7 @@ func (m *kernelKmeans) Init(ctx context.Context, x Executor) (Report, error) {
 
 // Step moves all points at once to their nearest cluster, fills emptied clusters, and undoes it all
 // when the objective rose or the labeling was seen before.
-func (m *kernelKmeans) Step(ctx context.Context, x Executor) (Report, error) {
+func (m *kernelKmeans) Step(ctx context.Context, x *lane) (Report, error) {
 	before := m.labeling.clone()
 	valueBefore, riseBefore := m.Value(), m.shiftedValue()
 	if err := m.batch(ctx, x); err != nil {
@@ -101,8 +101,8 @@ func (m *kernelKmeans) Step(ctx context.Context, x Executor) (Report, error) {
 }
 
 // batch is one assignment of all points and the repair of clusters that it emptied.
-func (m *kernelKmeans) batch(ctx context.Context, x Executor) error {
-	moves, err := x.Assign(ctx, m.stats())
+func (m *kernelKmeans) batch(ctx context.Context, x *lane) error {
+	moves, err := x.Assign(m.stats())
 	if err != nil || len(moves) == 0 {
 		return err
 	}
@@ -114,7 +114,7 @@ func (m *kernelKmeans) batch(ctx context.Context, x Executor) error {
 }
 
 // afterUndo decides how to go on from the labels before a step that rose or repeated.
-func (m *kernelKmeans) afterUndo(ctx context.Context, x Executor, repeated bool) (Report, error) {
+func (m *kernelKmeans) afterUndo(ctx context.Context, x *lane, repeated bool) (Report, error) {
 	stop, why := StopRise, "the objective rose"
 	if repeated {
 		stop, why = StopCycle, "a labeling repeated"
@@ -122,7 +122,7 @@ func (m *kernelKmeans) afterUndo(ctx context.Context, x Executor, repeated bool)
 	if m.p.options.OnRise == RiseStop {
 		return Report{Stop: stop}, nil
 	}
-	shift, err := m.auto(ctx, x)
+	shift, err := m.auto(ctx)
 	if err != nil {
 		return Report{}, err
 	}
@@ -144,8 +144,8 @@ func (m *kernelKmeans) restoreAfter(err error, before labeling) error {
 }
 
 // apply moves points and takes over the new sums.
-func (m *kernelKmeans) apply(ctx context.Context, x Executor, moves []kernel.Move) error {
-	sums, err := x.Update(ctx, moves)
+func (m *kernelKmeans) apply(ctx context.Context, x *lane, moves []kernel.Move) error {
+	sums, err := x.Update(moves)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (m *kernelKmeans) count(point, cluster int32, sign int64) {
 }
 
 // load sets all labels at once.
-func (m *kernelKmeans) load(ctx context.Context, x Executor, labels []int32) error {
-	sums, err := x.Load(ctx, labels)
+func (m *kernelKmeans) load(ctx context.Context, x *lane, labels []int32) error {
+	sums, err := x.Load(labels)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (m *kernelKmeans) load(ctx context.Context, x Executor, labels []int32) err
 
 // fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in
 // order of the clusters; with a positive semidefinite kernel that never raises J.
-func (m *kernelKmeans) fillEmpty(ctx context.Context, x Executor) (filled int, err error) {
+func (m *kernelKmeans) fillEmpty(ctx context.Context, x *lane) (filled int, err error) {
 	if m.p.options.KeepEmpty {
 		return 0, nil
 	}
@@ -192,7 +192,7 @@ func (m *kernelKmeans) fillEmpty(ctx context.Context, x Executor) (filled int, e
 		if count > 0 {
 			continue
 		}
-		farthest, err := x.Farthest(ctx, m.stats())
+		farthest, err := x.Farthest(m.stats())
 		if err != nil || !farthest.Found {
 			return filled, err
 		}

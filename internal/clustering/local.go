@@ -37,8 +37,7 @@ func (l *Local) Degrees(ctx context.Context) ([]float64, error) {
 
 // Arm implements Executor.
 func (l *Local) Arm(_ context.Context, a kernel.Armament) error {
-	l.shard.Arm(a)
-	return nil
+	return l.shard.Arm(a)
 }
 
 // Diagonal implements Executor.
@@ -46,9 +45,9 @@ func (l *Local) Diagonal(ctx context.Context) ([]float64, error) {
 	return l.shard.Diagonal(ctx, l.tiles)
 }
 
-// ColumnSum implements Executor.
-func (l *Local) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
-	return l.shard.ColumnSum(ctx, l.tiles, columns)
+// ColumnSums implements Executor.
+func (l *Local) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+	return l.shard.ColumnSums(ctx, l.tiles, lists)
 }
 
 // Load implements Executor.
@@ -65,12 +64,12 @@ func (l *Local) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int12
 }
 
 // Assign implements Executor.
-func (l *Local) Assign(ctx context.Context, stats kernel.Stats) ([]kernel.Move, error) {
+func (l *Local) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, stats)
 }
 
 // Farthest implements Executor.
-func (l *Local) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Candidate, error) {
+func (l *Local) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 

@@ -17,6 +17,8 @@ type Notice struct{ Code, Message string }
 // Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
 // fixed to the last bit.
 type Problem struct {
+	// MostLanes bounds how many restarts run side by side, where memory is short; 0: as many as pay.
+	MostLanes   int
 	Matrix      kernel.Spec
 	Objective   Objective
 	Constraints *constraint.Set

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"fmt"
 	"net"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestAWorkerOfAnotherVersionEnds(t *testing.T) {
 	t.Cleanup(server.Stop)
 
 	ran := Command(t, Build(t).Worker, "--coordinator", listener.Addr().String(), "--name", "old")
-	wantSentence(t, ran, 2, "worker: speaks worker protocol 1, this coordinator speaks 99; run the same version of both")
+	wantSentence(t, ran, 2, fmt.Sprintf("worker: speaks worker protocol %d, this coordinator speaks 99; run the same version of both", wire.WorkerProtocol))
 }
 
 // otherVersion refuses every worker, as a coordinator of another version does.

@@ -57,6 +57,7 @@ func need(problem *clustering.Problem, spec clustering.Spec, storage planning.St
 		Matrix:        problem.Matrix,
 		DatasetBytes:  datasetBytes,
 		K:             spec.K,
+		Lanes:         problem.Lanes(),
 		SparseEntries: 2 * int64(problem.Constraints.Len()),
 		Storage:       storage,
 		Restarts:      spec.Restarts,
@@ -72,6 +73,23 @@ func need(problem *clustering.Problem, spec clustering.Spec, storage planning.St
 	return n
 }
 
+// fit lets fewer restarts run side by side where the memory of their sums would be missing for tiles.
+func (p *prepared) fit(f *fleet.Fleet) {
+	alone := p.need
+	alone.Lanes = 1
+	most, err := f.Plan(alone)
+	if err != nil {
+		return // it has to wait, or be refused
+	}
+	for p.need.Lanes > 1 {
+		if plan, err := f.Plan(p.need); err == nil && plan.Stored == most.Stored {
+			return
+		}
+		p.need.Lanes /= 2
+		p.problem.MostLanes = p.need.Lanes
+	}
+}
+
 // PlanJob says how a job would run on the workers that are there.
 func (s *clusterService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
@@ -81,6 +99,7 @@ func (s *clusterService) PlanJob(ctx context.Context, request *cleavev1.PlanJobR
 	if err != nil {
 		return nil, err
 	}
+	ready.fit(s.c.fleet)
 	plan, err := s.c.fleet.Plan(ready.need)
 	if err != nil {
 		return nil, err

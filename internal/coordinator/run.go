@@ -118,6 +118,7 @@ func (c *Coordinator) run(j *job) (out outcome) {
 	if err := c.begin(j, problem); err != nil {
 		return outcome{err: err}
 	}
+	ready.fit(c.fleet)
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	x, err := c.engine.place(j.ctx, c.fleet, fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -42,7 +42,7 @@ type Executor struct {
 	mean, scale *operand
 
 	turn     sync.Mutex // one operation at a time
-	labels   []int32    // nil: none loaded
+	labels   []int32    // lane after lane; nil: none loaded
 	step     uint64     // of the labels; grows with every Load and Update
 	armed    *armament
 	stood    bool // an operation succeeded, so there were workers enough
@@ -80,7 +80,7 @@ type seat struct {
 // armament is kernel.Armament as operands.
 type armament struct {
 	id                              uint64
-	k                               int
+	k, lanes                        int
 	weights, starts, columns, value *operand
 }
 
@@ -169,9 +169,9 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		return fmt.Errorf("fleet: an armament of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
-	if a.K > e.need.K || int64(len(sparse.Column)) > e.need.SparseEntries {
-		return fmt.Errorf("fleet: an armament of %d clusters and %d sparse entries, planned were %d and %d",
-			a.K, len(sparse.Column), e.need.K, e.need.SparseEntries)
+	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.SparseEntries {
+		return fmt.Errorf("fleet: an armament of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
+			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
 	e.turn.Lock()
 	id := uint64(1)
@@ -180,7 +180,7 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		e.armed.drop()
 	}
 	e.armed = &armament{
-		id: id, k: a.K,
+		id: id, k: a.K, lanes: max(1, a.Lanes),
 		weights: e.fleet.operand(func() []byte { return wire.PackFloat64s(a.Weights) }),
 		starts:  e.fleet.operand(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
 		columns: e.fleet.operand(func() []byte { return wire.PackInt32s(sparse.Column) }),
@@ -201,12 +201,19 @@ func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
 	}})
 }
 
-// ColumnSum implements clustering.Executor.
-func (e *Executor) ColumnSum(ctx context.Context, columns []int32) ([]float64, error) {
-	packed := e.fleet.operand(func() []byte { return wire.PackInt32s(columns) })
-	defer packed.drop()
-	return e.perRow(ctx, &operation{name: "column sum", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_ColumnSum{ColumnSum: &workerv1.ColumnSum{Columns: packed.payload()}}
+// ColumnSums implements clustering.Executor.
+func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+	ends, end := make([]int32, len(lists)), 0
+	for i, list := range lists {
+		end += len(list)
+		ends[i] = int32(end)
+	}
+	columns := e.fleet.operand(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
+	defer columns.drop()
+	packedEnds := e.fleet.operand(func() []byte { return wire.PackInt32s(ends) })
+	defer packedEnds.drop()
+	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.payload(), Ends: packedEnds.payload()}}
 	}})
 }
 
@@ -239,11 +246,12 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 		return nil, errors.New("fleet: update before load")
 	}
 	for at, m := range moves {
-		if m.Point < 0 || int(m.Point) >= len(e.labels) || e.labels[m.Point] != m.From || m.To < -1 || int(m.To) >= e.armed.k {
+		label := e.label(m)
+		if label == nil || *label != m.From {
 			e.undo(moves[:at])
 			return nil, fmt.Errorf("fleet: move %d takes point %d from cluster %d to %d, which is not how things stand", at, m.Point, m.From, m.To)
 		}
-		e.labels[m.Point] = m.To
+		*label = m.To
 	}
 	sums, err := e.advance(ctx, "update", e.labels, moves)
 	if err != nil {
@@ -254,17 +262,27 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 
 func (e *Executor) undo(moves []kernel.Move) {
 	for at := len(moves) - 1; at >= 0; at-- {
-		e.labels[moves[at].Point] = moves[at].From
+		*e.label(moves[at]) = moves[at].From
 	}
 }
 
+// label is the place of a move's point among the labels; nil for a move that cannot be.
+func (e *Executor) label(m kernel.Move) *int32 {
+	n, k := e.spec.Rows, int32(e.armed.k)
+	if m.Point < 0 || int(m.Point) >= n || min(m.From, m.To) < -1 || int(max(m.From, m.To)) >= e.armed.clusters() ||
+		(min(m.From, m.To) >= 0 && m.From/k != m.To/k) {
+		return nil
+	}
+	return &e.labels[int(max(m.From, m.To, 0)/k)*n+int(m.Point)]
+}
+
 // Assign implements clustering.Executor.
-func (e *Executor) Assign(ctx context.Context, stats kernel.Stats) ([]kernel.Move, error) {
+func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	packed := wire.StatsToProto(stats)
 	byTile := make([][]kernel.Move, len(e.tiles))
 	err := e.atStep(ctx, &operation{
 		name:     "assign",
-		rowBytes: 12,
+		rowBytes: 12 * len(stats),
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
 		},
@@ -305,21 +323,24 @@ func (e *Executor) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Mov
 }
 
 // Farthest implements clustering.Executor.
-func (e *Executor) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Candidate, error) {
+func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	packed := wire.StatsToProto(stats)
-	best := kernel.Candidate{}
+	best := make([]kernel.Candidate, len(stats))
 	err := e.atStep(ctx, &operation{
 		name: "farthest",
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
 		},
 		merge: func(_ []int, done *reply) error {
-			if done.farthest.GetPoint() > math.MaxInt32 {
-				return fmt.Errorf("point %d is out of range", done.farthest.GetPoint())
+			candidates, err := wire.CandidatesFromProto(done.farthest)
+			if err == nil && len(candidates) != len(best) {
+				err = fmt.Errorf("%d candidates for %d lanes", len(candidates), len(best))
 			}
-			c := kernel.Candidate{Found: done.farthest.GetFound(), Point: int32(done.farthest.GetPoint()), Distance: done.farthest.GetDistance()}
-			if c.Found && (!best.Found || c.Distance > best.Distance || c.Distance == best.Distance && c.Point < best.Point) {
-				best = c
+			if err != nil {
+				return err
+			}
+			for i, c := range candidates {
+				best[i] = best[i].Farther(c)
 			}
 			return nil
 		},
@@ -328,16 +349,19 @@ func (e *Executor) Farthest(ctx context.Context, stats kernel.Stats) (kernel.Can
 }
 
 func (e *Executor) checkLabels(labels []int32) error {
-	if e.armed == nil || len(labels) != e.spec.Rows {
-		return fmt.Errorf("fleet: load of %d labels for %d rows, armed: %v", len(labels), e.spec.Rows, e.armed != nil)
+	n := e.spec.Rows
+	if e.armed == nil || len(labels) != n*e.armed.lanes {
+		return fmt.Errorf("fleet: load of %d labels for %d rows, armed: %v", len(labels), n, e.armed != nil)
 	}
-	for i, c := range labels {
-		if c < -1 || int(c) >= e.armed.k {
-			return fmt.Errorf("fleet: point %d has label %d of %d clusters", i, c, e.armed.k)
+	for at, c := range labels {
+		if lane := at / n; c != -1 && (int(c) < lane*e.armed.k || int(c) >= (lane+1)*e.armed.k) {
+			return fmt.Errorf("fleet: point %d has label %d in lane %d of %d clusters", at%n, c, lane, e.armed.k)
 		}
 	}
 	return nil
 }
+
+func (a *armament) clusters() int { return a.k * a.lanes }
 
 func (a *armament) drop() {
 	if a != nil {

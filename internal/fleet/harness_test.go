@@ -394,8 +394,18 @@ func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor 
 // most clusters that a sequence arms.
 const mostClusters = 6
 
+// mostLanes is how many lanes a sequence has at most.
+func (p *problem) mostLanes() int {
+	if p.spec.Function == kernel.Adjacency {
+		return 1
+	}
+	return 3
+}
+
 func (p *problem) need(size int64) planning.Problem {
-	return planning.Problem{Matrix: p.spec, DatasetBytes: size, K: mostClusters, SparseEntries: int64(p.spec.Rows), Storage: p.storage}
+	return planning.Problem{
+		Matrix: p.spec, DatasetBytes: size, K: mostClusters, Lanes: p.mostLanes(), SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+	}
 }
 
 func (p *problem) task(job, id string, size int64, report func(fleet.Status)) fleet.Task {

@@ -43,7 +43,7 @@ type reload struct {
 type reply struct {
 	values       []byte
 	selfAffinity []byte
-	farthest     *workerv1.Candidate
+	farthest     []*workerv1.Candidate
 }
 
 // failure is a worker's answer that something went wrong.
@@ -71,19 +71,30 @@ type part struct {
 
 // perRow runs an operation that gives one float64 per row.
 func (e *Executor) perRow(ctx context.Context, op *operation) ([]float64, error) {
-	values := make([]float64, e.spec.Rows)
-	op.rowBytes = 8
+	values, err := e.severalPerRow(ctx, 1, op)
+	return values[0], err
+}
+
+// severalPerRow runs an operation that gives several lists of one float64 per row.
+func (e *Executor) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
+	values := make([][]float64, lists)
+	for list := range values {
+		values[list] = make([]float64, e.spec.Rows)
+	}
+	op.rowBytes = 8 * lists
 	op.merge = func(tiles []int, done *reply) error {
-		if len(done.values) != 8*e.rows(tiles) {
-			return fmt.Errorf("%d bytes for %d rows", len(done.values), e.rows(tiles))
+		if len(done.values) != 8*lists*e.rows(tiles) {
+			return fmt.Errorf("%d bytes for %d lists of %d rows", len(done.values), lists, e.rows(tiles))
 		}
 		at := 0
-		for _, t := range tiles {
-			rows := partition.Tile(e.spec.Rows, t)
-			if err := wire.UnpackFloat64sInto(values[rows.From:rows.To], done.values[at:at+8*rows.Len()]); err != nil {
-				return err
+		for list := range values {
+			for _, t := range tiles {
+				rows := partition.Tile(e.spec.Rows, t)
+				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], done.values[at:at+8*rows.Len()]); err != nil {
+					return err
+				}
+				at += 8 * rows.Len()
 			}
-			at += 8 * rows.Len()
 		}
 		return nil
 	}
@@ -111,7 +122,7 @@ func (e *Executor) advance(ctx context.Context, name string, labels []int32, mov
 	step, next := e.step, e.step+1
 	op := &operation{
 		name:    name,
-		whole:   4*len(moves) > 3*len(labels), // which the workers then sweep anew
+		whole:   4*len(moves) > 3*e.spec.Rows, // as much as a sweep of all
 		reload:  &reload{labels: packedLabels, step: next},
 		from:    step,
 		answers: true,
@@ -122,9 +133,9 @@ func (e *Executor) advance(ctx context.Context, name string, labels []int32, mov
 	}
 	if name == "load" {
 		op.from = next + 1 // no tile is ever there
-		op.whole = 4*labelled(labels) > 3*len(labels)
+		op.whole = 4*labelled(labels) > 3*e.spec.Rows
 	}
-	sums := make([]kernel.Int128, e.armed.k)
+	sums := make([]kernel.Int128, e.armed.clusters())
 	op.merge = func(_ []int, done *reply) error {
 		parts, err := wire.UnpackInt128s(done.selfAffinity)
 		if err != nil {

@@ -21,6 +21,7 @@ type sequence struct {
 	random  *rand.Rand
 	arms    uint64
 	k       int
+	lanes   int
 	weights []float64
 	labels  []int32
 	sums    []kernel.Int128
@@ -60,15 +61,18 @@ func (s *sequence) one() {
 	case r < 18:
 		s.rows("diagonal", s.remote.Diagonal, s.local.shard.Diagonal)
 	case r < 19:
-		columns := make([]int32, s.random.IntN(s.local.spec.Rows)+1)
-		for i := range columns {
-			columns[i] = int32(s.random.IntN(s.local.spec.Rows))
+		lists := make([][]int32, s.random.IntN(4))
+		for list := range lists {
+			for range s.random.IntN(s.local.spec.Rows) {
+				lists[list] = append(lists[list], int32(s.random.IntN(s.local.spec.Rows)))
+			}
 		}
-		s.rows("column sum",
-			func(ctx context.Context) ([]float64, error) { return s.remote.ColumnSum(ctx, columns) },
-			func(ctx context.Context, tiles []int) ([]float64, error) {
-				return s.local.shard.ColumnSum(ctx, tiles, columns)
-			})
+		want, err := s.local.shard.ColumnSums(s.ctx, s.local.tiles, lists)
+		if err != nil {
+			s.Fatalf("column sums: %v", err)
+		}
+		got, err := s.remote.ColumnSums(s.ctx, lists)
+		s.same("column sums", got, want, err)
 	default:
 		x := make([]float64, s.local.spec.Rows)
 		for i := range x {
@@ -101,7 +105,7 @@ func (s *sequence) rows(name string, remote func(context.Context) ([]float64, er
 func (s *sequence) arm() {
 	s.Helper()
 	n, spacing := s.local.spec.Rows, s.local.spec.Grid.Spacing()
-	s.k = 2 + s.random.IntN(5)
+	s.k, s.lanes = 2+s.random.IntN(5), 1+s.random.IntN(s.local.mostLanes())
 	s.weights = make([]float64, n)
 	entries := make([]map[int32]float64, n)
 	for i := range n {
@@ -127,8 +131,10 @@ func (s *sequence) arm() {
 		sparse.RowStart = append(sparse.RowStart, int64(len(sparse.Column)))
 	}
 	s.arms++
-	a := kernel.Armament{ID: s.arms, K: s.k, Weights: s.weights, Sparse: sparse}
-	s.local.shard.Arm(a)
+	a := kernel.Armament{ID: s.arms, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
+	if err := s.local.shard.Arm(a); err != nil {
+		s.Fatalf("arm: %v", err)
+	}
 	if err := s.remote.Arm(s.ctx, a); err != nil {
 		s.Fatalf("arm: %v", err)
 	}
@@ -136,9 +142,9 @@ func (s *sequence) arm() {
 
 func (s *sequence) load() {
 	s.Helper()
-	s.labels = make([]int32, s.local.spec.Rows)
-	for i := range s.labels {
-		s.labels[i] = int32(s.random.IntN(s.k+1)) - 1
+	s.labels = make([]int32, s.lanes*s.local.spec.Rows)
+	for at := range s.labels {
+		s.labels[at] = s.cluster(at / s.local.spec.Rows)
 	}
 	s.local.step++
 	want, err := s.local.shard.Load(s.ctx, s.local.tiles, s.local.step, s.labels)
@@ -150,13 +156,24 @@ func (s *sequence) load() {
 	s.sums = want
 }
 
+// cluster draws one of a lane, or none.
+func (s *sequence) cluster(lane int) int32 {
+	if c := s.random.IntN(s.k+1) - 1; c >= 0 {
+		return int32(lane*s.k + c)
+	}
+	return -1
+}
+
 func (s *sequence) update() {
 	s.Helper()
 	var moves []kernel.Move
-	share := s.random.Float64() // from hardly any to nearly all
-	for i, from := range s.labels {
-		if to := int32(s.random.IntN(s.k+1)) - 1; to != from && s.random.Float64() < share {
-			moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+	n := s.local.spec.Rows
+	for lane := range s.lanes {
+		share := s.random.Float64() // from hardly any to nearly all
+		for i, from := range s.labels[lane*n : (lane+1)*n] {
+			if to := s.cluster(lane); to != from && s.random.Float64() < share {
+				moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+			}
 		}
 	}
 	s.move(moves)
@@ -165,7 +182,7 @@ func (s *sequence) update() {
 func (s *sequence) move(moves []kernel.Move) {
 	s.Helper()
 	for _, m := range moves {
-		s.labels[m.Point] = m.To
+		s.labels[int(max(m.From, m.To))/s.k*s.local.spec.Rows+int(m.Point)] = m.To
 	}
 	want, err := s.local.shard.Update(s.ctx, s.local.tiles, s.local.step, moves)
 	if err != nil {
@@ -177,18 +194,27 @@ func (s *sequence) move(moves []kernel.Move) {
 	s.sums = want
 }
 
-func (s *sequence) stats() kernel.Stats {
-	stats := kernel.Stats{Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
-	for i, c := range s.labels {
-		if c >= 0 {
-			stats.Weight[c] += s.weights[i]
-			stats.Count[c]++
+// stats are those of some of the lanes.
+func (s *sequence) stats() []kernel.Stats {
+	var all []kernel.Stats
+	n := s.local.spec.Rows
+	for lane := range s.lanes {
+		if s.lanes > 1 && s.random.IntN(3) == 0 {
+			continue
 		}
+		stats := kernel.Stats{Lane: lane, Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
+		for i, label := range s.labels[lane*n : (lane+1)*n] {
+			if c := int(label) - lane*s.k; label >= 0 {
+				stats.Weight[c] += s.weights[i]
+				stats.Count[c]++
+			}
+		}
+		for c := range s.k {
+			stats.SelfAffinity[c] = s.local.spec.Grid.Value(s.sums[lane*s.k+c])
+		}
+		all = append(all, stats)
 	}
-	for c := range s.k {
-		stats.SelfAffinity[c] = s.local.spec.Grid.Value(s.sums[c])
-	}
-	return stats
+	return all
 }
 
 func (s *sequence) assign() {

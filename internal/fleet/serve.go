@@ -69,6 +69,7 @@ func (e *Executor) prepare(ctx context.Context, g *group) error {
 			Matrix:        wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload()),
 			K:             uint32(e.need.K),
 			SparseEntries: uint64(e.need.SparseEntries),
+			Lanes:         uint32(e.need.Lanes),
 		}}
 	})
 	g.seat.prepared = err == nil
@@ -83,7 +84,7 @@ func (e *Executor) arm(ctx context.Context, g *group) error {
 	a := e.armed
 	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Arm{Arm: &workerv1.Arm{
-			K: uint32(a.k), Armament: a.id,
+			K: uint32(a.k), Lanes: uint32(a.lanes), Armament: a.id,
 			Weights:      a.weights.payload(),
 			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
 		}}

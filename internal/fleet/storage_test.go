@@ -159,7 +159,7 @@ func TestAPlanMindsOtherJobs(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 7)
 	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 20)) // a second job finds room to join, and hardly for more
+	c.hire("a", p.memory(size, 24)) // a second job finds room to join, and hardly for more
 	need := p.need(size)
 	plan, err := c.fleet.Plan(need)
 	if err != nil || plan.Stored != 13 {

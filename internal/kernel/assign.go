@@ -9,15 +9,16 @@ import (
 //
 //	argmin_c d_ic,  d_ic = M_ii/a_i^2 - 2 S_ic/(a_i s_c) + Q_c/s_c^2      Kulis2009 (1)
 //
-// Of clusters as near as the nearest (ties) the current one is kept, else the lowest is taken.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats Stats) ([]Move, error) {
+// Of clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. The
+// lanes that stats are given for are asked about; the moves of a tile are in the order of the stats,
+// then of the rows.
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Move, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
 	}
-	s.terms.set(stats)
 	if s.source.graph != nil {
-		s.terms.sort()
+		s.terms[0].sort()
 	}
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		t := tiles[at]
@@ -25,11 +26,12 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats St
 			return err
 		}
 		w := s.workspaces.borrow()
-		w.assignment = assignment{
-			terms: &s.terms, rows: t.rows, diagonal: t.diagonal,
-			labels: s.labels[t.rows.From:t.rows.To], weights: s.armament.Weights[t.rows.From:t.rows.To],
+		t.moves = t.moves[:0]
+		for asked := range stats {
+			w.assignment = s.assignment(t, stats[asked].Lane)
+			w.terms = &s.terms[asked]
+			t.moves = t.sums.assign(t.moves, w)
 		}
-		t.moves = t.sums.assign(t.moves[:0], w)
 		s.workspaces.giveBack(w)
 		return nil
 	})
@@ -47,29 +49,45 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats St
 	return moves, nil
 }
 
-// Farthest finds the point with the largest a_i d_i,l(i) among clusters of at least two points;
-// of equals the lowest.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats Stats) (Candidate, error) {
+func (s *Shard) assignment(t *tile, lane int) assignment {
+	return assignment{
+		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.armament.K),
+		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.armament.Weights[t.rows.From:t.rows.To],
+	}
+}
+
+// Farthest finds, in each lane that is asked about, the point with the largest a_i d_i,l(i) among
+// clusters of at least two points; of equals the lowest.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
-		return Candidate{}, err
+		return nil, err
 	}
-	s.terms.set(stats)
-	s.workspaces.reset(s.armament.K)
+	s.workspaces.reset(s.armament.clusters())
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
 			return err
 		}
 		w := s.workspaces.borrow()
-		w.farthest = s.farthestInTile(w.farthest, tiles[at], stats.Count)
+		for len(w.farthest) < len(stats) {
+			w.farthest = append(w.farthest, Candidate{})
+		}
+		for asked := range stats {
+			w.farthest[asked] = s.farthestInTile(w.farthest[asked], tiles[at], &stats[asked], &s.terms[asked])
+		}
 		s.workspaces.giveBack(w)
 		return nil
 	})
-	best := Candidate{}
-	for _, w := range s.workspaces.idle {
-		best = best.Farther(w.farthest)
+	if err != nil {
+		return nil, err
 	}
-	return best, err
+	best := make([]Candidate, len(stats))
+	for _, w := range s.workspaces.idle {
+		for asked := range min(len(best), len(w.farthest)) {
+			best[asked] = best[asked].Farther(w.farthest[asked])
+		}
+	}
+	return best, nil
 }
 
 // Farther is the farther of two candidates; of equals the one with the lower point.
@@ -80,17 +98,16 @@ func (c Candidate) Farther(other Candidate) Candidate {
 	return other
 }
 
-func (s *Shard) farthestInTile(best Candidate, t *tile, count []int32) Candidate {
-	terms := &s.terms
-	for r := range t.rows.Len() {
-		i := t.rows.From + r
-		c, a := s.labels[i], s.armament.Weights[i]
-		if c < 0 || count[c] < 2 {
+func (s *Shard) farthestInTile(best Candidate, t *tile, stats *Stats, terms *clusterTerms) Candidate {
+	asked := s.assignment(t, stats.Lane)
+	for r, a := range asked.weights {
+		c := asked.own(r)
+		if c < 0 || stats.Count[c] < 2 {
 			continue
 		}
-		own := terms.shifted(t.own[r], a)
+		own := terms.shifted(t.own[stats.Lane*t.rows.Len()+r], a)
 		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(c, own, a)
-		best = best.Farther(Candidate{Found: true, Point: int32(i), Distance: a * d})
+		best = best.Farther(Candidate{Found: true, Point: int32(t.rows.From + r), Distance: a * d})
 	}
 	return best
 }
@@ -115,20 +132,30 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready checks that the tiles are loaded at the step and the stats fit the armament.
-func (s *Shard) ready(numbers []int, step uint64, stats Stats) ([]*tile, error) {
+// ready checks that the tiles are loaded at the step and the stats fit the armament, and takes the
+// stats over.
+func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error) {
 	tiles, err := s.find(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if !s.loaded || s.labelsStep != step || len(stats.Weight) != s.armament.K ||
-		len(stats.SelfAffinity) != s.armament.K || len(stats.Count) != s.armament.K {
+	if !s.loaded || s.labelsStep != step {
 		return nil, ErrNotReady
 	}
 	for _, t := range tiles {
 		if !t.loaded || t.step != step {
 			return nil, ErrNotReady
 		}
+	}
+	k := s.armament.K
+	for at, of := range stats {
+		if of.Lane < 0 || of.Lane >= s.armament.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
+			return nil, ErrNotReady
+		}
+		if at == len(s.terms) {
+			s.terms = append(s.terms, clusterTerms{})
+		}
+		s.terms[at].set(of)
 	}
 	return tiles, nil
 }

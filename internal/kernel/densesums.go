@@ -2,17 +2,18 @@ package kernel
 
 import "github.com/cleave-project/cleave/internal/partition"
 
-// denseSums are all k sums of every row, cluster by cluster: values[c*stride+r], so that adding a
-// column of the matrix is one contiguous pass.
+// denseSums are all k sums of every row in every lane, cluster by cluster: values[c*stride+r], so that
+// adding a column of the matrix is one contiguous pass.
 type denseSums struct {
 	rows   partition.Range
+	k      int
 	stride int
 	sparse *Sparse
 	values []float64
 }
 
 func (t *denseTile) newSums(a *Armament) rowSums {
-	return &denseSums{rows: t.rows, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.K)}
+	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters())}
 }
 
 func (s *denseSums) bytes() int64 { return 8 * int64(len(s.values)) }
@@ -27,24 +28,28 @@ func (s *denseSums) add(r int, c int32, v float64) {
 
 // sweep asks the tile for its base each time: it may have changed its storage since the last one.
 func (s *denseSums) sweep(t *tile, p *plan, _ *workspace) error {
-	if p.full {
-		clear(s.values)
+	for lane, anew := range p.anew {
+		if anew {
+			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
+		}
 	}
 	if err := t.base.(*denseTile).apply(s.values, p); err != nil {
 		return err
 	}
-	if p.full {
-		s.addSparse(p.labels)
-	} else {
-		s.moveSparse(p.moves)
-	}
-	for r := range t.own {
-		t.loadOwn(r, p.labels)
+	s.moveSparse(p.moves)
+	for lane, anew := range p.anew {
+		labels := p.labelsOf(lane)
+		if anew {
+			s.addSparse(labels)
+		}
+		for r := range s.rows.Len() {
+			t.loadOwn(lane, r, labels)
+		}
 	}
 	return nil
 }
 
-// addSparse adds the sparse part of every row.
+// addSparse adds the sparse part of every row in a lane.
 func (s *denseSums) addSparse(labels []int32) {
 	for r := range s.rows.Len() {
 		columns, values := s.sparse.Row(s.rows.From + r)
@@ -75,18 +80,18 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 	w.nearest = grown(w.nearest, s.rows.Len())
 	for at, c := range a.terms.filled {
 		for r := range w.nearest {
-			if d := a.part(r, c, s.of(r, c)); at == 0 || d < w.nearest[r] {
+			if d := a.part(r, c, s.of(r, a.first+c)); at == 0 || d < w.nearest[r] {
 				w.nearest[r] = d
 			}
 		}
 	}
 	for r, least := range w.nearest {
 		limit := least + a.tolerance(r)
-		if own := a.labels[r]; own >= 0 && a.part(r, own, s.of(r, own)) <= limit {
+		if own := a.own(r); own >= 0 && a.part(r, own, s.of(r, a.labels[r])) <= limit {
 			continue
 		}
 		for _, c := range a.terms.filled {
-			if a.part(r, c, s.of(r, c)) <= limit {
+			if a.part(r, c, s.of(r, a.first+c)) <= limit {
 				moves = append(moves, a.move(r, c))
 				break
 			}

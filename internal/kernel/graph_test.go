@@ -224,11 +224,11 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 			if !slices.Equal(layout, want) {
 				t.Fatalf("seed %d: the dense layout moves %v, want %v", seed, layout, want)
 			}
-			got, err := c.shard.Assign(ctx, c.tiles, c.step, stats)
+			got, err := c.shard.Assign(ctx, c.tiles, c.step, []Stats{stats})
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: n = %d, k = %d: moves %v, %v; want %v", seed, c.n, c.k, got, err, want)
 			}
-			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, stats); err != nil || far != farthest {
+			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, []Stats{stats}); err != nil || far[0] != farthest {
 				t.Fatalf("seed %d: farthest %v, %v; want %v", seed, far, err, farthest)
 			}
 			for _, m := range got {
@@ -301,7 +301,7 @@ func TestGraphWithoutLabels(t *testing.T) {
 	}
 	c.step++
 	c.checkSums(t, 5)
-	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, c.stats()); err != nil || len(moves) > 0 {
+	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, []Stats{c.stats()}); err != nil || len(moves) > 0 {
 		t.Errorf("moves %v, %v", moves, err)
 	}
 }
@@ -388,7 +388,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}
-	s.Arm(armament)
+	arm(t, s, armament)
 	if _, err := s.Load(context.Background(), tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}

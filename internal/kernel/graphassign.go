@@ -11,7 +11,7 @@ func (s *graphSums) assign(moves []Move, w *workspace) []Move {
 		return moves
 	}
 	for r := range s.used {
-		row, own := s.row(r), a.labels[r]
+		row, own := s.row(r), a.own(r)
 		least, ownPart := math.Inf(1), math.NaN()
 		if own >= 0 {
 			ownPart = a.part(r, own, 0) // unless it is adjacent

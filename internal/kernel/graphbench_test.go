@@ -67,7 +67,7 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
-	g.Arm(armament)
+	arm(b, g.Shard, armament)
 	for i := range g.labels {
 		g.labels[i] = int32(g.rng.IntN(benchmarkClusters))
 	}
@@ -130,7 +130,7 @@ func BenchmarkGraphAssign(b *testing.B) {
 		stats.SelfAffinity[c] = g.source.spec.Grid.Value(g.self[c])
 	}
 	for b.Loop() {
-		if _, err := g.Assign(context.Background(), g.tiles, 1, stats); err != nil {
+		if _, err := g.Assign(context.Background(), g.tiles, 1, []Stats{stats}); err != nil {
 			b.Fatal(err)
 		}
 	}

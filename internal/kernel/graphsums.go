@@ -71,10 +71,10 @@ func find(row []adjacency, c int32) int {
 }
 
 func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
-	if p.full {
+	if p.anew[0] {
 		for r := range s.used {
 			s.recompute(r, p.labels, w)
-			t.loadOwn(r, p.labels)
+			t.loadOwn(0, r, p.labels)
 		}
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	}
 	for r, changes := range w.touched {
 		if changes != 0 {
-			t.loadOwn(r, p.labels)
+			t.loadOwn(0, r, p.labels)
 		}
 	}
 	return nil

@@ -174,8 +174,24 @@ func (p *problem) shard(t testing.TB, threads int) *Shard {
 	if _, err := s.Build(context.Background(), partition.All(p.n), true); err != nil {
 		t.Fatal(err)
 	}
-	s.Arm(p.armament)
+	arm(t, s, p.armament)
 	return s
+}
+
+func arm(t testing.TB, s *Shard, a Armament) {
+	t.Helper()
+	if err := s.Arm(a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// columnSum is the sums over one list of columns.
+func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
+	sums, err := s.ColumnSums(context.Background(), tiles, [][]int32{columns})
+	if err != nil {
+		return nil, err
+	}
+	return sums[0], nil
 }
 
 func (p *problem) labels() []int32 {
@@ -202,8 +218,7 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 			for step := uint64(1); step < 12; step++ {
 				var moves []Move
 				for i := range labels {
-					if p.rng.IntN(8) == 0 {
-						to := int32(p.rng.IntN(p.k+1)) - 1
+					if to := int32(p.rng.IntN(p.k+1)) - 1; p.rng.IntN(8) == 0 && to != labels[i] {
 						moves = append(moves, Move{Point: int32(i), From: labels[i], To: to})
 						labels[i] = to
 					}
@@ -279,7 +294,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 		columns := make([][]float64, p.n)
 		for j := range p.n {
 			var err error
-			if columns[j], err = s.ColumnSum(ctx, tiles, []int32{int32(j)}); err != nil {
+			if columns[j], err = columnSum(s, tiles, []int32{int32(j)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -361,7 +376,7 @@ func BenchmarkFullSweep(b *testing.B) {
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
-	s.Arm(Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	arm(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
 	b.SetBytes(4 * 4096 * 4096)
 	for step := uint64(1); b.Loop(); step++ {
 		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {

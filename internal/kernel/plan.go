@@ -8,9 +8,10 @@ import (
 // plan is what a sweep does to the sums: columns grouped by the cluster they leave and the cluster
 // they join, so that several of a group are summed in registers before they touch memory.
 type plan struct {
-	full    bool    // sums are made anew
+	n, k    int
+	anew    []bool  // per lane: its sums are made anew
 	labels  []int32 // after the sweep
-	moves   []Move  // of a delta
+	moves   []Move  // of the lanes that are not made anew
 	columns []int32
 	runs    []run
 	touches *touches // of a delta on a graph, which has no columns and runs
@@ -22,46 +23,89 @@ type run struct {
 	start, end int
 }
 
-// fullPlan adds every labelled column to its cluster, by a counting sort.
-func fullPlan(labels []int32, k int) *plan {
-	p := &plan{full: true, labels: labels, columns: make([]int32, len(labels)), runs: make([]run, k)}
-	counts := make([]int, k)
+// labelsOf is the labels of a lane.
+func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*p.n] }
+
+// planAnew makes all sums anew.
+func (s *Shard) planAnew() *plan {
+	p := &plan{n: s.source.Rows(), k: s.armament.K, anew: make([]bool, s.armament.lanes()), labels: s.labels}
+	for lane := range p.anew {
+		p.anew[lane] = true
+		if s.source.graph == nil {
+			p.addAll(lane)
+		}
+	}
+	return p
+}
+
+// planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
+// work, makes them anew. Sums being exact, their bits are the same.
+func (s *Shard) planDense(moves []Move) *plan {
+	p := &plan{n: s.source.Rows(), k: s.armament.K, anew: make([]bool, s.armament.lanes()), labels: s.labels}
+	counts := make([]int, len(p.anew))
+	for _, m := range moves {
+		counts[s.armament.laneOf(m)]++
+	}
+	rest := moves
+	for lane, count := range counts {
+		// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
+		if 4*count > 3*p.n {
+			p.anew[lane] = true
+			p.addAll(lane)
+			rest = nil
+		}
+	}
+	if rest == nil {
+		for _, m := range moves {
+			if !p.anew[s.armament.laneOf(m)] {
+				rest = append(rest, m)
+			}
+		}
+	}
+	p.move(rest)
+	return p
+}
+
+// addAll adds every labelled column of a lane to its cluster, by a counting sort.
+func (p *plan) addAll(lane int) {
+	labels, first := p.labelsOf(lane), int32(lane*p.k)
+	counts := make([]int, p.k)
 	for _, c := range labels {
 		if c >= 0 {
-			counts[c]++
+			counts[c-first]++
 		}
 	}
-	at := 0
+	at, runs := len(p.columns), len(p.runs)
 	for c, count := range counts {
-		p.runs[c] = run{from: -1, to: int32(c), start: at, end: at}
+		p.runs = append(p.runs, run{from: -1, to: first + int32(c), start: at, end: at})
 		at += count
 	}
+	p.columns = slices.Grow(p.columns, at-len(p.columns))[:at]
 	for j, c := range labels {
 		if c >= 0 {
-			p.columns[p.runs[c].end] = int32(j)
-			p.runs[c].end++
+			r := &p.runs[runs+int(c-first)]
+			p.columns[r.end] = int32(j)
+			r.end++
 		}
 	}
-	p.columns = p.columns[:at]
-	return p
 }
 
 // fewPerRun is how many columns a run of a delta must have on average to be worth reading them once:
 // with fewer, each would touch two clusters' sums for itself.
 const fewPerRun = 3
 
-// deltaPlan takes moved columns out of their old clusters and into their new ones: both at one reading
+// move takes moved columns out of their old clusters and into their new ones: both at one reading
 // of a column where many go the same way, else first out of the old clusters, then into the new ones.
-func deltaPlan(labels []int32, moves []Move) *plan {
-	p := &plan{labels: labels, moves: moves}
+func (p *plan) move(moves []Move) {
+	p.moves = moves
+	columns, runs := len(p.columns), len(p.runs)
 	p.append(moves, func(m Move) (int32, int32) { return m.From, m.To })
-	if len(moves) >= fewPerRun*len(p.runs) {
-		return p
+	if len(moves) >= fewPerRun*(len(p.runs)-runs) {
+		return
 	}
-	p.columns, p.runs = p.columns[:0], p.runs[:0]
+	p.columns, p.runs = p.columns[:columns], p.runs[:runs]
 	p.append(moves, func(m Move) (int32, int32) { return m.From, -1 })
 	p.append(moves, func(m Move) (int32, int32) { return -1, m.To })
-	return p
 }
 
 // append adds the moves as runs of those that leave and join the same clusters.

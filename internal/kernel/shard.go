@@ -21,11 +21,11 @@ type Shard struct {
 	threads    int
 	tiles      map[int]*tile
 	armament   Armament
-	labels     []int32
+	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
 	// Buffers that one method leaves to the next.
-	terms      clusterTerms
+	terms      []clusterTerms // of the lanes that are asked about
 	touches    touches
 	workspaces workspaces
 }
@@ -38,7 +38,7 @@ type tile struct {
 	// diagonal is M_ii without shift, nil until it is needed.
 	diagonal []float64
 	sums     rowSums   // without shift; nil until they are needed
-	own      []float64 // of each row, the sum of its own cluster; 0 where it has none
+	own      []float64 // lane after lane, of each row the sum of its own cluster; 0 where it has none
 	step     uint64
 	loaded   bool
 	moves    []Move // the latest Assign's, a buffer
@@ -132,14 +132,18 @@ func (t *tile) bytes() int64 {
 }
 
 // Arm sets the weights and the sparse part. Sums made with another armament are void.
-func (s *Shard) Arm(a Armament) {
+func (s *Shard) Arm(a Armament) error {
 	if s.armament.K > 0 && s.armament.ID == a.ID {
-		return
+		return nil
+	}
+	if most := s.source.mostLanes(); a.lanes() > most {
+		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, most)
 	}
 	s.armament, s.loaded = a, false
 	for _, t := range s.tiles {
 		t.sums, t.diagonal, t.loaded = nil, nil, false
 	}
+	return nil
 }
 
 // Degrees are the row sums of the base matrix; an affinity below 0 is a fault.
@@ -161,16 +165,16 @@ func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) 
 	})
 }
 
-// ColumnSum is the sum of M_ij over the given columns j.
-func (s *Shard) ColumnSum(ctx context.Context, numbers []int, columns []int32) ([]float64, error) {
+// ColumnSums are, for each of some lists of columns j, the sums of M_ij over the list.
+func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) ([][]float64, error) {
 	if s.armament.K == 0 {
 		return nil, ErrNotReady
 	}
-	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
-		if err := t.base.addColumns(dst, columns); err != nil {
+	return s.severalPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
+		if err := t.base.addColumns(dst, lists[list]); err != nil {
 			return err
 		}
-		for _, j := range columns {
+		for _, j := range lists[list] {
 			rows, values := s.armament.Sparse.column(j, t.rows)
 			for at, i := range rows {
 				dst[int(i)-t.rows.From] += values[at]
@@ -201,6 +205,15 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x []float64) ([]flo
 
 // perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
+	values, err := s.severalPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
+	if err != nil {
+		return nil, err
+	}
+	return values[0], nil
+}
+
+// severalPerRow computes several such lists of values.
+func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
 	tiles, err := s.find(numbers)
 	if err != nil {
 		return nil, err
@@ -210,12 +223,20 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 		starts[at] = total
 		total += t.rows.Len()
 	}
-	values := make([]float64, total)
+	values := make([][]float64, lists)
+	for list := range values {
+		values[list] = make([]float64, total)
+	}
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		dst := make([]float64, tiles[at].stride)
-		err := compute(tiles[at], dst)
-		copy(values[starts[at]:starts[at]+tiles[at].rows.Len()], dst)
-		return err
+		for list := range values {
+			clear(dst)
+			if err := compute(tiles[at], list, dst); err != nil {
+				return err
+			}
+			copy(values[list][starts[at]:starts[at]+tiles[at].rows.Len()], dst)
+		}
+		return nil
 	})
 	return values, err
 }

@@ -84,6 +84,15 @@ func (s *Source) Rows() int { return s.spec.Rows }
 // given matrix would have to be fetched again, and a graph is there anyway.
 func (s *Source) CanRecompute() bool { return s.points != nil }
 
+// mostLanes is how many lanes there may be. A sweep of a graph reads little more than what the moves of
+// a lane touch, so that lanes would share nothing.
+func (s *Source) mostLanes() int {
+	if s.graph != nil {
+		return 1
+	}
+	return MostLanes
+}
+
 // TileBytes is the memory that one base tile takes. Graph tiles share the graph itself.
 func (s *Source) TileBytes(tile int) int64 {
 	if s.graph != nil {

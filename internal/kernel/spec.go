@@ -44,11 +44,13 @@ type Spec struct {
 	Scale             []float64 // a_i in a_i a_j k(x_i, x_j), per row; nil: all 1
 }
 
-// Move is one point that changes its cluster; -1 stands for no cluster.
+// Move is one point that changes its cluster within one lane; -1 stands for no cluster.
 type Move struct{ Point, From, To int32 }
 
-// Stats is what distances need beside the row sums. Clusters of weight 0 are empty.
+// Stats is what distances need beside the row sums, of the clusters of one lane. Clusters of weight 0
+// are empty.
 type Stats struct {
+	Lane         int
 	Sigma        float64   // the diagonal shift
 	Weight       []float64 // s_c, the sum of a_i over the cluster
 	SelfAffinity []float64 // Q_c, the sum of S_ic over the cluster, without shift
@@ -76,12 +78,29 @@ func (s *Sparse) Row(i int) ([]int32, []float64) {
 }
 
 // Armament turns base tiles into a clustering problem.
+//
+// Lanes are labelings of their own that share the matrix, such as restarts: one reading of a column
+// serves them all. Clusters are numbered through all lanes, those of lane l from l*K on, and labels
+// lie lane after lane.
 type Armament struct {
 	ID      uint64    // changes whenever anything below does
-	K       int       // clusters
+	K       int       // clusters of a lane
+	Lanes   int       // 0 means 1; a graph has one
 	Weights []float64 // a_i per row, positive
 	Sparse  *Sparse   // the sparse part of M
 }
+
+// MostLanes is how many lanes a shard may have: more gain nothing any more.
+const MostLanes = 16
+
+// lanes is how many there are.
+func (a *Armament) lanes() int { return max(1, a.Lanes) }
+
+// clusters is how many all lanes have.
+func (a *Armament) clusters() int { return a.lanes() * a.K }
+
+// laneOf is the lane of a move; one that neither leaves nor joins a cluster counts to the first.
+func (a *Armament) laneOf(m Move) int { return int(max(m.From, m.To, 0)) / a.K }
 
 // ErrNotReady says that a tile is not built, not armed, or at another step than the operation
 // expects: rebuild it and try again.

@@ -24,7 +24,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			if _, err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
-			free.Arm(p.armament)
+			arm(t, free, p.armament)
 			if free.Bytes() != 0 {
 				t.Errorf("%d bytes for tiles that are not stored", free.Bytes())
 			}
@@ -48,12 +48,12 @@ func TestStorageChangesNoBit(t *testing.T) {
 			floats := func(a, b any) bool { return slices.Equal(a.([]float64), b.([]float64)) }
 			sums := func(a, b any) bool { return slices.Equal(a.([]Int128), b.([]Int128)) }
 			compare("diagonal", func(s *Shard) (any, error) { return s.Diagonal(ctx, tiles) }, floats)
-			compare("column sum", func(s *Shard) (any, error) { return s.ColumnSum(ctx, tiles, []int32{0, 3, 9}) }, floats)
+			compare("column sum", func(s *Shard) (any, error) { return columnSum(s, tiles, []int32{0, 3, 9}) }, floats)
 			compare("product", func(s *Shard) (any, error) { return s.Multiply(ctx, tiles, x) }, floats)
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
 			moves := []Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
-			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, stats) },
+			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []Stats{stats}) },
 				func(a, b any) bool { return slices.Equal(a.([]Move), b.([]Move)) })
 			// They change over and go on.
 			if _, err := stored.Build(ctx, tiles, false); err != nil {
@@ -119,14 +119,14 @@ func TestHalfPrecisionError(t *testing.T) {
 		}
 		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 		p.armament.ID++
-		full.Arm(p.armament)
-		half.Arm(p.armament)
+		arm(t, full, p.armament)
+		arm(t, half, p.armament)
 		for j := range int32(p.n) {
-			want, err := full.ColumnSum(ctx, tiles, []int32{j})
+			want, err := columnSum(full, tiles, []int32{j})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := half.ColumnSum(ctx, tiles, []int32{j})
+			got, err := columnSum(half, tiles, []int32{j})
 			if err != nil {
 				t.Fatal(err)
 			}

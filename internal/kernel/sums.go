@@ -23,14 +23,18 @@ type rowSums interface {
 // the workspace that the tile is assigned with.
 type assignment struct {
 	terms             *clusterTerms
+	first             int32 // the lane's first cluster
 	rows              partition.Range
-	labels            []int32 // of the tile's rows, as the slices below
+	labels            []int32 // of the tile's rows in the lane, as the slices below
 	weights, diagonal []float64
 }
 
+// own is the cluster of row r within its lane, below 0 where it has none.
+func (a *assignment) own(r int) int32 { return a.labels[r] - a.first }
+
 // part is distancePart of row r, whose sum for its own cluster lacks the shift.
 func (a *assignment) part(r int, c int32, sum float64) float64 {
-	if c == a.labels[r] {
+	if c == a.own(r) {
 		sum = a.terms.shifted(sum, a.weights[r])
 	}
 	return a.terms.distancePart(c, sum, a.weights[r])
@@ -43,5 +47,5 @@ func (a *assignment) tolerance(r int) float64 {
 }
 
 func (a *assignment) move(r int, to int32) Move {
-	return Move{Point: int32(a.rows.From + r), From: a.labels[r], To: to}
+	return Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Load sets the labels of all n points (-1: none), computes the sums of the given tiles anew and
+// Load sets the labels of all n points (-1: none) in every lane, computes the sums of the given tiles anew and
 // returns their share of the self-affinities Q_c in grid units.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []int32) ([]Int128, error) {
 	tiles, err := s.find(numbers)
@@ -24,7 +24,7 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 		s.labels = append(s.labels[:0], labels...)
 		s.labelsStep, s.loaded = step, true
 	}
-	return s.sweep(ctx, tiles, step, s.planFull())
+	return s.sweep(ctx, tiles, step, s.planAnew())
 }
 
 // Update takes the given tiles from step to step+1 by the points that moved, and returns their
@@ -58,12 +58,13 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 }
 
 func (s *Shard) checkLabels(labels []int32) error {
-	if len(labels) != s.source.Rows() {
-		return fmt.Errorf("kernel: %d labels for %d rows", len(labels), s.source.Rows())
+	n, k := s.source.Rows(), s.armament.K
+	if len(labels) != s.armament.lanes()*n {
+		return fmt.Errorf("kernel: %d labels for %d rows in %d lanes", len(labels), n, s.armament.lanes())
 	}
-	for i, c := range labels {
-		if c < -1 || int(c) >= s.armament.K {
-			return fmt.Errorf("kernel: row %d has label %d of %d", i, c, s.armament.K)
+	for at, c := range labels {
+		if lane := at / n; c != -1 && (int(c) < lane*k || int(c) >= (lane+1)*k) {
+			return fmt.Errorf("kernel: row %d has label %d in lane %d of %d clusters", at%n, c, lane, k)
 		}
 	}
 	return nil
@@ -73,15 +74,15 @@ func (s *Shard) checkLabels(labels []int32) error {
 func (s *Shard) applyMoves(moves []Move) error {
 	undo := func(done []Move) {
 		for _, m := range slices.Backward(done) {
-			s.labels[m.Point] = m.From
+			*s.label(m) = m.From
 		}
 	}
 	for at, m := range moves {
-		if !s.valid(m) || s.labels[m.Point] != m.From {
+		if !s.valid(m) || *s.label(m) != m.From {
 			undo(moves[:at])
 			return misfit(m)
 		}
-		s.labels[m.Point] = m.To
+		*s.label(m) = m.To
 	}
 	err := s.checkApplied(moves)
 	if err != nil {
@@ -93,71 +94,70 @@ func (s *Shard) applyMoves(moves []Move) error {
 // checkApplied makes sure that the labels are those that the moves lead to.
 func (s *Shard) checkApplied(moves []Move) error {
 	for _, m := range moves {
-		if !s.valid(m) || s.labels[m.Point] != m.To {
+		if !s.valid(m) || *s.label(m) != m.To {
 			return misfit(m)
 		}
 	}
 	return nil
 }
 
+// valid tells whether a move is of one of the points, and from and to clusters of one lane.
 func (s *Shard) valid(m Move) bool {
-	k := int32(s.armament.K)
-	return m.Point >= 0 && int(m.Point) < len(s.labels) && m.From >= -1 && m.From < k && m.To >= -1 && m.To < k
+	k, clusters := int32(s.armament.K), int32(s.armament.clusters())
+	return m.Point >= 0 && int(m.Point) < s.source.Rows() &&
+		m.From >= -1 && m.From < clusters && m.To >= -1 && m.To < clusters &&
+		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
+}
+
+// label is the place of a valid move's point among the labels.
+func (s *Shard) label(m Move) *int32 {
+	return &s.labels[s.armament.laneOf(m)*s.source.Rows()+int(m.Point)]
 }
 
 func misfit(m Move) error {
 	return fmt.Errorf("kernel: move of point %d from %d to %d does not fit the labels", m.Point, m.From, m.To)
 }
 
-// planFull makes all sums anew.
-func (s *Shard) planFull() *plan {
-	if s.source.graph != nil {
-		return &plan{full: true, labels: s.labels}
-	}
-	return fullPlan(s.labels, s.armament.K)
-}
-
 // planDelta changes sums by the points that moved or, where that is less work, makes them anew.
-// Sums being exact, their bits are the same.
 func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*plan, error) {
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
 	}
-	// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
-	if 4*len(moves) > 3*len(s.labels) {
-		return s.planFull(), nil
-	}
-	return deltaPlan(s.labels, moves), nil
+	return s.planDense(moves), nil
 }
 
-// loadOwn takes out of the sums of row r that of its own cluster.
-func (t *tile) loadOwn(r int, labels []int32) {
-	t.own[r] = 0
+// loadOwn takes out of the sums of row r that of its own cluster in a lane.
+func (t *tile) loadOwn(lane, r int, labels []int32) {
+	own := &t.own[lane*t.rows.Len()+r]
+	*own = 0
 	if c := labels[t.rows.From+r]; c >= 0 {
-		t.own[r] = t.sums.of(r, c)
+		*own = t.sums.of(r, c)
 	}
 }
 
 // sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
 // sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
-	s.workspaces.reset(s.armament.K)
+	s.workspaces.reset(s.armament.clusters())
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
 	err := s.parallel(ctx, len(tiles), func(at int) error {
 		t, w := tiles[at], s.workspaces.borrow()
 		if !t.loaded || t.step != step {
 			t.loaded = false // until it is done
 			if t.sums == nil {
-				t.sums, t.own = t.base.newSums(&s.armament), make([]float64, t.rows.Len())
+				t.sums, t.own = t.base.newSums(&s.armament), make([]float64, s.armament.lanes()*t.rows.Len())
 			}
 			if err := t.sums.sweep(t, p, w); err != nil {
 				return err
 			}
 			t.step, t.loaded = step, true
 		}
-		for r, c := range s.labels[t.rows.From:t.rows.To] {
-			if c >= 0 {
-				w.self[c] = w.self[c].AddInt64(int64(t.own[r] * toUnits))
+		for lane := range s.armament.lanes() {
+			own := t.own[lane*t.rows.Len():]
+			for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
+				if c >= 0 {
+					w.self[c] = w.self[c].AddInt64(int64(own[r] * toUnits))
+				}
 			}
 		}
 		s.workspaces.giveBack(w)
@@ -166,7 +166,7 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	if err != nil {
 		return nil, err
 	}
-	total := make([]Int128, s.armament.K)
+	total := make([]Int128, s.armament.clusters())
 	for _, w := range s.workspaces.idle {
 		for c, q := range w.self {
 			total[c] = total[c].Add(q)

@@ -54,10 +54,10 @@ func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, 
 		}
 	}
 	if touchCost*touched > all {
-		return s.planFull(), nil
+		return s.planAnew(), nil
 	}
 	ts, err := s.gatherTouches(ctx, tiles, step, moves)
-	return &plan{labels: s.labels, moves: moves, touches: ts}, err
+	return &plan{n: s.source.Rows(), k: s.armament.K, anew: []bool{false}, labels: s.labels, moves: moves, touches: ts}, err
 }
 
 // entries is the number of entries that some rows of M have.

@@ -7,11 +7,11 @@ import (
 
 // workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
 type workspace struct {
-	self     []Int128  // the share of Q_c of the tiles it served
-	farthest Candidate // the farthest point of the tiles it served
-	nearest  []float64 // per row of a dense tile
-	place    []int32   // per cluster: one more than its place in the row of a graph; 0 between rows
-	touched  []int32   // per row of a graph tile: how many changes it had, or madeAnew
+	self     []Int128    // the share of Q_c of the tiles it served
+	farthest []Candidate // per lane asked about, the farthest point of the tiles it served
+	nearest  []float64   // per row of a dense tile
+	place    []int32     // per cluster: one more than its place in the row of a graph; 0 between rows
+	touched  []int32     // per row of a graph tile: how many changes it had, or madeAnew
 	assignment
 }
 
@@ -29,7 +29,7 @@ func (ws *workspaces) reset(k int) {
 	}
 	for _, w := range ws.idle {
 		clear(w.self)
-		w.farthest = Candidate{}
+		clear(w.farthest)
 	}
 }
 

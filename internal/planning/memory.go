@@ -12,18 +12,21 @@ import (
 const Unlimited = math.MaxInt64 / 4
 
 // What a worker holds for every row beside its tiles, in bytes: the squared length and the column
-// number of the point (12), its weights (16), the start of its sparse part (8), its label (4); and
-// for the length of one operation the operands and the answer, packed and unpacked, with the plan of
-// the sweep (88: a move of each point, twice packed, twice sorted).
+// number of the point (12), its weights (16), the start of its sparse part (8); in each lane its label
+// (4), and for the length of one operation the operands and the answer, packed and unpacked, with the
+// plan of the sweep (88: a move of each point, twice packed, twice sorted).
 const (
-	keptPerRow    = 40
-	passingPerRow = 88
+	keptPerRow = 36
+	lanePerRow = 4 + 88
 )
 
-// tileRow is what a row of a tile has whatever it is made of: its diagonal entry (8), the sum of its
-// own cluster (8), a move (12, and as much again while the list of them grows), and a zero, or where
-// its sums lie and how many there are (12).
-const tileRow = 52
+// What a row of a tile has whatever it is made of: its diagonal entry (8) and a zero, or where its sums
+// lie and how many there are (12); in each lane the sum of its own cluster (8) and a move (12, and as
+// much again while the list of them grows).
+const (
+	tileRow     = 20
+	tileLaneRow = 32
+)
 
 // perCluster is what a thread has for every cluster: its share of the self-affinity and a place.
 const perCluster = 24
@@ -47,15 +50,17 @@ const columnsAtOnce = 48
 func (p Problem) TileSize(tile int) partition.Size {
 	entries := kernel.DenseTileBytes(p.Matrix.Rows, tile)
 	stride := entries / (4 * int64(p.Matrix.Rows)) // rows, padded to whole vectors
-	sums := stride * (8*int64(p.K) + tileRow)
+	sums := stride * (tileRow + p.lanes()*(tileLaneRow+8*int64(p.K)))
 	switch {
 	case p.Matrix.Function == kernel.Adjacency:
-		entries, sums = 0, stride*tileRow
+		entries, sums = 0, stride*(tileRow+tileLaneRow)
 	case p.Matrix.HalfScale != 0:
 		entries /= 2
 	}
 	return partition.Size{Stored: entries + sums, Computed: sums}
 }
+
+func (p Problem) lanes() int64 { return int64(max(1, p.Lanes)) }
 
 // Sizes are the sizes of all tiles.
 func (p Problem) Sizes() []partition.Size {
@@ -77,7 +82,7 @@ func (p Problem) EntryBytes(tile int) int64 {
 func (p Problem) SeatBytes(threads int) int64 {
 	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
 	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
-	seat := n*(keptPerRow+passingPerRow) + p.SparseEntries*sparseEntry + crew*int64(p.K)*perCluster
+	seat := n*(keptPerRow+p.lanes()*lanePerRow) + p.SparseEntries*sparseEntry + crew*p.lanes()*int64(p.K)*perCluster
 	switch p.Matrix.Function {
 	case kernel.Adjacency:
 		entries := p.edges() + p.SparseEntries

@@ -42,6 +42,7 @@ type Problem struct {
 	Matrix        kernel.Spec // its function, rows and columns
 	DatasetBytes  int64       // canonical
 	K             int
+	Lanes         int   // restarts side by side, each with sums of its own; 0 means 1
 	SparseEntries int64 // of the sparse part, at most: two per constraint, one per row for ratio cut
 	Storage       Storage
 

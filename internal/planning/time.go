@@ -9,6 +9,7 @@ import (
 // make a prediction good to a factor of two or three, which is all that is claimed: it says "about".
 const (
 	readEntry    = 0.45 // a stored entry in a sweep
+	addEntry     = 0.15 // the same entry in one more lane
 	gaussian     = 4.0  // an entry without its features: the kernel function, rounding, the sweep
 	transcending = 28.0 // the same for kernels with an exponential that is not computed in vectors
 	polynomial   = 13.0 // the same for the other kernels
@@ -27,10 +28,11 @@ const (
 	productsOfShift = 40 // of the matrix with a vector, to find the least eigenvalue
 )
 
-// passes is how often a job goes over the whole matrix once it is there.
+// passes is how often a job goes over the whole matrix once it is there: restarts in lanes together.
 func (p Problem) passes() float64 {
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
-	passes := float64(max(1, p.Restarts)) * (sweepsPerRun + starts)
+	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
+	passes := float64(rounds) * (sweepsPerRun + starts)
 	if p.Degrees {
 		passes++
 	}
@@ -74,7 +76,8 @@ func (p Problem) seconds(plan *Plan) float64 {
 		} else {
 			stored := rows * n * float64(share.Stored) / tiles
 			computed := rows * n * float64(share.Computed) / tiles
-			work += stored*(p.compute()+plan.Passes*readEntry) + computed*plan.Passes*p.compute()
+			sum := float64(p.lanes()-1) * addEntry * plan.Passes
+			work += stored*(p.compute()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.compute()+sum)
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}

@@ -58,8 +58,17 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 }
 
 // StatsToProto writes cluster statistics.
-func StatsToProto(stats kernel.Stats) *workerv1.ClusterStats {
+func StatsToProto(all []kernel.Stats) []*workerv1.ClusterStats {
+	packed := make([]*workerv1.ClusterStats, len(all))
+	for i, stats := range all {
+		packed[i] = statsToProto(stats)
+	}
+	return packed
+}
+
+func statsToProto(stats kernel.Stats) *workerv1.ClusterStats {
 	return &workerv1.ClusterStats{
+		Lane:         uint32(stats.Lane),
 		Sigma:        stats.Sigma,
 		Weight:       PackFloat64s(stats.Weight),
 		SelfAffinity: PackFloat64s(stats.SelfAffinity),
@@ -68,8 +77,19 @@ func StatsToProto(stats kernel.Stats) *workerv1.ClusterStats {
 }
 
 // StatsFromProto reads cluster statistics.
-func StatsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
-	stats := kernel.Stats{Sigma: p.GetSigma()}
+func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.Stats, error) {
+	all := make([]kernel.Stats, len(packed))
+	for i, p := range packed {
+		var err error
+		if all[i], err = statsFromProto(p); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func statsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
+	stats := kernel.Stats{Lane: int(p.GetLane()), Sigma: p.GetSigma()}
 	var err error
 	if stats.Weight, err = UnpackFloat64s(p.GetWeight()); err != nil {
 		return stats, err
@@ -84,4 +104,25 @@ func StatsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
 		return stats, fmt.Errorf("wire: statistics of %d, %d and %d clusters", len(stats.Weight), len(stats.SelfAffinity), len(stats.Count))
 	}
 	return stats, nil
+}
+
+// CandidatesToProto packs the farthest points of lanes.
+func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
+	packed := make([]*workerv1.Candidate, len(candidates))
+	for i, c := range candidates {
+		packed[i] = &workerv1.Candidate{Found: c.Found, Point: uint32(c.Point), Distance: c.Distance}
+	}
+	return packed
+}
+
+// CandidatesFromProto reads them.
+func CandidatesFromProto(packed []*workerv1.Candidate) ([]kernel.Candidate, error) {
+	candidates := make([]kernel.Candidate, len(packed))
+	for i, p := range packed {
+		if p.GetPoint() > math.MaxInt32 {
+			return nil, fmt.Errorf("wire: point %d is out of range", p.GetPoint())
+		}
+		candidates[i] = kernel.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
+	}
+	return candidates, nil
 }

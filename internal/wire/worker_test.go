@@ -84,13 +84,16 @@ func TestMatrixSpecsComeBack(t *testing.T) {
 }
 
 func TestStatsComeBack(t *testing.T) {
-	stats := kernel.Stats{Sigma: -1.5, Weight: []float64{1, 2}, SelfAffinity: []float64{3, -4}, Count: []int32{5, 6}}
+	stats := []kernel.Stats{
+		{Lane: 3, Sigma: -1.5, Weight: []float64{1, 2}, SelfAffinity: []float64{3, -4}, Count: []int32{5, 6}},
+		{Weight: []float64{1}, SelfAffinity: []float64{0.5}, Count: []int32{9}},
+	}
 	got, err := StatsFromProto(StatsToProto(stats))
 	if err != nil || !reflect.DeepEqual(got, stats) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	p := StatsToProto(stats)
-	p.Count = p.Count[:4]
+	p[0].Count = p[0].Count[:4]
 	if _, err := StatsFromProto(p); err == nil {
 		t.Error("statistics of different lengths were taken")
 	}

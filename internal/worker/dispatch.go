@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -37,12 +38,13 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		return j.rowsOf(c)(j.shard.Degrees(j.ctx, tiles))
 	case *workerv1.Command_Diagonal:
 		return j.rowsOf(c)(j.shard.Diagonal(j.ctx, tiles))
-	case *workerv1.Command_ColumnSum:
-		columns, err := j.columns(op.ColumnSum.GetColumns())
+	case *workerv1.Command_ColumnSums:
+		lists, err := j.columnLists(op.ColumnSums)
 		if err != nil {
 			return nil, err
 		}
-		return j.rowsOf(c)(j.shard.ColumnSum(j.ctx, tiles, columns))
+		sums, err := j.shard.ColumnSums(j.ctx, tiles, lists)
+		return j.rowsOf(c)(slices.Concat(sums...), err)
 	case *workerv1.Command_Multiply:
 		x, err := j.floats(op.Multiply.GetX(), j.rows)
 		if err != nil {
@@ -78,7 +80,7 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 			return nil, err
 		}
 		far, err := j.shard.Farthest(j.ctx, tiles, op.Farthest.GetStep(), stats)
-		return &workerv1.Done{Farthest: &workerv1.Candidate{Found: far.Found, Point: uint32(far.Point), Distance: far.Distance}}, err
+		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	}
 	return nil, fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
@@ -114,16 +116,15 @@ func (j *job) arm(a *workerv1.Arm) error {
 	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
 		return err
 	}
-	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(len(sparse.Column)) > j.need.SparseEntries {
-		return fmt.Errorf("worker: armed with %d clusters and %d sparse entries, prepared for %d and %d",
-			a.GetK(), len(sparse.Column), j.need.K, j.need.SparseEntries)
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
+		return fmt.Errorf("worker: armed with %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
+			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
 	}
 	if err := checkSparse(sparse, j.rows); err != nil {
 		return err
 	}
 	j.k = int(a.GetK())
-	j.shard.Arm(kernel.Armament{ID: a.GetArmament(), K: j.k, Weights: weights, Sparse: sparse})
-	return nil
+	return j.shard.Arm(kernel.Armament{ID: a.GetArmament(), K: j.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {
@@ -182,20 +183,37 @@ func (j *job) optionalFloats(p *workerv1.Payload) ([]float64, error) {
 	return unpack(j, p, wire.UnpackFloat64s)
 }
 
-func (j *job) columns(p *workerv1.Payload) ([]int32, error) {
-	columns, err := unpack(j, p, wire.UnpackInt32s)
+// columnLists are the lists of columns to sum up.
+func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
+	columns, err := unpack(j, op.GetColumns(), wire.UnpackInt32s)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range columns {
 		if c < 0 || int(c) >= j.rows {
 			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
 		}
 	}
-	return columns, err
+	ends, err := unpack(j, op.GetEnds(), wire.UnpackInt32s)
+	if err != nil {
+		return nil, err
+	}
+	lists, start := make([][]int32, len(ends)), int32(0)
+	for i, end := range ends {
+		if end < start || int(end) > len(columns) {
+			return nil, fmt.Errorf("worker: list %d ends at column %d of %d", i, end, len(columns))
+		}
+		lists[i], start = columns[start:end], end
+	}
+	return lists, nil
 }
 
-func (j *job) stats(p *workerv1.ClusterStats) (kernel.Stats, error) {
-	stats, err := wire.StatsFromProto(p)
-	if err == nil && len(stats.Count) != j.k {
-		err = fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady, len(stats.Count), j.k)
+func (j *job) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
+	all, err := wire.StatsFromProto(p)
+	for _, stats := range all {
+		if len(stats.Count) != j.k {
+			return nil, fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady, len(stats.Count), j.k)
+		}
 	}
-	return stats, err
+	return all, err
 }

@@ -29,12 +29,12 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	if err != nil {
 		return err
 	}
-	if int64(p.GetK()) < 1 || int64(p.GetK()) > int64(spec.Rows) || p.GetDatasetBytes() > planning.Unlimited || p.GetSparseEntries() > math.MaxInt32 {
-		return fmt.Errorf("worker: a job of %d clusters of %d rows, %d bytes of data and %d sparse entries",
-			p.GetK(), spec.Rows, p.GetDatasetBytes(), p.GetSparseEntries())
+	if int64(p.GetK()) < 1 || int64(p.GetK()) > int64(spec.Rows) || p.GetLanes() > kernel.MostLanes || p.GetDatasetBytes() > planning.Unlimited || p.GetSparseEntries() > math.MaxInt32 {
+		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes, %d bytes of data and %d sparse entries",
+			p.GetK(), spec.Rows, p.GetLanes(), p.GetDatasetBytes(), p.GetSparseEntries())
 	}
 	j.need = planning.Problem{
-		Matrix: spec, DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), SparseEntries: int64(p.GetSparseEntries()),
+		Matrix: spec, DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), Lanes: int(p.GetLanes()), SparseEntries: int64(p.GetSparseEntries()),
 	}
 	source, err := j.open(p.GetDatasetId(), spec)
 	if err != nil {

@@ -584,7 +584,7 @@ type Command struct {
 	//	*Command_Degrees
 	//	*Command_Arm
 	//	*Command_Diagonal
-	//	*Command_ColumnSum
+	//	*Command_ColumnSums
 	//	*Command_Load
 	//	*Command_Update
 	//	*Command_Assign
@@ -700,10 +700,10 @@ func (x *Command) GetDiagonal() *Diagonal {
 	return nil
 }
 
-func (x *Command) GetColumnSum() *ColumnSum {
+func (x *Command) GetColumnSums() *ColumnSums {
 	if x != nil {
-		if x, ok := x.Operation.(*Command_ColumnSum); ok {
-			return x.ColumnSum
+		if x, ok := x.Operation.(*Command_ColumnSums); ok {
+			return x.ColumnSums
 		}
 	}
 	return nil
@@ -796,8 +796,8 @@ type Command_Diagonal struct {
 	Diagonal *Diagonal `protobuf:"bytes,14,opt,name=diagonal,proto3,oneof"`
 }
 
-type Command_ColumnSum struct {
-	ColumnSum *ColumnSum `protobuf:"bytes,15,opt,name=column_sum,json=columnSum,proto3,oneof"`
+type Command_ColumnSums struct {
+	ColumnSums *ColumnSums `protobuf:"bytes,15,opt,name=column_sums,json=columnSums,proto3,oneof"`
 }
 
 type Command_Load struct {
@@ -840,7 +840,7 @@ func (*Command_Arm) isCommand_Operation() {}
 
 func (*Command_Diagonal) isCommand_Operation() {}
 
-func (*Command_ColumnSum) isCommand_Operation() {}
+func (*Command_ColumnSums) isCommand_Operation() {}
 
 func (*Command_Load) isCommand_Operation() {}
 
@@ -1002,6 +1002,8 @@ type Prepare struct {
 	// worker knows what a tile will take before it takes anything.
 	K             uint32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
 	SparseEntries uint64 `protobuf:"varint,5,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
+	// The labelings that the job will have at a time; 0 means 1.
+	Lanes         uint32 `protobuf:"varint,6,opt,name=lanes,proto3" json:"lanes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1067,6 +1069,13 @@ func (x *Prepare) GetK() uint32 {
 func (x *Prepare) GetSparseEntries() uint64 {
 	if x != nil {
 		return x.SparseEntries
+	}
+	return 0
+}
+
+func (x *Prepare) GetLanes() uint32 {
+	if x != nil {
+		return x.Lanes
 	}
 	return 0
 }
@@ -1292,7 +1301,8 @@ func (*Degrees) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
 }
 
-// Arm gives the weights and the sparse part: M = base + sparse.
+// Arm gives the weights and the sparse part: M = base + sparse. Lanes are labelings of their own;
+// clusters are numbered through all lanes, those of lane l from l*k on.
 type Arm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
@@ -1304,6 +1314,8 @@ type Arm struct {
 	SparseStarts  *Payload `protobuf:"bytes,4,opt,name=sparse_starts,json=sparseStarts,proto3" json:"sparse_starts,omitempty"`
 	SparseColumns *Payload `protobuf:"bytes,5,opt,name=sparse_columns,json=sparseColumns,proto3" json:"sparse_columns,omitempty"`
 	SparseValues  *Payload `protobuf:"bytes,6,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
+	// 0 means 1.
+	Lanes         uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1380,6 +1392,13 @@ func (x *Arm) GetSparseValues() *Payload {
 	return nil
 }
 
+func (x *Arm) GetLanes() uint32 {
+	if x != nil {
+		return x.Lanes
+	}
+	return 0
+}
+
 // Diagonal: float64 M_ii for the rows of the tiles.
 type Diagonal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1417,29 +1436,32 @@ func (*Diagonal) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
 }
 
-// ColumnSum: float64 sum of M_ij over the given columns, for the rows of the tiles.
-type ColumnSum struct {
+// ColumnSums: for each list of columns the float64 sums of M_ij over the list, for the rows of the
+// tiles, list after list.
+type ColumnSums struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// int32 column numbers.
-	Columns       *Payload `protobuf:"bytes,1,opt,name=columns,proto3" json:"columns,omitempty"`
+	// int32 column numbers of all lists.
+	Columns *Payload `protobuf:"bytes,1,opt,name=columns,proto3" json:"columns,omitempty"`
+	// int32 per list: where it ends among the columns.
+	Ends          *Payload `protobuf:"bytes,2,opt,name=ends,proto3" json:"ends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ColumnSum) Reset() {
-	*x = ColumnSum{}
+func (x *ColumnSums) Reset() {
+	*x = ColumnSums{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ColumnSum) String() string {
+func (x *ColumnSums) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ColumnSum) ProtoMessage() {}
+func (*ColumnSums) ProtoMessage() {}
 
-func (x *ColumnSum) ProtoReflect() protoreflect.Message {
+func (x *ColumnSums) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1451,14 +1473,21 @@ func (x *ColumnSum) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ColumnSum.ProtoReflect.Descriptor instead.
-func (*ColumnSum) Descriptor() ([]byte, []int) {
+// Deprecated: Use ColumnSums.ProtoReflect.Descriptor instead.
+func (*ColumnSums) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *ColumnSum) GetColumns() *Payload {
+func (x *ColumnSums) GetColumns() *Payload {
 	if x != nil {
 		return x.Columns
+	}
+	return nil
+}
+
+func (x *ColumnSums) GetEnds() *Payload {
+	if x != nil {
+		return x.Ends
 	}
 	return nil
 }
@@ -1467,7 +1496,7 @@ func (x *ColumnSum) GetColumns() *Payload {
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 per row of the whole problem, -1 for none.
+	// int32 per row of the whole problem, -1 for none, lane after lane.
 	Labels        *Payload `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1571,7 +1600,7 @@ func (x *Update) GetMoves() *Payload {
 	return nil
 }
 
-// ClusterStats is what distances need beside the row sums.
+// ClusterStats is what distances need beside the row sums, of the clusters of one lane.
 type ClusterStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Sigma float64                `protobuf:"fixed64,1,opt,name=sigma,proto3" json:"sigma,omitempty"`
@@ -1580,6 +1609,7 @@ type ClusterStats struct {
 	SelfAffinity []byte `protobuf:"bytes,3,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
 	// int32 per cluster.
 	Count         []byte `protobuf:"bytes,4,opt,name=count,proto3" json:"count,omitempty"`
+	Lane          uint32 `protobuf:"varint,5,opt,name=lane,proto3" json:"lane,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1642,11 +1672,19 @@ func (x *ClusterStats) GetCount() []byte {
 	return nil
 }
 
-// Assign: the points of the tiles that are nearer to another cluster, as int32 triples.
+func (x *ClusterStats) GetLane() uint32 {
+	if x != nil {
+		return x.Lane
+	}
+	return 0
+}
+
+// Assign: the points of the tiles that are nearer to another cluster in the lanes that stats are given
+// for, as int32 triples; those of a tile together, in the order of the stats.
 type Assign struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         *ClusterStats          `protobuf:"bytes,2,opt,name=stats,proto3" json:"stats,omitempty"`
+	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1688,18 +1726,18 @@ func (x *Assign) GetStep() uint64 {
 	return 0
 }
 
-func (x *Assign) GetStats() *ClusterStats {
+func (x *Assign) GetStats() []*ClusterStats {
 	if x != nil {
 		return x.Stats
 	}
 	return nil
 }
 
-// Farthest: the point of the tiles that is farthest from its cluster, as Candidate.
+// Farthest: for each of the stats the point of the tiles that is farthest from its cluster.
 type Farthest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Stats         *ClusterStats          `protobuf:"bytes,2,opt,name=stats,proto3" json:"stats,omitempty"`
+	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1741,7 +1779,7 @@ func (x *Farthest) GetStep() uint64 {
 	return 0
 }
 
-func (x *Farthest) GetStats() *ClusterStats {
+func (x *Farthest) GetStats() []*ClusterStats {
 	if x != nil {
 		return x.Stats
 	}
@@ -1960,8 +1998,9 @@ type Done struct {
 	// Rows of the tiles in the order of the command's tiles, or moves.
 	Values *Payload `protobuf:"bytes,1,opt,name=values,proto3" json:"values,omitempty"`
 	// Of Load and Update: two uint64 (low, high) per cluster, the exact sums in units of the grid.
-	SelfAffinity []byte     `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	Farthest     *Candidate `protobuf:"bytes,3,opt,name=farthest,proto3" json:"farthest,omitempty"`
+	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
+	// Of Farthest: one for each of the stats.
+	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
 	// Of Build: bytes reserved for these tiles.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2012,7 +2051,7 @@ func (x *Done) GetSelfAffinity() []byte {
 	return nil
 }
 
-func (x *Done) GetFarthest() *Candidate {
+func (x *Done) GetFarthest() []*Candidate {
 	if x != nil {
 		return x.Farthest
 	}
@@ -2485,7 +2524,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\t\n" +
 	"\aLeaving\"\n" +
 	"\n" +
-	"\bFarewell\"\xab\x06\n" +
+	"\bFarewell\"\xae\x06\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -2496,9 +2535,9 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x05build\x18\v \x01(\v2\x17.cleave.worker.v1.BuildH\x00R\x05build\x125\n" +
 	"\adegrees\x18\f \x01(\v2\x19.cleave.worker.v1.DegreesH\x00R\adegrees\x12)\n" +
 	"\x03arm\x18\r \x01(\v2\x15.cleave.worker.v1.ArmH\x00R\x03arm\x128\n" +
-	"\bdiagonal\x18\x0e \x01(\v2\x1a.cleave.worker.v1.DiagonalH\x00R\bdiagonal\x12<\n" +
-	"\n" +
-	"column_sum\x18\x0f \x01(\v2\x1b.cleave.worker.v1.ColumnSumH\x00R\tcolumnSum\x12,\n" +
+	"\bdiagonal\x18\x0e \x01(\v2\x1a.cleave.worker.v1.DiagonalH\x00R\bdiagonal\x12?\n" +
+	"\vcolumn_sums\x18\x0f \x01(\v2\x1c.cleave.worker.v1.ColumnSumsH\x00R\n" +
+	"columnSums\x12,\n" +
 	"\x04load\x18\x10 \x01(\v2\x16.cleave.worker.v1.LoadH\x00R\x04load\x122\n" +
 	"\x06update\x18\x11 \x01(\v2\x18.cleave.worker.v1.UpdateH\x00R\x06update\x122\n" +
 	"\x06assign\x18\x12 \x01(\v2\x18.cleave.worker.v1.AssignH\x00R\x06assign\x128\n" +
@@ -2513,14 +2552,15 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\aPayload\x12\x18\n" +
 	"\x06inline\x18\x01 \x01(\fH\x00R\x06inline\x12\x1e\n" +
 	"\treference\x18\x02 \x01(\tH\x00R\treferenceB\a\n" +
-	"\x05where\"\xb8\x01\n" +
+	"\x05where\"\xce\x01\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x124\n" +
 	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x12\f\n" +
 	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
-	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\"\xf5\x02\n" +
+	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\x12\x14\n" +
+	"\x05lanes\x18\x06 \x01(\rR\x05lanes\"\xf5\x02\n" +
 	"\n" +
 	"MatrixSpec\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\rR\bfunction\x12\x10\n" +
@@ -2540,35 +2580,39 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x05Build\x12\x1f\n" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"\t\n" +
-	"\aDegrees\"\xa6\x02\n" +
+	"\aDegrees\"\xbc\x02\n" +
 	"\x03Arm\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1a\n" +
 	"\barmament\x18\x02 \x01(\x04R\barmament\x123\n" +
 	"\aweights\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\aweights\x12>\n" +
 	"\rsparse_starts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\fsparseStarts\x12@\n" +
 	"\x0esparse_columns\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\rsparseColumns\x12>\n" +
-	"\rsparse_values\x18\x06 \x01(\v2\x19.cleave.worker.v1.PayloadR\fsparseValues\"\n" +
+	"\rsparse_values\x18\x06 \x01(\v2\x19.cleave.worker.v1.PayloadR\fsparseValues\x12\x14\n" +
+	"\x05lanes\x18\a \x01(\rR\x05lanes\"\n" +
 	"\n" +
-	"\bDiagonal\"@\n" +
-	"\tColumnSum\x123\n" +
-	"\acolumns\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\acolumns\"M\n" +
+	"\bDiagonal\"p\n" +
+	"\n" +
+	"ColumnSums\x123\n" +
+	"\acolumns\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\acolumns\x12-\n" +
+	"\x04ends\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04ends\"M\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x121\n" +
 	"\x06labels\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06labels\"M\n" +
 	"\x06Update\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
-	"\x05moves\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05moves\"w\n" +
+	"\x05moves\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05moves\"\x8b\x01\n" +
 	"\fClusterStats\x12\x14\n" +
 	"\x05sigma\x18\x01 \x01(\x01R\x05sigma\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\fR\x06weight\x12#\n" +
 	"\rself_affinity\x18\x03 \x01(\fR\fselfAffinity\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\fR\x05count\"R\n" +
+	"\x05count\x18\x04 \x01(\fR\x05count\x12\x12\n" +
+	"\x04lane\x18\x05 \x01(\rR\x04lane\"R\n" +
 	"\x06Assign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x01(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"T\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"T\n" +
 	"\bFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x01(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"3\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"3\n" +
 	"\bMultiply\x12'\n" +
 	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\"\x06\n" +
 	"\x04Drop\"\t\n" +
@@ -2582,7 +2626,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x04Done\x121\n" +
 	"\x06values\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06values\x12#\n" +
 	"\rself_affinity\x18\x02 \x01(\fR\fselfAffinity\x127\n" +
-	"\bfarthest\x18\x03 \x01(\v2\x1b.cleave.worker.v1.CandidateR\bfarthest\x12\x1d\n" +
+	"\bfarthest\x18\x03 \x03(\v2\x1b.cleave.worker.v1.CandidateR\bfarthest\x12\x1d\n" +
 	"\n" +
 	"tile_bytes\x18\x04 \x01(\x04R\ttileBytes\"S\n" +
 	"\tCandidate\x12\x14\n" +
@@ -2660,7 +2704,7 @@ var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*Degrees)(nil),              // 14: cleave.worker.v1.Degrees
 	(*Arm)(nil),                  // 15: cleave.worker.v1.Arm
 	(*Diagonal)(nil),             // 16: cleave.worker.v1.Diagonal
-	(*ColumnSum)(nil),            // 17: cleave.worker.v1.ColumnSum
+	(*ColumnSums)(nil),           // 17: cleave.worker.v1.ColumnSums
 	(*Load)(nil),                 // 18: cleave.worker.v1.Load
 	(*Update)(nil),               // 19: cleave.worker.v1.Update
 	(*ClusterStats)(nil),         // 20: cleave.worker.v1.ClusterStats
@@ -2694,7 +2738,7 @@ var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	14, // 10: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
 	15, // 11: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
 	16, // 12: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	17, // 13: cleave.worker.v1.Command.column_sum:type_name -> cleave.worker.v1.ColumnSum
+	17, // 13: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
 	18, // 14: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
 	19, // 15: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
 	21, // 16: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
@@ -2709,30 +2753,31 @@ var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	10, // 25: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
 	10, // 26: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
 	10, // 27: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
-	10, // 28: cleave.worker.v1.ColumnSum.columns:type_name -> cleave.worker.v1.Payload
-	10, // 29: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	10, // 30: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	20, // 31: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
-	20, // 32: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	10, // 33: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	27, // 34: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	29, // 35: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	10, // 36: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	28, // 37: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 38: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	1,  // 39: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	30, // 40: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	32, // 41: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
-	34, // 42: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	2,  // 43: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	31, // 44: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	33, // 45: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
-	35, // 46: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	43, // [43:47] is the sub-list for method output_type
-	39, // [39:43] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	10, // 28: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	10, // 29: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	10, // 30: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	10, // 31: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	20, // 32: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
+	20, // 33: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
+	10, // 34: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	27, // 35: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	29, // 36: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	10, // 37: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	28, // 38: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 39: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	1,  // 40: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	30, // 41: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	32, // 42: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
+	34, // 43: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	2,  // 44: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	31, // 45: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	33, // 46: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
+	35, // 47: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	44, // [44:48] is the sub-list for method output_type
+	40, // [40:44] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -2757,7 +2802,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		(*Command_Degrees)(nil),
 		(*Command_Arm)(nil),
 		(*Command_Diagonal)(nil),
-		(*Command_ColumnSum)(nil),
+		(*Command_ColumnSums)(nil),
 		(*Command_Load)(nil),
 		(*Command_Update)(nil),
 		(*Command_Assign)(nil),
