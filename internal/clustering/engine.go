@@ -44,21 +44,23 @@ type Report struct {
 	Entry *Entry       // nil: nothing was accepted
 	Shift *ShiftChange // nil: the shift did not change
 	Stop  StopReason   // 0: go on
+	// Notices are what the step has to warn of.
+	Notices []Notice
 }
 
-// Method is one algorithm as a state machine. It blocks on nothing but its lane of the executor, logs
+// Method is one run of an algorithm as a state machine. It blocks on nothing but its executor, logs
 // nothing, and knows no clock. One Step is one iteration that a user would recognise.
 type Method interface {
 	// Init makes the first labels.
-	Init(ctx context.Context, x *lane) (Report, error)
+	Init(ctx context.Context) (Report, error)
 	// Step is one iteration.
-	Step(ctx context.Context, x *lane) (Report, error)
+	Step(ctx context.Context) (Report, error)
 	// Labels are the current labels.
 	Labels() []int32
 	// Value is the current objective as it is minimised, to compare restarts by.
 	Value() float64
-	// Shift is the diagonal shift in force.
-	Shift() float64
+	// Conclude adds to the result what only the method knows.
+	Conclude(r *Result)
 }
 
 // Observer hears what happens, in the order the run determines.
@@ -157,15 +159,13 @@ func (p *Problem) Lanes() int {
 // attempt is one restart, from its start until it stops.
 type attempt struct {
 	restart int
-	method  Method
 	result  *Result // nil: it ended before it had labels
 	value   float64 // of the result, as it is minimised
 }
 
 // run is the restart's own loop. It returns an error only when there is no result for it.
-func (a *attempt) run(ctx context.Context, f *kernelFamily, x *lane, o Observer) error {
-	a.method = f.method(a.restart)
-	report, err := a.method.Init(ctx, x)
+func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observer) error {
+	report, err := m.Init(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,18 +180,18 @@ func (a *attempt) run(ctx context.Context, f *kernelFamily, x *lane, o Observer)
 			result.Shifts = append(result.Shifts, *report.Shift)
 			o.Shift(*report.Shift)
 		}
+		for _, notice := range report.Notices {
+			o.Notice(notice)
+		}
 	}
 	record(report)
-	if a.restart == 0 {
-		f.warnLopsided(o, a.method.Labels())
-	}
 	o.Phase(PhaseIterate)
 	for result.StopReason == 0 {
-		if result.Iterations >= f.p.spec.MaxIterations {
+		if result.Iterations >= maxIterations {
 			result.StopReason = StopMaxIterations
 			break
 		}
-		report, err := a.method.Step(ctx, x)
+		report, err := m.Step(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
 				return err
@@ -202,8 +202,13 @@ func (a *attempt) run(ctx context.Context, f *kernelFamily, x *lane, o Observer)
 		record(report)
 		result.StopReason = report.Stop
 	}
-	result.Labels = slices.Clone(a.method.Labels())
-	result.Sigma = a.method.Shift()
-	a.result, a.value = result, a.method.Value()
+	result.Labels = slices.Clone(m.Labels())
+	m.Conclude(result)
+	a.result, a.value = result, m.Value()
 	return nil
+}
+
+// better compares results: the lower value wins, ties by restart number.
+func (a *attempt) better(b *attempt) bool {
+	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }

@@ -101,7 +101,8 @@ func (e *ensemble) begin(ctx context.Context, at int) {
 		if e.total > 1 {
 			o.Restart(restart)
 		}
-		runs.err = runs.attempt.run(ctx, e.family, &lane{ask: yield}, o)
+		m := e.family.method(restart, &lane{ask: yield})
+		runs.err = runs.attempt.run(ctx, m, e.family.p.spec.MaxIterations, o)
 	})
 }
 
@@ -117,11 +118,6 @@ func (e *ensemble) end(ctx context.Context, runs *runner) error {
 	}
 	e.heard.end(done.restart)
 	return nil
-}
-
-// better compares results: the lower value wins, ties by restart number.
-func (a *attempt) better(b *attempt) bool {
-	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }
 
 // serve answers the requests of the kind that comes first, and all that can be asked with it.

@@ -104,22 +104,23 @@ func (f *kernelFamily) warnHeavyConstraints(o Observer, typical float64) {
 	}
 }
 
-// lopsided is the share of all points in one cluster above which a start is no start.
-const lopsided = 0.95
+// lopsidedShare is the share of all points in one cluster above which a start is no start.
+const lopsidedShare = 0.95
 
-// warnLopsided tells when nearly all points start in one cluster: on a sparse graph most vertices
+// lopsided tells when nearly all points start in one cluster: on a sparse graph most vertices
 // have no edge to the few chosen ones, so that all clusters are equally far and the first takes all.
-func (f *kernelFamily) warnLopsided(o Observer, labels []int32) {
+func (f *kernelFamily) lopsided(labels []int32) []Notice {
 	sizes := make([]int, f.p.spec.K)
 	for _, c := range labels {
 		sizes[c]++
 	}
 	start := f.p.start()
 	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != StartLabels && start != StartRandom &&
-		float64(largest) > lopsided*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
-		f.notice(o, "LOPSIDED_START", fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))
+		float64(largest) > lopsidedShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
+		return []Notice{f.remember("LOPSIDED_START", fmt.Sprintf(
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))}
 	}
+	return nil
 }
 
 // warnCoarseGrid tells when one outlier eats the bits of everything else.
@@ -130,10 +131,13 @@ func (f *kernelFamily) warnCoarseGrid(o Observer, typical float64) {
 	}
 }
 
-func (f *kernelFamily) notice(o Observer, code, message string) {
+func (f *kernelFamily) notice(o Observer, code, message string) { o.Notice(f.remember(code, message)) }
+
+// remember keeps a notice for the result.
+func (f *kernelFamily) remember(code, message string) Notice {
 	n := Notice{Code: code, Message: message}
 	f.notices = append(f.notices, n)
-	o.Notice(n)
+	return n
 }
 
 // auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
@@ -168,6 +172,6 @@ func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 }
 
 // method is a fresh run.
-func (f *kernelFamily) method(restart int) Method {
-	return &kernelKmeans{kernelFamily: f, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
+func (f *kernelFamily) method(restart int, x *lane) Method {
+	return &kernelKmeans{kernelFamily: f, x: x, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
 }

@@ -17,6 +17,8 @@ import (
 // its nearest cluster at once, with the shift, rise and empty-cluster rules around them.
 type kernelKmeans struct {
 	*kernelFamily
+	x         *lane
+	restart   int
 	rng       *rand.Rand
 	sigma     float64
 	iteration int
@@ -39,8 +41,8 @@ func (l labeling) clone() labeling {
 // Labels implements Method.
 func (m *kernelKmeans) Labels() []int32 { return m.labels }
 
-// Shift implements Method.
-func (m *kernelKmeans) Shift() float64 { return m.sigma }
+// Conclude implements Method.
+func (m *kernelKmeans) Conclude(r *Result) { r.Sigma = m.sigma }
 
 // Value implements Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
 func (m *kernelKmeans) Value() float64 {
@@ -49,7 +51,7 @@ func (m *kernelKmeans) Value() float64 {
 }
 
 // Init makes the first labels and their sums.
-func (m *kernelKmeans) Init(ctx context.Context, x *lane) (Report, error) {
+func (m *kernelKmeans) Init(ctx context.Context) (Report, error) {
 	if m.p.options.SigmaAuto {
 		shift, err := m.auto(ctx)
 		if err != nil {
@@ -57,22 +59,26 @@ func (m *kernelKmeans) Init(ctx context.Context, x *lane) (Report, error) {
 		}
 		m.sigma = shift
 	}
-	if err := m.start(ctx, x); err != nil {
+	if err := m.start(ctx); err != nil {
 		return Report{}, err
 	}
-	if _, err := m.fillEmpty(ctx, x); err != nil {
+	if _, err := m.fillEmpty(ctx); err != nil {
 		return Report{}, err
 	}
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
-	return Report{Entry: &Entry{Objective: m.objective()}}, nil
+	report := Report{Entry: &Entry{Objective: m.objective()}}
+	if m.restart == 0 {
+		report.Notices = m.lopsided(m.labels)
+	}
+	return report, nil
 }
 
 // Step moves all points at once to their nearest cluster, fills emptied clusters, and undoes it all
 // when the objective rose or the labeling was seen before.
-func (m *kernelKmeans) Step(ctx context.Context, x *lane) (Report, error) {
+func (m *kernelKmeans) Step(ctx context.Context) (Report, error) {
 	before := m.labeling.clone()
 	valueBefore, riseBefore := m.Value(), m.shiftedValue()
-	if err := m.batch(ctx, x); err != nil {
+	if err := m.batch(ctx); err != nil {
 		return Report{}, m.restoreAfter(err, before)
 	}
 	moves := difference(before.labels, m.labels)
@@ -83,10 +89,10 @@ func (m *kernelKmeans) Step(ctx context.Context, x *lane) (Report, error) {
 	rose := m.shiftedValue()-riseBefore > m.riseTolerance()
 	repeated := m.seen[hash]
 	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
-		if err := m.apply(ctx, x, reversed(moves)); err != nil {
+		if err := m.apply(ctx, reversed(moves)); err != nil {
 			return Report{}, m.restoreAfter(err, before)
 		}
-		return m.afterUndo(ctx, x, repeated)
+		return m.afterUndo(ctx, repeated)
 	}
 	m.seen[hash] = true
 	m.iteration++
@@ -101,20 +107,20 @@ func (m *kernelKmeans) Step(ctx context.Context, x *lane) (Report, error) {
 }
 
 // batch is one assignment of all points and the repair of clusters that it emptied.
-func (m *kernelKmeans) batch(ctx context.Context, x *lane) error {
-	moves, err := x.Assign(m.stats())
+func (m *kernelKmeans) batch(ctx context.Context) error {
+	moves, err := m.x.Assign(m.stats())
 	if err != nil || len(moves) == 0 {
 		return err
 	}
-	if err := m.apply(ctx, x, moves); err != nil {
+	if err := m.apply(ctx, moves); err != nil {
 		return err
 	}
-	_, err = m.fillEmpty(ctx, x)
+	_, err = m.fillEmpty(ctx)
 	return err
 }
 
 // afterUndo decides how to go on from the labels before a step that rose or repeated.
-func (m *kernelKmeans) afterUndo(ctx context.Context, x *lane, repeated bool) (Report, error) {
+func (m *kernelKmeans) afterUndo(ctx context.Context, repeated bool) (Report, error) {
 	stop, why := StopRise, "the objective rose"
 	if repeated {
 		stop, why = StopCycle, "a labeling repeated"
@@ -144,8 +150,8 @@ func (m *kernelKmeans) restoreAfter(err error, before labeling) error {
 }
 
 // apply moves points and takes over the new sums.
-func (m *kernelKmeans) apply(ctx context.Context, x *lane, moves []kernel.Move) error {
-	sums, err := x.Update(moves)
+func (m *kernelKmeans) apply(ctx context.Context, moves []kernel.Move) error {
+	sums, err := m.x.Update(moves)
 	if err != nil {
 		return err
 	}
@@ -168,8 +174,8 @@ func (m *kernelKmeans) count(point, cluster int32, sign int64) {
 }
 
 // load sets all labels at once.
-func (m *kernelKmeans) load(ctx context.Context, x *lane, labels []int32) error {
-	sums, err := x.Load(labels)
+func (m *kernelKmeans) load(ctx context.Context, labels []int32) error {
+	sums, err := m.x.Load(labels)
 	if err != nil {
 		return err
 	}
@@ -184,7 +190,7 @@ func (m *kernelKmeans) load(ctx context.Context, x *lane, labels []int32) error 
 
 // fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in
 // order of the clusters; with a positive semidefinite kernel that never raises J.
-func (m *kernelKmeans) fillEmpty(ctx context.Context, x *lane) (filled int, err error) {
+func (m *kernelKmeans) fillEmpty(ctx context.Context) (filled int, err error) {
 	if m.p.options.KeepEmpty {
 		return 0, nil
 	}
@@ -192,12 +198,12 @@ func (m *kernelKmeans) fillEmpty(ctx context.Context, x *lane) (filled int, err 
 		if count > 0 {
 			continue
 		}
-		farthest, err := x.Farthest(m.stats())
+		farthest, err := m.x.Farthest(m.stats())
 		if err != nil || !farthest.Found {
 			return filled, err
 		}
 		move := kernel.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
-		if err := m.apply(ctx, x, []kernel.Move{move}); err != nil {
+		if err := m.apply(ctx, []kernel.Move{move}); err != nil {
 			return filled, err
 		}
 		filled++

@@ -23,34 +23,34 @@ func (p *Problem) start() Start {
 func (s Start) random() bool { return s == StartRandom || s == StartKmeansPlusPlus }
 
 // start makes the first labels. Empty clusters are filled afterwards.
-func (m *kernelKmeans) start(ctx context.Context, x *lane) error {
+func (m *kernelKmeans) start(ctx context.Context) error {
 	switch m.p.start() {
 	case StartLabels:
-		return m.load(ctx, x, m.p.spec.InitialLabels)
+		return m.load(ctx, m.p.spec.InitialLabels)
 	case StartRandom:
 		labels := make([]int32, m.p.n)
 		for i := range labels {
 			labels[i] = int32(m.rng.IntN(m.p.spec.K))
 		}
-		return m.load(ctx, x, labels)
+		return m.load(ctx, labels)
 	case StartSeeds:
 		labels := unassigned(m.p.n)
 		for _, s := range m.p.spec.Seeds {
 			labels[s.Index] = s.Label
 		}
-		return m.joinNearest(ctx, x, labels)
+		return m.joinNearest(ctx, labels)
 	case StartFarthestFirst:
-		labels, err := m.farthestFirst(ctx, x)
+		labels, err := m.farthestFirst(ctx)
 		if err != nil {
 			return err
 		}
-		return m.joinNearest(ctx, x, labels)
+		return m.joinNearest(ctx, labels)
 	}
-	labels, err := m.kmeansPlusPlus(ctx, x)
+	labels, err := m.kmeansPlusPlus(ctx)
 	if err != nil {
 		return err
 	}
-	return m.joinNearest(ctx, x, labels)
+	return m.joinNearest(ctx, labels)
 }
 
 func unassigned(n int) []int32 {
@@ -63,11 +63,11 @@ func unassigned(n int) []int32 {
 
 // joinNearest lets every point without a label join the cluster with the smallest d_ic, computed on
 // the labelled points only.
-func (m *kernelKmeans) joinNearest(ctx context.Context, x *lane, labels []int32) error {
-	if err := m.load(ctx, x, labels); err != nil {
+func (m *kernelKmeans) joinNearest(ctx context.Context, labels []int32) error {
+	if err := m.load(ctx, labels); err != nil {
 		return err
 	}
-	moves, err := x.Assign(m.stats())
+	moves, err := m.x.Assign(m.stats())
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,13 @@ func (m *kernelKmeans) joinNearest(ctx context.Context, x *lane, labels []int32)
 			joining = append(joining, move)
 		}
 	}
-	return m.apply(ctx, x, joining)
+	return m.apply(ctx, joining)
 }
 
 // kmeansPlusPlus draws k points in kernel space: the first with probability proportional to a_i,
 // each further one to a_i times its squared distance to the nearest point chosen before,
 // d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
-func (m *kernelKmeans) kmeansPlusPlus(ctx context.Context, x *lane) ([]int32, error) {
+func (m *kernelKmeans) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	n := m.p.n
 	labels := unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
@@ -95,7 +95,7 @@ func (m *kernelKmeans) kmeansPlusPlus(ctx context.Context, x *lane) ([]int32, er
 			}
 		}
 		labels[q] = int32(c)
-		column, err := x.ColumnSum([]int32{int32(q)})
+		column, err := m.x.ColumnSum([]int32{int32(q)})
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func draw(u float64, chance []float64) int {
 //	  = s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq,
 //
 // preferring candidates that are cannot-linked to every chosen component; ties: lowest index.
-func (m *kernelKmeans) farthestFirst(ctx context.Context, x *lane) ([]int32, error) {
+func (m *kernelKmeans) farthestFirst(ctx context.Context) ([]int32, error) {
 	labels := unassigned(m.p.n)
 	set, components := m.p.Constraints, m.p.Constraints.Components()
 	candidates := m.candidates()
@@ -199,7 +199,7 @@ func (m *kernelKmeans) farthestFirst(ctx context.Context, x *lane) ([]int32, err
 		if len(chosen) == m.p.spec.K {
 			break
 		}
-		sums, err := x.ColumnSum(members)
+		sums, err := m.x.ColumnSum(members)
 		if err != nil {
 			return nil, err
 		}
