@@ -1135,11 +1135,16 @@ func (*Event_Restart) isEvent_What() {}
 
 // Iteration is one accepted step; iteration 0 is the start.
 type Iteration struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Iteration     uint32                 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Objective     float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
-	Moved         uint32                 `protobuf:"varint,3,opt,name=moved,proto3" json:"moved,omitempty"`
-	Restart       uint32                 `protobuf:"varint,4,opt,name=restart,proto3" json:"restart,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Iteration uint32                 `protobuf:"varint,1,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	Objective float64                `protobuf:"fixed64,2,opt,name=objective,proto3" json:"objective,omitempty"`
+	Moved     uint32                 `protobuf:"varint,3,opt,name=moved,proto3" json:"moved,omitempty"`
+	Restart   uint32                 `protobuf:"varint,4,opt,name=restart,proto3" json:"restart,omitempty"`
+	// Vector family: the objective after the points were assigned, before means and metric were taken
+	// anew.
+	AssignmentObjective *float64 `protobuf:"fixed64,5,opt,name=assignment_objective,json=assignmentObjective,proto3,oneof" json:"assignment_objective,omitempty"`
+	// Of the methods whose objective has parts.
+	Parts         *ObjectiveParts `protobuf:"bytes,6,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1202,6 +1207,107 @@ func (x *Iteration) GetRestart() uint32 {
 	return 0
 }
 
+func (x *Iteration) GetAssignmentObjective() float64 {
+	if x != nil && x.AssignmentObjective != nil {
+		return *x.AssignmentObjective
+	}
+	return 0
+}
+
+func (x *Iteration) GetParts() *ObjectiveParts {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// ObjectiveParts are the terms of objective = distortion + must_link + cannot_link - log_det.
+type ObjectiveParts struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Distortion float64                `protobuf:"fixed64,1,opt,name=distortion,proto3" json:"distortion,omitempty"`
+	MustLink   float64                `protobuf:"fixed64,2,opt,name=must_link,json=mustLink,proto3" json:"must_link,omitempty"`
+	CannotLink float64                `protobuf:"fixed64,3,opt,name=cannot_link,json=cannotLink,proto3" json:"cannot_link,omitempty"`
+	LogDet     float64                `protobuf:"fixed64,4,opt,name=log_det,json=logDet,proto3" json:"log_det,omitempty"`
+	// Constraints that are violated.
+	Violated uint32 `protobuf:"varint,5,opt,name=violated,proto3" json:"violated,omitempty"`
+	// The metric's largest eigenvalue over its smallest.
+	MetricSpread  float64 `protobuf:"fixed64,6,opt,name=metric_spread,json=metricSpread,proto3" json:"metric_spread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectiveParts) Reset() {
+	*x = ObjectiveParts{}
+	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectiveParts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectiveParts) ProtoMessage() {}
+
+func (x *ObjectiveParts) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectiveParts.ProtoReflect.Descriptor instead.
+func (*ObjectiveParts) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ObjectiveParts) GetDistortion() float64 {
+	if x != nil {
+		return x.Distortion
+	}
+	return 0
+}
+
+func (x *ObjectiveParts) GetMustLink() float64 {
+	if x != nil {
+		return x.MustLink
+	}
+	return 0
+}
+
+func (x *ObjectiveParts) GetCannotLink() float64 {
+	if x != nil {
+		return x.CannotLink
+	}
+	return 0
+}
+
+func (x *ObjectiveParts) GetLogDet() float64 {
+	if x != nil {
+		return x.LogDet
+	}
+	return 0
+}
+
+func (x *ObjectiveParts) GetViolated() uint32 {
+	if x != nil {
+		return x.Violated
+	}
+	return 0
+}
+
+func (x *ObjectiveParts) GetMetricSpread() float64 {
+	if x != nil {
+		return x.MetricSpread
+	}
+	return 0
+}
+
 // RestartBegan: one of several restarts begins.
 type RestartBegan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1212,7 +1318,7 @@ type RestartBegan struct {
 
 func (x *RestartBegan) Reset() {
 	*x = RestartBegan{}
-	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	mi := &file_cleave_v1_job_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1330,7 @@ func (x *RestartBegan) String() string {
 func (*RestartBegan) ProtoMessage() {}
 
 func (x *RestartBegan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	mi := &file_cleave_v1_job_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1343,7 @@ func (x *RestartBegan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartBegan.ProtoReflect.Descriptor instead.
 func (*RestartBegan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RestartBegan) GetRestart() uint32 {
@@ -1259,7 +1365,7 @@ type ShiftChange struct {
 
 func (x *ShiftChange) Reset() {
 	*x = ShiftChange{}
-	mi := &file_cleave_v1_job_proto_msgTypes[16]
+	mi := &file_cleave_v1_job_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1377,7 @@ func (x *ShiftChange) String() string {
 func (*ShiftChange) ProtoMessage() {}
 
 func (x *ShiftChange) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[16]
+	mi := &file_cleave_v1_job_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1390,7 @@ func (x *ShiftChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShiftChange.ProtoReflect.Descriptor instead.
 func (*ShiftChange) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ShiftChange) GetIteration() uint32 {
@@ -1319,7 +1425,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_job_proto_msgTypes[17]
+	mi := &file_cleave_v1_job_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1437,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[17]
+	mi := &file_cleave_v1_job_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1450,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Notice) GetCode() string {
@@ -1372,7 +1478,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_job_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +1490,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +1503,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1443,7 +1549,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_job_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1561,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1574,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1557,7 +1663,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1675,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1688,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetResultRequest) GetJobId() string {
@@ -1601,7 +1707,7 @@ type GetResultResponse struct {
 
 func (x *GetResultResponse) Reset() {
 	*x = GetResultResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1719,7 @@ func (x *GetResultResponse) String() string {
 func (*GetResultResponse) ProtoMessage() {}
 
 func (x *GetResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1732,7 @@ func (x *GetResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultResponse.ProtoReflect.Descriptor instead.
 func (*GetResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetResultResponse) GetResult() *Result {
@@ -1644,7 +1750,8 @@ type Result struct {
 	Iterations    uint32                 `protobuf:"varint,3,opt,name=iterations,proto3" json:"iterations,omitempty"`
 	ObjectiveName string                 `protobuf:"bytes,4,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
 	Objective     float64                `protobuf:"fixed64,5,opt,name=objective,proto3" json:"objective,omitempty"`
-	// Entry 0 is the start, then one entry per accepted step that changed a label.
+	// Kernel family: entry 0 is the start, then one entry per accepted step that changed a label. Vector
+	// family: one entry per iteration, from 1 on.
 	History     []*Iteration      `protobuf:"bytes,6,rep,name=history,proto3" json:"history,omitempty"`
 	Constraints *ConstraintReport `protobuf:"bytes,7,opt,name=constraints,proto3" json:"constraints,omitempty"`
 	// The diagonal shift in force at the end.
@@ -1656,17 +1763,20 @@ type Result struct {
 	Restart uint32         `protobuf:"varint,12,opt,name=restart,proto3" json:"restart,omitempty"`
 	Shifts  []*ShiftChange `protobuf:"bytes,13,rep,name=shifts,proto3" json:"shifts,omitempty"`
 	// The kernel width in force, when the kernel has one.
-	Rho           *float64 `protobuf:"fixed64,14,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
-	K             uint32   `protobuf:"varint,15,opt,name=k,proto3" json:"k,omitempty"`
-	Rows          uint64   `protobuf:"varint,16,opt,name=rows,proto3" json:"rows,omitempty"`
-	ClusterSizes  []uint64 `protobuf:"varint,17,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
+	Rho          *float64         `protobuf:"fixed64,14,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	K            uint32           `protobuf:"varint,15,opt,name=k,proto3" json:"k,omitempty"`
+	Rows         uint64           `protobuf:"varint,16,opt,name=rows,proto3" json:"rows,omitempty"`
+	ClusterSizes []uint64         `protobuf:"varint,17,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
+	Inference    *InferenceReport `protobuf:"bytes,18,opt,name=inference,proto3" json:"inference,omitempty"`
+	// Whether GetModel has something to give.
+	HasModel      bool `protobuf:"varint,19,opt,name=has_model,json=hasModel,proto3" json:"has_model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_cleave_v1_job_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +1788,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +1801,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{22}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Result) GetState() JobState {
@@ -1813,6 +1923,299 @@ func (x *Result) GetClusterSizes() []uint64 {
 	return nil
 }
 
+func (x *Result) GetInference() *InferenceReport {
+	if x != nil {
+		return x.Inference
+	}
+	return nil
+}
+
+func (x *Result) GetHasModel() bool {
+	if x != nil {
+		return x.HasModel
+	}
+	return false
+}
+
+// InferenceReport is about the last time that constrained points were assigned together.
+type InferenceReport struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Engine Inference              `protobuf:"varint,1,opt,name=engine,proto3,enum=cleave.v1.Inference" json:"engine,omitempty"`
+	// No other assignment of the constrained points would have been better.
+	Exact bool `protobuf:"varint,2,opt,name=exact,proto3" json:"exact,omitempty"`
+	// LP: a lower bound of the objective of that assignment, unconstrained points included.
+	LpValue *float64 `protobuf:"fixed64,3,opt,name=lp_value,json=lpValue,proto3,oneof" json:"lp_value,omitempty"`
+	// Components of the constraints that were too large for the engine and were left to another.
+	Fallbacks uint32 `protobuf:"varint,4,opt,name=fallbacks,proto3" json:"fallbacks,omitempty"`
+	// Iterations of the engine in its largest component.
+	Rounds        uint32 `protobuf:"varint,5,opt,name=rounds,proto3" json:"rounds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InferenceReport) Reset() {
+	*x = InferenceReport{}
+	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InferenceReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InferenceReport) ProtoMessage() {}
+
+func (x *InferenceReport) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
+func (*InferenceReport) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *InferenceReport) GetEngine() Inference {
+	if x != nil {
+		return x.Engine
+	}
+	return Inference_INFERENCE_UNSPECIFIED
+}
+
+func (x *InferenceReport) GetExact() bool {
+	if x != nil {
+		return x.Exact
+	}
+	return false
+}
+
+func (x *InferenceReport) GetLpValue() float64 {
+	if x != nil && x.LpValue != nil {
+		return *x.LpValue
+	}
+	return 0
+}
+
+func (x *InferenceReport) GetFallbacks() uint32 {
+	if x != nil {
+		return x.Fallbacks
+	}
+	return 0
+}
+
+func (x *InferenceReport) GetRounds() uint32 {
+	if x != nil {
+		return x.Rounds
+	}
+	return 0
+}
+
+type GetModelRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetModelRequest) Reset() {
+	*x = GetModelRequest{}
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetModelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetModelRequest) ProtoMessage() {}
+
+func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetModelRequest.ProtoReflect.Descriptor instead.
+func (*GetModelRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *GetModelRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// GetModelResponse is a part of the model: the head comes first, once, then the values.
+type GetModelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*GetModelResponse_Head
+	//	*GetModelResponse_Values
+	Part          isGetModelResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetModelResponse) Reset() {
+	*x = GetModelResponse{}
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetModelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetModelResponse) ProtoMessage() {}
+
+func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
+func (*GetModelResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *GetModelResponse) GetPart() isGetModelResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *GetModelResponse) GetHead() *ModelHead {
+	if x != nil {
+		if x, ok := x.Part.(*GetModelResponse_Head); ok {
+			return x.Head
+		}
+	}
+	return nil
+}
+
+func (x *GetModelResponse) GetValues() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*GetModelResponse_Values); ok {
+			return x.Values
+		}
+	}
+	return nil
+}
+
+type isGetModelResponse_Part interface {
+	isGetModelResponse_Part()
+}
+
+type GetModelResponse_Head struct {
+	Head *ModelHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
+}
+
+type GetModelResponse_Values struct {
+	// The next values: centroids row by row, then the metric, as little-endian float64.
+	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+}
+
+func (*GetModelResponse_Head) isGetModelResponse_Part() {}
+
+func (*GetModelResponse_Values) isGetModelResponse_Part() {}
+
+// ModelHead says what the values of a model are.
+type ModelHead struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
+	K          uint32                 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
+	Columns    uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
+	// IDENTITY has no values, DIAGONAL one for every column, FULL columns x columns of them.
+	Metric        Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelHead) Reset() {
+	*x = ModelHead{}
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelHead) ProtoMessage() {}
+
+func (x *ModelHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
+func (*ModelHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ModelHead) GetDistortion() Distortion {
+	if x != nil {
+		return x.Distortion
+	}
+	return Distortion_DISTORTION_UNSPECIFIED
+}
+
+func (x *ModelHead) GetK() uint32 {
+	if x != nil {
+		return x.K
+	}
+	return 0
+}
+
+func (x *ModelHead) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *ModelHead) GetMetric() Metric {
+	if x != nil {
+		return x.Metric
+	}
+	return Metric_METRIC_UNSPECIFIED
+}
+
 type ConstraintReport struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Total              uint32                 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
@@ -1825,7 +2228,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_job_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +2240,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +2253,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{23}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -1912,7 +2315,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2327,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2340,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{24}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Plan) GetTiles() uint32 {
@@ -2048,7 +2451,7 @@ type WorkerShare struct {
 
 func (x *WorkerShare) Reset() {
 	*x = WorkerShare{}
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +2463,7 @@ func (x *WorkerShare) String() string {
 func (*WorkerShare) ProtoMessage() {}
 
 func (x *WorkerShare) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +2476,7 @@ func (x *WorkerShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerShare.ProtoReflect.Descriptor instead.
 func (*WorkerShare) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WorkerShare) GetName() string {
@@ -2131,7 +2534,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +2546,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +2559,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2203,7 +2606,7 @@ type GetLabelsRequest struct {
 
 func (x *GetLabelsRequest) Reset() {
 	*x = GetLabelsRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2618,7 @@ func (x *GetLabelsRequest) String() string {
 func (*GetLabelsRequest) ProtoMessage() {}
 
 func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2631,7 @@ func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsRequest.ProtoReflect.Descriptor instead.
 func (*GetLabelsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetLabelsRequest) GetJobId() string {
@@ -2248,7 +2651,7 @@ type GetLabelsResponse struct {
 
 func (x *GetLabelsResponse) Reset() {
 	*x = GetLabelsResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2260,7 +2663,7 @@ func (x *GetLabelsResponse) String() string {
 func (*GetLabelsResponse) ProtoMessage() {}
 
 func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2273,7 +2676,7 @@ func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsResponse.ProtoReflect.Descriptor instead.
 func (*GetLabelsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetLabelsResponse) GetFirstIndex() uint64 {
@@ -2303,7 +2706,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2718,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2731,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -2361,7 +2764,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2776,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2789,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -2411,7 +2814,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2826,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2839,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -2559,12 +2962,25 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x06notice\x18\x04 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
 	"\x05ended\x18\x05 \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x123\n" +
 	"\arestart\x18\x06 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestartB\x06\n" +
-	"\x04what\"w\n" +
+	"\x04what\"\xf9\x01\n" +
 	"\tIteration\x12\x1c\n" +
 	"\titeration\x18\x01 \x01(\rR\titeration\x12\x1c\n" +
 	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12\x14\n" +
 	"\x05moved\x18\x03 \x01(\rR\x05moved\x12\x18\n" +
-	"\arestart\x18\x04 \x01(\rR\arestart\"(\n" +
+	"\arestart\x18\x04 \x01(\rR\arestart\x126\n" +
+	"\x14assignment_objective\x18\x05 \x01(\x01H\x00R\x13assignmentObjective\x88\x01\x01\x12/\n" +
+	"\x05parts\x18\x06 \x01(\v2\x19.cleave.v1.ObjectivePartsR\x05partsB\x17\n" +
+	"\x15_assignment_objective\"\xc8\x01\n" +
+	"\x0eObjectiveParts\x12\x1e\n" +
+	"\n" +
+	"distortion\x18\x01 \x01(\x01R\n" +
+	"distortion\x12\x1b\n" +
+	"\tmust_link\x18\x02 \x01(\x01R\bmustLink\x12\x1f\n" +
+	"\vcannot_link\x18\x03 \x01(\x01R\n" +
+	"cannotLink\x12\x17\n" +
+	"\alog_det\x18\x04 \x01(\x01R\x06logDet\x12\x1a\n" +
+	"\bviolated\x18\x05 \x01(\rR\bviolated\x12#\n" +
+	"\rmetric_spread\x18\x06 \x01(\x01R\fmetricSpread\"(\n" +
 	"\fRestartBegan\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"S\n" +
 	"\vShiftChange\x12\x1c\n" +
@@ -2596,7 +3012,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"\x87\x05\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"\xde\x05\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2618,8 +3034,30 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x03rho\x18\x0e \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\f\n" +
 	"\x01k\x18\x0f \x01(\rR\x01k\x12\x12\n" +
 	"\x04rows\x18\x10 \x01(\x04R\x04rows\x12#\n" +
-	"\rcluster_sizes\x18\x11 \x03(\x04R\fclusterSizesB\x06\n" +
-	"\x04_rho\"\xa6\x01\n" +
+	"\rcluster_sizes\x18\x11 \x03(\x04R\fclusterSizes\x128\n" +
+	"\tinference\x18\x12 \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x12\x1b\n" +
+	"\thas_model\x18\x13 \x01(\bR\bhasModelB\x06\n" +
+	"\x04_rho\"\xb8\x01\n" +
+	"\x0fInferenceReport\x12,\n" +
+	"\x06engine\x18\x01 \x01(\x0e2\x14.cleave.v1.InferenceR\x06engine\x12\x14\n" +
+	"\x05exact\x18\x02 \x01(\bR\x05exact\x12\x1e\n" +
+	"\blp_value\x18\x03 \x01(\x01H\x00R\alpValue\x88\x01\x01\x12\x1c\n" +
+	"\tfallbacks\x18\x04 \x01(\rR\tfallbacks\x12\x16\n" +
+	"\x06rounds\x18\x05 \x01(\rR\x06roundsB\v\n" +
+	"\t_lp_value\"(\n" +
+	"\x0fGetModelRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
+	"\x10GetModelResponse\x12*\n" +
+	"\x04head\x18\x01 \x01(\v2\x14.cleave.v1.ModelHeadH\x00R\x04head\x12\x18\n" +
+	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04part\"\x95\x01\n" +
+	"\tModelHead\x125\n" +
+	"\n" +
+	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
+	"distortion\x12\f\n" +
+	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
+	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
+	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\"\xa6\x01\n" +
 	"\x10ConstraintReport\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +
 	"\tsatisfied\x18\x02 \x01(\rR\tsatisfied\x12,\n" +
@@ -2702,7 +3140,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\rPHASE_LOADING\x10\x02\x12\x12\n" +
 	"\x0ePHASE_BUILDING\x10\x03\x12\x16\n" +
 	"\x12PHASE_INITIALISING\x10\x04\x12\x13\n" +
-	"\x0fPHASE_ITERATING\x10\x052\x8f\x05\n" +
+	"\x0fPHASE_ITERATING\x10\x052\xd6\x05\n" +
 	"\n" +
 	"JobService\x12F\n" +
 	"\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n" +
@@ -2712,7 +3150,8 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\x12E\n" +
 	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12F\n" +
 	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
-	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12L\n" +
+	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12E\n" +
+	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12L\n" +
 	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
@@ -2728,7 +3167,7 @@ func file_cleave_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_cleave_v1_job_proto_goTypes = []any{
 	(JobState)(0),                 // 0: cleave.v1.JobState
 	(StopReason)(0),               // 1: cleave.v1.StopReason
@@ -2748,92 +3187,108 @@ var file_cleave_v1_job_proto_goTypes = []any{
 	(*WatchJobResponse)(nil),      // 15: cleave.v1.WatchJobResponse
 	(*Event)(nil),                 // 16: cleave.v1.Event
 	(*Iteration)(nil),             // 17: cleave.v1.Iteration
-	(*RestartBegan)(nil),          // 18: cleave.v1.RestartBegan
-	(*ShiftChange)(nil),           // 19: cleave.v1.ShiftChange
-	(*Notice)(nil),                // 20: cleave.v1.Notice
-	(*JobEnded)(nil),              // 21: cleave.v1.JobEnded
-	(*Progress)(nil),              // 22: cleave.v1.Progress
-	(*GetResultRequest)(nil),      // 23: cleave.v1.GetResultRequest
-	(*GetResultResponse)(nil),     // 24: cleave.v1.GetResultResponse
-	(*Result)(nil),                // 25: cleave.v1.Result
-	(*ConstraintReport)(nil),      // 26: cleave.v1.ConstraintReport
-	(*Plan)(nil),                  // 27: cleave.v1.Plan
-	(*WorkerShare)(nil),           // 28: cleave.v1.WorkerShare
-	(*Timings)(nil),               // 29: cleave.v1.Timings
-	(*GetLabelsRequest)(nil),      // 30: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),     // 31: cleave.v1.GetLabelsResponse
-	(*EvaluateJobRequest)(nil),    // 32: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),   // 33: cleave.v1.EvaluateJobResponse
-	(*Evaluation)(nil),            // 34: cleave.v1.Evaluation
-	(*JobSpec)(nil),               // 35: cleave.v1.JobSpec
-	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 37: google.protobuf.Duration
+	(*ObjectiveParts)(nil),        // 18: cleave.v1.ObjectiveParts
+	(*RestartBegan)(nil),          // 19: cleave.v1.RestartBegan
+	(*ShiftChange)(nil),           // 20: cleave.v1.ShiftChange
+	(*Notice)(nil),                // 21: cleave.v1.Notice
+	(*JobEnded)(nil),              // 22: cleave.v1.JobEnded
+	(*Progress)(nil),              // 23: cleave.v1.Progress
+	(*GetResultRequest)(nil),      // 24: cleave.v1.GetResultRequest
+	(*GetResultResponse)(nil),     // 25: cleave.v1.GetResultResponse
+	(*Result)(nil),                // 26: cleave.v1.Result
+	(*InferenceReport)(nil),       // 27: cleave.v1.InferenceReport
+	(*GetModelRequest)(nil),       // 28: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),      // 29: cleave.v1.GetModelResponse
+	(*ModelHead)(nil),             // 30: cleave.v1.ModelHead
+	(*ConstraintReport)(nil),      // 31: cleave.v1.ConstraintReport
+	(*Plan)(nil),                  // 32: cleave.v1.Plan
+	(*WorkerShare)(nil),           // 33: cleave.v1.WorkerShare
+	(*Timings)(nil),               // 34: cleave.v1.Timings
+	(*GetLabelsRequest)(nil),      // 35: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),     // 36: cleave.v1.GetLabelsResponse
+	(*EvaluateJobRequest)(nil),    // 37: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),   // 38: cleave.v1.EvaluateJobResponse
+	(*Evaluation)(nil),            // 39: cleave.v1.Evaluation
+	(*JobSpec)(nil),               // 40: cleave.v1.JobSpec
+	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 42: google.protobuf.Duration
+	(Inference)(0),                // 43: cleave.v1.Inference
+	(Distortion)(0),               // 44: cleave.v1.Distortion
+	(Metric)(0),                   // 45: cleave.v1.Metric
 }
 var file_cleave_v1_job_proto_depIdxs = []int32{
-	35, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	40, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
 	5,  // 1: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
 	0,  // 2: cleave.v1.Job.state:type_name -> cleave.v1.JobState
-	36, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	36, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
-	36, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	41, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	41, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
+	41, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	1,  // 6: cleave.v1.Job.stop_reason:type_name -> cleave.v1.StopReason
 	5,  // 7: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	35, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	40, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
 	0,  // 9: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
 	5,  // 10: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
 	5,  // 11: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
 	16, // 12: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	22, // 13: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	23, // 13: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
 	17, // 14: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
-	19, // 15: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
-	20, // 16: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	21, // 17: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	18, // 18: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
-	0,  // 19: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	1,  // 20: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	2,  // 21: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	37, // 22: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	37, // 23: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	25, // 24: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	0,  // 25: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	1,  // 26: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	17, // 27: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	26, // 28: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	20, // 29: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	27, // 30: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	29, // 31: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	19, // 32: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	28, // 33: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
-	37, // 34: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
-	37, // 35: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	37, // 36: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	37, // 37: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
-	37, // 38: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	37, // 39: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	34, // 40: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	3,  // 41: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	6,  // 42: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	8,  // 43: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	10, // 44: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	12, // 45: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	14, // 46: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	23, // 47: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	30, // 48: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	32, // 49: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	4,  // 50: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	7,  // 51: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	9,  // 52: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	11, // 53: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	13, // 54: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	15, // 55: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	24, // 56: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	31, // 57: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	33, // 58: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	50, // [50:59] is the sub-list for method output_type
-	41, // [41:50] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	20, // 15: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
+	21, // 16: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	22, // 17: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	19, // 18: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
+	18, // 19: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 20: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	1,  // 21: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	2,  // 22: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	42, // 23: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	42, // 24: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	26, // 25: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	0,  // 26: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	1,  // 27: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	17, // 28: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	31, // 29: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	21, // 30: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	32, // 31: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	34, // 32: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	20, // 33: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	27, // 34: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	43, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	30, // 36: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	44, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	45, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	33, // 39: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
+	42, // 40: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
+	42, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	42, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	42, // 43: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
+	42, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	42, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	39, // 46: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	3,  // 47: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	6,  // 48: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	8,  // 49: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	10, // 50: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	12, // 51: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	14, // 52: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	24, // 53: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	35, // 54: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	28, // 55: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	37, // 56: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	4,  // 57: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	7,  // 58: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	9,  // 59: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	11, // 60: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	13, // 61: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	15, // 62: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	25, // 63: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	36, // 64: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	29, // 65: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	38, // 66: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	57, // [57:67] is the sub-list for method output_type
+	47, // [47:57] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_proto_init() }
@@ -2853,14 +3308,20 @@ func file_cleave_v1_job_proto_init() {
 		(*Event_Ended)(nil),
 		(*Event_Restart)(nil),
 	}
-	file_cleave_v1_job_proto_msgTypes[22].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[14].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[23].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[24].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[26].OneofWrappers = []any{
+		(*GetModelResponse_Head)(nil),
+		(*GetModelResponse_Values)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_proto_rawDesc), len(file_cleave_v1_job_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   32,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	JobService_WatchJob_FullMethodName    = "/cleave.v1.JobService/WatchJob"
 	JobService_GetResult_FullMethodName   = "/cleave.v1.JobService/GetResult"
 	JobService_GetLabels_FullMethodName   = "/cleave.v1.JobService/GetLabels"
+	JobService_GetModel_FullMethodName    = "/cleave.v1.JobService/GetModel"
 	JobService_EvaluateJob_FullMethodName = "/cleave.v1.JobService/EvaluateJob"
 )
 
@@ -51,6 +52,8 @@ type JobServiceClient interface {
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
 	// GetLabels streams the labels in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
+	// GetModel streams what new points can be assigned by, of a job of the vector family.
+	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
 }
@@ -161,6 +164,25 @@ func (c *jobServiceClient) GetLabels(ctx context.Context, in *GetLabelsRequest, 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetLabelsClient = grpc.ServerStreamingClient[GetLabelsResponse]
 
+func (c *jobServiceClient) GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[2], JobService_GetModel_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetModelRequest, GetModelResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetModelClient = grpc.ServerStreamingClient[GetModelResponse]
+
 func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EvaluateJobResponse)
@@ -192,6 +214,8 @@ type JobServiceServer interface {
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
 	// GetLabels streams the labels in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
+	// GetModel streams what new points can be assigned by, of a job of the vector family.
+	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)
 	mustEmbedUnimplementedJobServiceServer()
@@ -227,6 +251,9 @@ func (UnimplementedJobServiceServer) GetResult(context.Context, *GetResultReques
 }
 func (UnimplementedJobServiceServer) GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetLabels not implemented")
+}
+func (UnimplementedJobServiceServer) GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetModel not implemented")
 }
 func (UnimplementedJobServiceServer) EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EvaluateJob not implemented")
@@ -382,6 +409,17 @@ func _JobService_GetLabels_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetLabelsServer = grpc.ServerStreamingServer[GetLabelsResponse]
 
+func _JobService_GetModel_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetModelRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).GetModel(m, &grpc.GenericServerStream[GetModelRequest, GetModelResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetModelServer = grpc.ServerStreamingServer[GetModelResponse]
+
 func _JobService_EvaluateJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EvaluateJobRequest)
 	if err := dec(in); err != nil {
@@ -445,6 +483,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetLabels",
 			Handler:       _JobService_GetLabels_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetModel",
+			Handler:       _JobService_GetModel_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -132,13 +132,20 @@ func (StorageMode) EnumDescriptor() ([]byte, []int) {
 type Start int32
 
 const (
-	// With seeds: SEEDS; else with constraints: FARTHEST_FIRST; else KMEANS_PLUS_PLUS.
+	// Kernel family: with seeds SEEDS, else with constraints FARTHEST_FIRST, else KMEANS_PLUS_PLUS.
+	// k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. COP-KMeans: RANDOM. The others:
+	// NEIGHBOURHOODS.
 	Start_START_UNSPECIFIED      Start = 0
 	Start_START_FARTHEST_FIRST   Start = 1
 	Start_START_RANDOM           Start = 2
 	Start_START_KMEANS_PLUS_PLUS Start = 3
 	Start_START_LABELS           Start = 4
 	Start_START_SEEDS            Start = 5
+	// The centroids of the largest must-link components (Basu et al. 2003, 3.1).
+	Start_START_NEIGHBOURHOODS Start = 6
+	// Neighbourhoods that are large and far apart (Basu et al. 2004).
+	Start_START_WEIGHTED_FARTHEST_FIRST Start = 7
+	Start_START_CENTROIDS               Start = 8
 )
 
 // Enum value maps for Start.
@@ -150,14 +157,20 @@ var (
 		3: "START_KMEANS_PLUS_PLUS",
 		4: "START_LABELS",
 		5: "START_SEEDS",
+		6: "START_NEIGHBOURHOODS",
+		7: "START_WEIGHTED_FARTHEST_FIRST",
+		8: "START_CENTROIDS",
 	}
 	Start_value = map[string]int32{
-		"START_UNSPECIFIED":      0,
-		"START_FARTHEST_FIRST":   1,
-		"START_RANDOM":           2,
-		"START_KMEANS_PLUS_PLUS": 3,
-		"START_LABELS":           4,
-		"START_SEEDS":            5,
+		"START_UNSPECIFIED":             0,
+		"START_FARTHEST_FIRST":          1,
+		"START_RANDOM":                  2,
+		"START_KMEANS_PLUS_PLUS":        3,
+		"START_LABELS":                  4,
+		"START_SEEDS":                   5,
+		"START_NEIGHBOURHOODS":          6,
+		"START_WEIGHTED_FARTHEST_FIRST": 7,
+		"START_CENTROIDS":               8,
 	}
 )
 
@@ -515,6 +528,286 @@ func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
+type Geometry int32
+
+const (
+	// EUCLIDEAN.
+	Geometry_GEOMETRY_UNSPECIFIED Geometry = 0
+	Geometry_GEOMETRY_EUCLIDEAN   Geometry = 1
+	// Rows and centroids of length 1; the sum of cosines is maximised.
+	Geometry_GEOMETRY_SPHERICAL Geometry = 2
+)
+
+// Enum value maps for Geometry.
+var (
+	Geometry_name = map[int32]string{
+		0: "GEOMETRY_UNSPECIFIED",
+		1: "GEOMETRY_EUCLIDEAN",
+		2: "GEOMETRY_SPHERICAL",
+	}
+	Geometry_value = map[string]int32{
+		"GEOMETRY_UNSPECIFIED": 0,
+		"GEOMETRY_EUCLIDEAN":   1,
+		"GEOMETRY_SPHERICAL":   2,
+	}
+)
+
+func (x Geometry) Enum() *Geometry {
+	p := new(Geometry)
+	*p = x
+	return p
+}
+
+func (x Geometry) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Geometry) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+}
+
+func (Geometry) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[9]
+}
+
+func (x Geometry) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Geometry.Descriptor instead.
+func (Geometry) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+}
+
+type Distortion int32
+
+const (
+	// EUCLIDEAN.
+	Distortion_DISTORTION_UNSPECIFIED Distortion = 0
+	// Squared Euclidean distance under the metric.
+	Distortion_DISTORTION_EUCLIDEAN Distortion = 1
+	// 1 - cos.
+	Distortion_DISTORTION_COSINE Distortion = 2
+	// Kullback-Leibler divergence of rows of sum 1.
+	Distortion_DISTORTION_KL           Distortion = 3
+	Distortion_DISTORTION_I_DIVERGENCE Distortion = 4
+)
+
+// Enum value maps for Distortion.
+var (
+	Distortion_name = map[int32]string{
+		0: "DISTORTION_UNSPECIFIED",
+		1: "DISTORTION_EUCLIDEAN",
+		2: "DISTORTION_COSINE",
+		3: "DISTORTION_KL",
+		4: "DISTORTION_I_DIVERGENCE",
+	}
+	Distortion_value = map[string]int32{
+		"DISTORTION_UNSPECIFIED":  0,
+		"DISTORTION_EUCLIDEAN":    1,
+		"DISTORTION_COSINE":       2,
+		"DISTORTION_KL":           3,
+		"DISTORTION_I_DIVERGENCE": 4,
+	}
+)
+
+func (x Distortion) Enum() *Distortion {
+	p := new(Distortion)
+	*p = x
+	return p
+}
+
+func (x Distortion) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Distortion) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+}
+
+func (Distortion) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[10]
+}
+
+func (x Distortion) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Distortion.Descriptor instead.
+func (Distortion) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+}
+
+// Metric is the form of the matrix A in (x - y)' A (x - y).
+type Metric int32
+
+const (
+	Metric_METRIC_UNSPECIFIED Metric = 0
+	Metric_METRIC_IDENTITY    Metric = 1
+	Metric_METRIC_DIAGONAL    Metric = 2
+	Metric_METRIC_FULL        Metric = 3
+)
+
+// Enum value maps for Metric.
+var (
+	Metric_name = map[int32]string{
+		0: "METRIC_UNSPECIFIED",
+		1: "METRIC_IDENTITY",
+		2: "METRIC_DIAGONAL",
+		3: "METRIC_FULL",
+	}
+	Metric_value = map[string]int32{
+		"METRIC_UNSPECIFIED": 0,
+		"METRIC_IDENTITY":    1,
+		"METRIC_DIAGONAL":    2,
+		"METRIC_FULL":        3,
+	}
+)
+
+func (x Metric) Enum() *Metric {
+	p := new(Metric)
+	*p = x
+	return p
+}
+
+func (x Metric) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Metric) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+}
+
+func (Metric) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[11]
+}
+
+func (x Metric) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Metric.Descriptor instead.
+func (Metric) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+}
+
+// Penalty is what a violated constraint costs.
+type Penalty int32
+
+const (
+	Penalty_PENALTY_UNSPECIFIED Penalty = 0
+	// Its weight.
+	Penalty_PENALTY_POTTS Penalty = 1
+	// Must-link: weight max(0, a_max - d); cannot-link: weight min(d, a_max).
+	Penalty_PENALTY_BASU2003 Penalty = 2
+	// Must-link: weight d; cannot-link: weight (d_max - d).
+	Penalty_PENALTY_BILENKO2004 Penalty = 3
+)
+
+// Enum value maps for Penalty.
+var (
+	Penalty_name = map[int32]string{
+		0: "PENALTY_UNSPECIFIED",
+		1: "PENALTY_POTTS",
+		2: "PENALTY_BASU2003",
+		3: "PENALTY_BILENKO2004",
+	}
+	Penalty_value = map[string]int32{
+		"PENALTY_UNSPECIFIED": 0,
+		"PENALTY_POTTS":       1,
+		"PENALTY_BASU2003":    2,
+		"PENALTY_BILENKO2004": 3,
+	}
+)
+
+func (x Penalty) Enum() *Penalty {
+	p := new(Penalty)
+	*p = x
+	return p
+}
+
+func (x Penalty) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Penalty) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+}
+
+func (Penalty) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[12]
+}
+
+func (x Penalty) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Penalty.Descriptor instead.
+func (Penalty) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+}
+
+// Inference is how constrained points are assigned together.
+type Inference int32
+
+const (
+	// ICM.
+	Inference_INFERENCE_UNSPECIFIED Inference = 0
+	// Iterated conditional modes.
+	Inference_INFERENCE_ICM Inference = 1
+	// Max-product belief propagation.
+	Inference_INFERENCE_BP Inference = 2
+	// Linear relaxation and randomised rounding.
+	Inference_INFERENCE_LP Inference = 3
+	// Branch and bound, within a limit.
+	Inference_INFERENCE_EXACT Inference = 4
+)
+
+// Enum value maps for Inference.
+var (
+	Inference_name = map[int32]string{
+		0: "INFERENCE_UNSPECIFIED",
+		1: "INFERENCE_ICM",
+		2: "INFERENCE_BP",
+		3: "INFERENCE_LP",
+		4: "INFERENCE_EXACT",
+	}
+	Inference_value = map[string]int32{
+		"INFERENCE_UNSPECIFIED": 0,
+		"INFERENCE_ICM":         1,
+		"INFERENCE_BP":          2,
+		"INFERENCE_LP":          3,
+		"INFERENCE_EXACT":       4,
+	}
+)
+
+func (x Inference) Enum() *Inference {
+	p := new(Inference)
+	*p = x
+	return p
+}
+
+func (x Inference) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Inference) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+}
+
+func (Inference) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[13]
+}
+
+func (x Inference) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Inference.Descriptor instead.
+func (Inference) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+}
+
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
 // same labels and the same objective bits, on any number of workers.
 type JobSpec struct {
@@ -537,6 +830,14 @@ type JobSpec struct {
 	// Types that are valid to be assigned to Algorithm:
 	//
 	//	*JobSpec_KernelKmeans
+	//	*JobSpec_Kmeans
+	//	*JobSpec_SeededKmeans
+	//	*JobSpec_ConstrainedKmeans
+	//	*JobSpec_CopKmeans
+	//	*JobSpec_PcKmeans
+	//	*JobSpec_MKmeans
+	//	*JobSpec_MpcKmeans
+	//	*JobSpec_HmrfKmeans
 	Algorithm     isJobSpec_Algorithm `protobuf_oneof:"algorithm"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -658,6 +959,78 @@ func (x *JobSpec) GetKernelKmeans() *KernelKmeans {
 	return nil
 }
 
+func (x *JobSpec) GetKmeans() *Kmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_Kmeans); ok {
+			return x.Kmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetSeededKmeans() *SeededKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_SeededKmeans); ok {
+			return x.SeededKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetConstrainedKmeans() *ConstrainedKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_ConstrainedKmeans); ok {
+			return x.ConstrainedKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetCopKmeans() *CopKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_CopKmeans); ok {
+			return x.CopKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetPcKmeans() *PcKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_PcKmeans); ok {
+			return x.PcKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetMKmeans() *MKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_MKmeans); ok {
+			return x.MKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetMpcKmeans() *MpcKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_MpcKmeans); ok {
+			return x.MpcKmeans
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetHmrfKmeans() *HmrfKmeans {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_HmrfKmeans); ok {
+			return x.HmrfKmeans
+		}
+	}
+	return nil
+}
+
 type isJobSpec_Algorithm interface {
 	isJobSpec_Algorithm()
 }
@@ -666,7 +1039,56 @@ type JobSpec_KernelKmeans struct {
 	KernelKmeans *KernelKmeans `protobuf:"bytes,20,opt,name=kernel_kmeans,json=kernelKmeans,proto3,oneof"`
 }
 
+type JobSpec_Kmeans struct {
+	// The vector family, on dense or sparse points.
+	Kmeans *Kmeans `protobuf:"bytes,21,opt,name=kmeans,proto3,oneof"`
+}
+
+type JobSpec_SeededKmeans struct {
+	SeededKmeans *SeededKmeans `protobuf:"bytes,22,opt,name=seeded_kmeans,json=seededKmeans,proto3,oneof"`
+}
+
+type JobSpec_ConstrainedKmeans struct {
+	ConstrainedKmeans *ConstrainedKmeans `protobuf:"bytes,23,opt,name=constrained_kmeans,json=constrainedKmeans,proto3,oneof"`
+}
+
+type JobSpec_CopKmeans struct {
+	CopKmeans *CopKmeans `protobuf:"bytes,24,opt,name=cop_kmeans,json=copKmeans,proto3,oneof"`
+}
+
+type JobSpec_PcKmeans struct {
+	PcKmeans *PcKmeans `protobuf:"bytes,25,opt,name=pc_kmeans,json=pcKmeans,proto3,oneof"`
+}
+
+type JobSpec_MKmeans struct {
+	MKmeans *MKmeans `protobuf:"bytes,26,opt,name=m_kmeans,json=mKmeans,proto3,oneof"`
+}
+
+type JobSpec_MpcKmeans struct {
+	MpcKmeans *MpcKmeans `protobuf:"bytes,27,opt,name=mpc_kmeans,json=mpcKmeans,proto3,oneof"`
+}
+
+type JobSpec_HmrfKmeans struct {
+	HmrfKmeans *HmrfKmeans `protobuf:"bytes,28,opt,name=hmrf_kmeans,json=hmrfKmeans,proto3,oneof"`
+}
+
 func (*JobSpec_KernelKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_Kmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_SeededKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_ConstrainedKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_CopKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_PcKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_MKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_MpcKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_HmrfKmeans) isJobSpec_Algorithm() {}
 
 // Supervision is what the user knows about the answer.
 type Supervision struct {
@@ -735,7 +1157,7 @@ type Constraint struct {
 	I     uint32                 `protobuf:"varint,1,opt,name=i,proto3" json:"i,omitempty"`
 	J     uint32                 `protobuf:"varint,2,opt,name=j,proto3" json:"j,omitempty"`
 	Kind  ConstraintKind         `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.v1.ConstraintKind" json:"kind,omitempty"`
-	// Positive; absent means the algorithm's default, n / (k m) for the kernel family.
+	// Positive; absent means the algorithm's default: n / (k m) for the kernel family, else 1.
 	Weight        *float64 `protobuf:"fixed64,4,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -799,11 +1221,14 @@ func (x *Constraint) GetWeight() float64 {
 	return 0
 }
 
-// Seed is a point whose label is known.
+// Seed is a point whose label is known, or one of its labels and how likely it is.
 type Seed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         uint32                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Label         uint32                 `protobuf:"varint,2,opt,name=label,proto3" json:"label,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Index uint32                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Label uint32                 `protobuf:"varint,2,opt,name=label,proto3" json:"label,omitempty"`
+	// Absent means certain. Several seeds of one point with different labels are a distribution, which
+	// is scaled to the sum 1. For seeded_kmeans and constrained_kmeans.
+	Probability   *float64 `protobuf:"fixed64,3,opt,name=probability,proto3,oneof" json:"probability,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -852,12 +1277,21 @@ func (x *Seed) GetLabel() uint32 {
 	return 0
 }
 
+func (x *Seed) GetProbability() float64 {
+	if x != nil && x.Probability != nil {
+		return *x.Probability
+	}
+	return 0
+}
+
 type Initialisation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Start Start                  `protobuf:"varint,1,opt,name=start,proto3,enum=cleave.v1.Start" json:"start,omitempty"`
 	// For START_LABELS: one label for every row.
-	Labels        []uint32     `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
-	Farthest      FarthestRule `protobuf:"varint,3,opt,name=farthest,proto3,enum=cleave.v1.FarthestRule" json:"farthest,omitempty"`
+	Labels   []uint32     `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	Farthest FarthestRule `protobuf:"varint,3,opt,name=farthest,proto3,enum=cleave.v1.FarthestRule" json:"farthest,omitempty"`
+	// For START_CENTROIDS: k rows of as many values as the points have.
+	Centroids     []float64 `protobuf:"fixed64,4,rep,packed,name=centroids,proto3" json:"centroids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -911,6 +1345,13 @@ func (x *Initialisation) GetFarthest() FarthestRule {
 		return x.Farthest
 	}
 	return FarthestRule_FARTHEST_RULE_UNSPECIFIED
+}
+
+func (x *Initialisation) GetCentroids() []float64 {
+	if x != nil {
+		return x.Centroids
+	}
+	return nil
 }
 
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
@@ -1141,11 +1582,427 @@ func (x *Shift) GetSigma() float64 {
 	return 0
 }
 
+// Kmeans is k-means by Lloyd's algorithm.
+type Kmeans struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Kmeans) Reset() {
+	*x = Kmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Kmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Kmeans) ProtoMessage() {}
+
+func (x *Kmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
+func (*Kmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Kmeans) GetGeometry() Geometry {
+	if x != nil {
+		return x.Geometry
+	}
+	return Geometry_GEOMETRY_UNSPECIFIED
+}
+
+// SeededKmeans is k-means that starts at the means of the seeds (Basu et al. 2002).
+type SeededKmeans struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeededKmeans) Reset() {
+	*x = SeededKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeededKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeededKmeans) ProtoMessage() {}
+
+func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
+func (*SeededKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SeededKmeans) GetGeometry() Geometry {
+	if x != nil {
+		return x.Geometry
+	}
+	return Geometry_GEOMETRY_UNSPECIFIED
+}
+
+// ConstrainedKmeans is k-means that starts at the means of the seeds and never moves them (Basu et al.
+// 2002).
+type ConstrainedKmeans struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Geometry      Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConstrainedKmeans) Reset() {
+	*x = ConstrainedKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConstrainedKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConstrainedKmeans) ProtoMessage() {}
+
+func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
+func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ConstrainedKmeans) GetGeometry() Geometry {
+	if x != nil {
+		return x.Geometry
+	}
+	return Geometry_GEOMETRY_UNSPECIFIED
+}
+
+// CopKmeans is k-means under hard constraints.
+type CopKmeans struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Geometry Geometry               `protobuf:"varint,1,opt,name=geometry,proto3,enum=cleave.v1.Geometry" json:"geometry,omitempty"`
+	// Fresh random orders that are tried in a dead end; absent means 10.
+	MaxRestarts   *uint32 `protobuf:"varint,2,opt,name=max_restarts,json=maxRestarts,proto3,oneof" json:"max_restarts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopKmeans) Reset() {
+	*x = CopKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopKmeans) ProtoMessage() {}
+
+func (x *CopKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
+func (*CopKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CopKmeans) GetGeometry() Geometry {
+	if x != nil {
+		return x.Geometry
+	}
+	return Geometry_GEOMETRY_UNSPECIFIED
+}
+
+func (x *CopKmeans) GetMaxRestarts() uint32 {
+	if x != nil && x.MaxRestarts != nil {
+		return *x.MaxRestarts
+	}
+	return 0
+}
+
+// PcKmeans is pairwise constrained k-means (Basu et al. 2003 (1)).
+type PcKmeans struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Inference     Inference              `protobuf:"varint,1,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PcKmeans) Reset() {
+	*x = PcKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PcKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PcKmeans) ProtoMessage() {}
+
+func (x *PcKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
+func (*PcKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PcKmeans) GetInference() Inference {
+	if x != nil {
+		return x.Inference
+	}
+	return Inference_INFERENCE_UNSPECIFIED
+}
+
+// MKmeans is k-means with metric learning (Basu et al. 2003); it knows no constraints but for its
+// start.
+type MKmeans struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// DIAGONAL when unspecified.
+	Metric        Metric `protobuf:"varint,1,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MKmeans) Reset() {
+	*x = MKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MKmeans) ProtoMessage() {}
+
+func (x *MKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
+func (*MKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *MKmeans) GetMetric() Metric {
+	if x != nil {
+		return x.Metric
+	}
+	return Metric_METRIC_UNSPECIFIED
+}
+
+// MpcKmeans is metric pairwise constrained k-means (Basu et al. 2003 (4)).
+type MpcKmeans struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// BASU2003 when unspecified.
+	Penalty Penalty `protobuf:"varint,1,opt,name=penalty,proto3,enum=cleave.v1.Penalty" json:"penalty,omitempty"`
+	// DIAGONAL when unspecified.
+	Metric        Metric    `protobuf:"varint,2,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	Inference     Inference `protobuf:"varint,3,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MpcKmeans) Reset() {
+	*x = MpcKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MpcKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MpcKmeans) ProtoMessage() {}
+
+func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
+func (*MpcKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MpcKmeans) GetPenalty() Penalty {
+	if x != nil {
+		return x.Penalty
+	}
+	return Penalty_PENALTY_UNSPECIFIED
+}
+
+func (x *MpcKmeans) GetMetric() Metric {
+	if x != nil {
+		return x.Metric
+	}
+	return Metric_METRIC_UNSPECIFIED
+}
+
+func (x *MpcKmeans) GetInference() Inference {
+	if x != nil {
+		return x.Inference
+	}
+	return Inference_INFERENCE_UNSPECIFIED
+}
+
+// HmrfKmeans is k-means on a hidden Markov random field (Bilenko and Basu 2004).
+type HmrfKmeans struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.v1.Distortion" json:"distortion,omitempty"`
+	// BILENKO2004 when unspecified.
+	Penalty Penalty `protobuf:"varint,2,opt,name=penalty,proto3,enum=cleave.v1.Penalty" json:"penalty,omitempty"`
+	// DIAGONAL when unspecified, but IDENTITY for distortions other than EUCLIDEAN, which learn none.
+	Metric        Metric    `protobuf:"varint,3,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	Inference     Inference `protobuf:"varint,4,opt,name=inference,proto3,enum=cleave.v1.Inference" json:"inference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HmrfKmeans) Reset() {
+	*x = HmrfKmeans{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HmrfKmeans) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HmrfKmeans) ProtoMessage() {}
+
+func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
+func (*HmrfKmeans) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *HmrfKmeans) GetDistortion() Distortion {
+	if x != nil {
+		return x.Distortion
+	}
+	return Distortion_DISTORTION_UNSPECIFIED
+}
+
+func (x *HmrfKmeans) GetPenalty() Penalty {
+	if x != nil {
+		return x.Penalty
+	}
+	return Penalty_PENALTY_UNSPECIFIED
+}
+
+func (x *HmrfKmeans) GetMetric() Metric {
+	if x != nil {
+		return x.Metric
+	}
+	return Metric_METRIC_UNSPECIFIED
+}
+
+func (x *HmrfKmeans) GetInference() Inference {
+	if x != nil {
+		return x.Inference
+	}
+	return Inference_INFERENCE_UNSPECIFIED
+}
+
 var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\xe2\x03\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\xab\a\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -1159,7 +2016,18 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0einitialisation\x18\t \x01(\v2\x19.cleave.v1.InitialisationR\x0einitialisation\x120\n" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12>\n" +
-	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeansB\v\n" +
+	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
+	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
+	"\rseeded_kmeans\x18\x16 \x01(\v2\x17.cleave.v1.SeededKmeansH\x00R\fseededKmeans\x12M\n" +
+	"\x12constrained_kmeans\x18\x17 \x01(\v2\x1c.cleave.v1.ConstrainedKmeansH\x00R\x11constrainedKmeans\x125\n" +
+	"\n" +
+	"cop_kmeans\x18\x18 \x01(\v2\x14.cleave.v1.CopKmeansH\x00R\tcopKmeans\x122\n" +
+	"\tpc_kmeans\x18\x19 \x01(\v2\x13.cleave.v1.PcKmeansH\x00R\bpcKmeans\x12/\n" +
+	"\bm_kmeans\x18\x1a \x01(\v2\x12.cleave.v1.MKmeansH\x00R\amKmeans\x125\n" +
+	"\n" +
+	"mpc_kmeans\x18\x1b \x01(\v2\x14.cleave.v1.MpcKmeansH\x00R\tmpcKmeans\x128\n" +
+	"\vhmrf_kmeans\x18\x1c \x01(\v2\x15.cleave.v1.HmrfKmeansH\x00R\n" +
+	"hmrfKmeansB\v\n" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterations\"\x85\x01\n" +
 	"\vSupervision\x127\n" +
@@ -1172,14 +2040,17 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x01j\x18\x02 \x01(\rR\x01j\x12-\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x19.cleave.v1.ConstraintKindR\x04kind\x12\x1b\n" +
 	"\x06weight\x18\x04 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"2\n" +
+	"\a_weight\"i\n" +
 	"\x04Seed\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\rR\x05label\"\x85\x01\n" +
+	"\x05label\x18\x02 \x01(\rR\x05label\x12%\n" +
+	"\vprobability\x18\x03 \x01(\x01H\x00R\vprobability\x88\x01\x01B\x0e\n" +
+	"\f_probability\"\xa3\x01\n" +
 	"\x0eInitialisation\x12&\n" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\rR\x06labels\x123\n" +
-	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\"\xdc\x02\n" +
+	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\xdc\x02\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -1200,7 +2071,33 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\a_degree\"1\n" +
 	"\x05Shift\x12\x12\n" +
 	"\x04auto\x18\x01 \x01(\bR\x04auto\x12\x14\n" +
-	"\x05sigma\x18\x02 \x01(\x01R\x05sigma*q\n" +
+	"\x05sigma\x18\x02 \x01(\x01R\x05sigma\"9\n" +
+	"\x06Kmeans\x12/\n" +
+	"\bgeometry\x18\x01 \x01(\x0e2\x13.cleave.v1.GeometryR\bgeometry\"?\n" +
+	"\fSeededKmeans\x12/\n" +
+	"\bgeometry\x18\x01 \x01(\x0e2\x13.cleave.v1.GeometryR\bgeometry\"D\n" +
+	"\x11ConstrainedKmeans\x12/\n" +
+	"\bgeometry\x18\x01 \x01(\x0e2\x13.cleave.v1.GeometryR\bgeometry\"u\n" +
+	"\tCopKmeans\x12/\n" +
+	"\bgeometry\x18\x01 \x01(\x0e2\x13.cleave.v1.GeometryR\bgeometry\x12&\n" +
+	"\fmax_restarts\x18\x02 \x01(\rH\x00R\vmaxRestarts\x88\x01\x01B\x0f\n" +
+	"\r_max_restarts\">\n" +
+	"\bPcKmeans\x122\n" +
+	"\tinference\x18\x01 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"4\n" +
+	"\aMKmeans\x12)\n" +
+	"\x06metric\x18\x01 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\"\x98\x01\n" +
+	"\tMpcKmeans\x12,\n" +
+	"\apenalty\x18\x01 \x01(\x0e2\x12.cleave.v1.PenaltyR\apenalty\x12)\n" +
+	"\x06metric\x18\x02 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x122\n" +
+	"\tinference\x18\x03 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xd0\x01\n" +
+	"\n" +
+	"HmrfKmeans\x125\n" +
+	"\n" +
+	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
+	"distortion\x12,\n" +
+	"\apenalty\x18\x02 \x01(\x0e2\x12.cleave.v1.PenaltyR\apenalty\x12)\n" +
+	"\x06metric\x18\x03 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x122\n" +
+	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference*q\n" +
 	"\x0eConstraintKind\x12\x1f\n" +
 	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CONSTRAINT_KIND_MUST_LINK\x10\x01\x12\x1f\n" +
@@ -1209,14 +2106,17 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT16\x10\x03*\x89\x01\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xdb\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +
 	"\fSTART_RANDOM\x10\x02\x12\x1a\n" +
 	"\x16START_KMEANS_PLUS_PLUS\x10\x03\x12\x10\n" +
 	"\fSTART_LABELS\x10\x04\x12\x0f\n" +
-	"\vSTART_SEEDS\x10\x05*^\n" +
+	"\vSTART_SEEDS\x10\x05\x12\x18\n" +
+	"\x14START_NEIGHBOURHOODS\x10\x06\x12!\n" +
+	"\x1dSTART_WEIGHTED_FARTHEST_FIRST\x10\a\x12\x13\n" +
+	"\x0fSTART_CENTROIDS\x10\b*^\n" +
 	"\fFarthestRule\x12\x1d\n" +
 	"\x19FARTHEST_RULE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FARTHEST_RULE_TOTAL\x10\x01\x12\x16\n" +
@@ -1248,7 +2148,34 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x10AffinityDiagonal\x12!\n" +
 	"\x1dAFFINITY_DIAGONAL_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16AFFINITY_DIAGONAL_ZERO\x10\x01\x12\x1a\n" +
-	"\x16AFFINITY_DIAGONAL_KEEP\x10\x02B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x16AFFINITY_DIAGONAL_KEEP\x10\x02*T\n" +
+	"\bGeometry\x12\x18\n" +
+	"\x14GEOMETRY_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12GEOMETRY_EUCLIDEAN\x10\x01\x12\x16\n" +
+	"\x12GEOMETRY_SPHERICAL\x10\x02*\x89\x01\n" +
+	"\n" +
+	"Distortion\x12\x1a\n" +
+	"\x16DISTORTION_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14DISTORTION_EUCLIDEAN\x10\x01\x12\x15\n" +
+	"\x11DISTORTION_COSINE\x10\x02\x12\x11\n" +
+	"\rDISTORTION_KL\x10\x03\x12\x1b\n" +
+	"\x17DISTORTION_I_DIVERGENCE\x10\x04*[\n" +
+	"\x06Metric\x12\x16\n" +
+	"\x12METRIC_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fMETRIC_IDENTITY\x10\x01\x12\x13\n" +
+	"\x0fMETRIC_DIAGONAL\x10\x02\x12\x0f\n" +
+	"\vMETRIC_FULL\x10\x03*d\n" +
+	"\aPenalty\x12\x17\n" +
+	"\x13PENALTY_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rPENALTY_POTTS\x10\x01\x12\x14\n" +
+	"\x10PENALTY_BASU2003\x10\x02\x12\x17\n" +
+	"\x13PENALTY_BILENKO2004\x10\x03*r\n" +
+	"\tInference\x12\x19\n" +
+	"\x15INFERENCE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rINFERENCE_ICM\x10\x01\x12\x10\n" +
+	"\fINFERENCE_BP\x10\x02\x12\x10\n" +
+	"\fINFERENCE_LP\x10\x03\x12\x13\n" +
+	"\x0fINFERENCE_EXACT\x10\x04B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_spec_proto_rawDescOnce sync.Once
@@ -1262,49 +2189,83 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_cleave_v1_spec_proto_goTypes = []any{
-	(ConstraintKind)(0),    // 0: cleave.v1.ConstraintKind
-	(StorageMode)(0),       // 1: cleave.v1.StorageMode
-	(Start)(0),             // 2: cleave.v1.Start
-	(FarthestRule)(0),      // 3: cleave.v1.FarthestRule
-	(Objective)(0),         // 4: cleave.v1.Objective
-	(KernelFunction)(0),    // 5: cleave.v1.KernelFunction
-	(RisePolicy)(0),        // 6: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),       // 7: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),  // 8: cleave.v1.AffinityDiagonal
-	(*JobSpec)(nil),        // 9: cleave.v1.JobSpec
-	(*Supervision)(nil),    // 10: cleave.v1.Supervision
-	(*Constraint)(nil),     // 11: cleave.v1.Constraint
-	(*Seed)(nil),           // 12: cleave.v1.Seed
-	(*Initialisation)(nil), // 13: cleave.v1.Initialisation
-	(*KernelKmeans)(nil),   // 14: cleave.v1.KernelKmeans
-	(*Kernel)(nil),         // 15: cleave.v1.Kernel
-	(*Shift)(nil),          // 16: cleave.v1.Shift
+	(ConstraintKind)(0),       // 0: cleave.v1.ConstraintKind
+	(StorageMode)(0),          // 1: cleave.v1.StorageMode
+	(Start)(0),                // 2: cleave.v1.Start
+	(FarthestRule)(0),         // 3: cleave.v1.FarthestRule
+	(Objective)(0),            // 4: cleave.v1.Objective
+	(KernelFunction)(0),       // 5: cleave.v1.KernelFunction
+	(RisePolicy)(0),           // 6: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),          // 7: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),     // 8: cleave.v1.AffinityDiagonal
+	(Geometry)(0),             // 9: cleave.v1.Geometry
+	(Distortion)(0),           // 10: cleave.v1.Distortion
+	(Metric)(0),               // 11: cleave.v1.Metric
+	(Penalty)(0),              // 12: cleave.v1.Penalty
+	(Inference)(0),            // 13: cleave.v1.Inference
+	(*JobSpec)(nil),           // 14: cleave.v1.JobSpec
+	(*Supervision)(nil),       // 15: cleave.v1.Supervision
+	(*Constraint)(nil),        // 16: cleave.v1.Constraint
+	(*Seed)(nil),              // 17: cleave.v1.Seed
+	(*Initialisation)(nil),    // 18: cleave.v1.Initialisation
+	(*KernelKmeans)(nil),      // 19: cleave.v1.KernelKmeans
+	(*Kernel)(nil),            // 20: cleave.v1.Kernel
+	(*Shift)(nil),             // 21: cleave.v1.Shift
+	(*Kmeans)(nil),            // 22: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),      // 23: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil), // 24: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),         // 25: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),          // 26: cleave.v1.PcKmeans
+	(*MKmeans)(nil),           // 27: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),         // 28: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),        // 29: cleave.v1.HmrfKmeans
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	10, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	13, // 1: cleave.v1.JobSpec.initialisation:type_name -> cleave.v1.Initialisation
+	15, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	18, // 1: cleave.v1.JobSpec.initialisation:type_name -> cleave.v1.Initialisation
 	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	14, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	11, // 4: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
-	12, // 5: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
-	0,  // 6: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
-	2,  // 7: cleave.v1.Initialisation.start:type_name -> cleave.v1.Start
-	3,  // 8: cleave.v1.Initialisation.farthest:type_name -> cleave.v1.FarthestRule
-	4,  // 9: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	15, // 10: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	16, // 11: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	6,  // 12: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	7,  // 13: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	8,  // 14: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	5,  // 15: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	19, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	22, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	23, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	24, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	25, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	26, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	27, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	28, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	29, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	16, // 12: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
+	17, // 13: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
+	0,  // 14: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
+	2,  // 15: cleave.v1.Initialisation.start:type_name -> cleave.v1.Start
+	3,  // 16: cleave.v1.Initialisation.farthest:type_name -> cleave.v1.FarthestRule
+	4,  // 17: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	20, // 18: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	21, // 19: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	6,  // 20: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	7,  // 21: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	8,  // 22: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	5,  // 23: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	9,  // 24: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 25: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 26: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 27: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 28: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 29: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	12, // 30: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 31: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 32: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	10, // 33: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	12, // 34: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 35: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 36: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -1314,16 +2275,26 @@ func file_cleave_v1_spec_proto_init() {
 	}
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
 		(*JobSpec_KernelKmeans)(nil),
+		(*JobSpec_Kmeans)(nil),
+		(*JobSpec_SeededKmeans)(nil),
+		(*JobSpec_ConstrainedKmeans)(nil),
+		(*JobSpec_CopKmeans)(nil),
+		(*JobSpec_PcKmeans)(nil),
+		(*JobSpec_MKmeans)(nil),
+		(*JobSpec_MpcKmeans)(nil),
+		(*JobSpec_HmrfKmeans)(nil),
 	}
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      9,
-			NumMessages:   8,
+			NumEnums:      14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
