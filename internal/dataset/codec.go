@@ -18,6 +18,10 @@ import (
 //	points: a = n, b = d,           body = n*d float64
 //	kernel: a = n, b = n,           body = n*n float64
 //	graph:  a = n, b = non-zeros,   body = (n+1) int64 row starts, b int32 columns, b float64 weights
+//	sparse points: a = n, b = d,    body = (n+1) int64 row starts, m int32 columns, m float64 values
+//
+// The m entries of sparse points are what the length leaves room for, and what the last row start
+// says; none of them is 0.
 //
 // Rows of points and kernels have one size, so a part of them is a range of bytes.
 const (
@@ -36,6 +40,8 @@ func EncodedSize(d Dataset) int64 {
 	case *Kernel:
 		return headerSize + 8*int64(len(d.Values))
 	case *Graph:
+		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
+	case *SparsePoints:
 		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
 	}
 	return 0
@@ -56,6 +62,8 @@ func Encode(w io.Writer, d Dataset) error {
 		return encode(w, KindKernel, d.N, d.N, d.Values)
 	case *Graph:
 		return encode(w, KindGraph, d.N, len(d.Column), d.RowStart, d.Column, d.Weight)
+	case *SparsePoints:
+		return encode(w, KindSparsePoints, d.N, d.D, d.RowStart, d.Column, d.Value)
 	}
 	return fmt.Errorf("dataset: cannot encode %T", d)
 }
@@ -132,6 +140,12 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 			return nil, corrupt("sizes do not match the length")
 		}
 		return decodeGraph(r, n, m)
+	case KindSparsePoints:
+		starts := (a + 1) * 8
+		if body < starts || (body-starts)%12 != 0 {
+			return nil, corrupt("sizes do not match the length")
+		}
+		return decodeSparsePoints(r, n, m, int((body-starts)/12))
 	}
 	return nil, corrupt("unknown kind")
 }
@@ -140,19 +154,39 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
-	g := &Graph{N: n}
-	starts, err := readBlocks(r, n+1, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
+	starts, columns, weights, err := readRows(r, n, nonZeros)
 	if err != nil {
 		return nil, err
 	}
-	g.RowStart = starts
-	if g.Column, err = readBlocks(r, nonZeros, 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }); err != nil {
-		return nil, err
-	}
-	if g.Weight, err = readFloats(r, nonZeros); err != nil {
-		return nil, err
-	}
+	g := &Graph{N: n, RowStart: starts, Column: columns, Weight: weights}
 	return g, g.check()
+}
+
+func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) {
+	starts, columns, values, err := readRows(r, n, nonZeros)
+	if err != nil {
+		return nil, err
+	}
+	p, err := NewSparsePoints(n, d, starts, columns, values)
+	if err != nil {
+		return nil, err
+	}
+	if p.NonZeros() != nonZeros {
+		return nil, corrupt("an entry of sparse points is 0") // the same points have shorter bytes
+	}
+	return p, nil
+}
+
+// readRows reads compressed rows: where they start, and their columns and values.
+func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
+	if starts, err = readBlocks(r, n+1, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }); err != nil {
+		return nil, nil, nil, err
+	}
+	if columns, err = readBlocks(r, nonZeros, 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }); err != nil {
+		return nil, nil, nil, err
+	}
+	values, err = readFloats(r, nonZeros)
+	return starts, columns, values, err
 }
 
 // check verifies the row structure and the symmetry.

@@ -1,4 +1,4 @@
-// Package dataset is what gets clustered: dense points, graphs, and given kernel matrices.
+// Package dataset is what gets clustered: points, dense or sparse, graphs, and given kernel matrices.
 //
 // A Dataset is checked when it is made and immutable afterwards, so that everything above may
 // trust it: finite values, symmetric matrices, sorted adjacency. Its canonical bytes (codec.go)
@@ -11,14 +11,15 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind tells the three forms of data apart.
+// Kind tells the forms of data apart.
 type Kind uint8
 
 // The kinds of data set.
 const (
-	KindPoints Kind = 1 // n rows of d features
-	KindGraph  Kind = 2 // an undirected weighted graph
-	KindKernel Kind = 3 // a given symmetric n x n kernel matrix
+	KindPoints       Kind = 1 // n rows of d features
+	KindGraph        Kind = 2 // an undirected weighted graph
+	KindKernel       Kind = 3 // a given symmetric n x n kernel matrix
+	KindSparsePoints Kind = 4 // n rows of d features, most of them 0
 )
 
 func (k Kind) String() string {
@@ -29,6 +30,8 @@ func (k Kind) String() string {
 		return "graph"
 	case KindKernel:
 		return "kernel matrix"
+	case KindSparsePoints:
+		return "sparse points"
 	}
 	return "unknown"
 }
@@ -36,7 +39,7 @@ func (k Kind) String() string {
 // MaxRows bounds n: labels, edges and moves carry row numbers as int32.
 const MaxRows = math.MaxInt32
 
-// Dataset is one of *Points, *Graph, *Kernel.
+// Dataset is one of *Points, *Graph, *Kernel, *SparsePoints.
 type Dataset interface {
 	Kind() Kind
 	Rows() int

@@ -77,7 +77,7 @@ func TestGraphAddsRepeatsAndKeepsLoops(t *testing.T) {
 func randomDataset(t *rapid.T) Dataset {
 	n := rapid.IntRange(1, 20).Draw(t, "n")
 	value := rapid.Float64Range(-1e6, 1e6)
-	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
 		d := rapid.IntRange(1, 5).Draw(t, "d")
 		p, err := NewPoints(n, d, rapid.SliceOfN(value, n*d, n*d).Draw(t, "values"))
@@ -95,6 +95,9 @@ func randomDataset(t *rapid.T) Dataset {
 			t.Fatal(err)
 		}
 		return g
+	case 2:
+		p, _ := randomSparse(t)
+		return p
 	}
 	values := make([]float64, n*n)
 	for i := range n {
@@ -144,7 +147,11 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, d := range []Dataset{g, p, &Kernel{N: 1, Values: []float64{1}}} {
+	s, err := NewSparsePoints(3, 1<<30, []int64{0, 2, 2, 3}, []int32{0, 7, 1 << 29}, []float64{1, -2, 0.5})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, d := range []Dataset{g, p, s, &Kernel{N: 1, Values: []float64{1}}} {
 		raw, err := Marshal(d)
 		if err != nil {
 			f.Fatal(err)

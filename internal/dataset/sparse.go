@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// MaxColumns bounds the number of features: a sparse entry carries its column as int32.
+const MaxColumns = math.MaxInt32
+
+// SparsePoints are n rows of d features of which few differ from 0, in compressed rows: the
+// features of row i are Column[RowStart[i]:RowStart[i+1]], in ascending order, each at most once,
+// and none has the value 0. The number of features costs nothing.
+type SparsePoints struct {
+	N, D     int
+	RowStart []int64
+	Column   []int32
+	Value    []float64
+}
+
+// Kind implements Dataset.
+func (p *SparsePoints) Kind() Kind { return KindSparsePoints }
+
+// Rows implements Dataset.
+func (p *SparsePoints) Rows() int { return p.N }
+
+// Row gives the features of row i that are not 0 and their values; both alias the data.
+func (p *SparsePoints) Row(i int) (columns []int32, values []float64) {
+	from, to := p.RowStart[i], p.RowStart[i+1]
+	return p.Column[from:to:to], p.Value[from:to:to]
+}
+
+// NonZeros is the number of stored entries.
+func (p *SparsePoints) NonZeros() int { return len(p.Column) }
+
+// NewSparsePoints checks n rows of d features in compressed form and takes them over. Entries of
+// value 0 are dropped in place, so that the same points have the same form however they were
+// written down.
+func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64) (*SparsePoints, error) {
+	if n < 1 || d < 1 {
+		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
+	}
+	if n > MaxRows {
+		return nil, fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)
+	}
+	if d > MaxColumns {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", d, MaxColumns)
+	}
+	p := &SparsePoints{N: n, D: d, RowStart: rowStart, Column: column, Value: value}
+	if err := p.checkShape(); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		if err := p.checkRow(i); err != nil {
+			return nil, err
+		}
+	}
+	p.dropZeros()
+	return p, nil
+}
+
+// checkShape verifies that the rows follow each other and span the entries.
+func (p *SparsePoints) checkShape() error {
+	if len(p.RowStart) != p.N+1 || len(p.Column) != len(p.Value) {
+		return fault.Invalid("SIZE_MISMATCH", "the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value its column",
+			len(p.RowStart), len(p.Column), len(p.Value), p.N, p.N+1)
+	}
+	if p.RowStart[0] != 0 || p.RowStart[p.N] != int64(len(p.Column)) {
+		return fault.Invalid("BAD_ROW_STARTS", "the rows span the entries %d to %d, but there are %d entries",
+			p.RowStart[0], p.RowStart[p.N], len(p.Column))
+	}
+	for i := range p.N {
+		if p.RowStart[i] > p.RowStart[i+1] {
+			return fault.Invalid("BAD_ROW_STARTS", "row %d starts at entry %d, after the row that follows it (entry %d)", i, p.RowStart[i], p.RowStart[i+1])
+		}
+	}
+	return nil
+}
+
+// checkRow verifies the order of a row's columns and its values.
+func (p *SparsePoints) checkRow(i int) error {
+	columns, values := p.Row(i)
+	previous := int32(-1)
+	for at, c := range columns {
+		var bad *fault.Error
+		switch {
+		case c < 0 || int(c) >= p.D:
+			bad = fault.Invalid("INDEX_OUT_OF_RANGE", "row %d has an entry in column %d, outside 0..%d", i, c, p.D-1)
+		case c <= previous:
+			bad = fault.Invalid("COLUMNS_OUT_OF_ORDER", "row %d has column %d after column %d; columns must ascend, each at most once", i, c, previous)
+		case !finite(values[at]):
+			bad = fault.Invalid("NOT_FINITE", "row %d, column %d is %v; every value must be a finite number", i, c, values[at])
+		default:
+			previous = c
+			continue
+		}
+		return bad.With("row", strconv.Itoa(i)).With("column", strconv.Itoa(int(c)))
+	}
+	return nil
+}
+
+func (p *SparsePoints) dropZeros() {
+	kept := int64(0)
+	for i := range p.N {
+		from, to := p.RowStart[i], p.RowStart[i+1]
+		p.RowStart[i] = kept
+		for at := from; at < to; at++ {
+			if p.Value[at] != 0 {
+				p.Column[kept], p.Value[kept] = p.Column[at], p.Value[at]
+				kept++
+			}
+		}
+	}
+	p.RowStart[p.N] = kept
+	p.Column, p.Value = p.Column[:kept], p.Value[:kept]
+}
