@@ -1,6 +1,6 @@
 // Package format brings files in and out: points and kernel matrices (CSV, TSV, NPY, Matrix
-// Market), graphs (edge lists, Matrix Market), and the small tables around them (constraints,
-// labels, seeds, weights, indices).
+// Market), sparse points (svmlight), graphs (edge lists, Matrix Market), and the small tables
+// around them (constraints, labels, seeds, weights, indices).
 //
 // Every reader comes twice: ReadX takes an io.Reader and the name of what it reads, LoadX opens a
 // path. The name's suffix tells the format and a further ".gz" is undone on the way. Readers
@@ -30,23 +30,26 @@ const bufferSize = 256 << 10
 type source struct {
 	*bufio.Reader
 	name   string
-	suffix string // in lower case, without ".gz": ".csv"
+	suffix string // see suffixOf: ".csv"
 }
 
 func newSource(r io.Reader, name string) (*source, error) {
 	s := &source{name: name}
-	plain := strings.ToLower(name)
-	if strings.HasSuffix(plain, ".gz") {
-		plain = strings.TrimSuffix(plain, ".gz")
+	if strings.HasSuffix(strings.ToLower(name), ".gz") {
 		unzipped, err := gzip.NewReader(bufio.NewReaderSize(r, bufferSize))
 		if err != nil {
 			return nil, s.readError(err)
 		}
 		r = unzipped
 	}
-	s.suffix = filepath.Ext(plain)
+	s.suffix = suffixOf(name)
 	s.Reader = bufio.NewReaderSize(r, bufferSize)
 	return s, nil
+}
+
+// suffixOf is the suffix that tells a file's format: in lower case and without ".gz".
+func suffixOf(name string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(name), ".gz"))
 }
 
 // invalid is a fault in this file.
