@@ -1,0 +1,156 @@
+package metric
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Distortion is the kind of distance D between a point and a mean (Bilenko2004 2.1).
+type Distortion uint8
+
+// The distortions.
+const (
+	SquaredEuclidean Distortion = iota + 1 // d_A(x, mu), whose A can be learned
+	Cosine                                 // 1 - x.mu for unit vectors
+	KL                                     // sum x log(x / mu) for rows that sum to 1
+	IDivergence                            // sum x log(x / mu) - x + mu for rows that do not
+)
+
+func (d Distortion) String() string {
+	switch d {
+	case SquaredEuclidean:
+		return "squared-euclidean"
+	case Cosine:
+		return "cosine"
+	case KL:
+		return "kl"
+	case IDivergence:
+		return "i-divergence"
+	}
+	return "unknown"
+}
+
+// smoothing is added to every value of a row under a divergence. Without it a feature that one
+// point has and another lacks puts them infinitely far apart.
+const smoothing = 1e-12
+
+// Prepare makes row number i, in place, what the distortion wants: of length 1 for cosines;
+// smoothed for the divergences, and then of sum 1 for KL. A row that cannot be made so is a fault
+// that names it. For cosines the non-zeros of a sparse row will do.
+func (d Distortion) Prepare(i int, row []float64) error {
+	switch d {
+	case Cosine:
+		if !normalise(row) {
+			return fault.Invalid("ZERO_ROW", "row %d is all zeros and has no direction; remove it or use another distortion", i).
+				With("row", strconv.Itoa(i))
+		}
+	case KL, IDivergence:
+		return d.smooth(i, row)
+	}
+	return nil
+}
+
+func (d Distortion) smooth(i int, row []float64) error {
+	total := 0.0
+	for column, v := range row {
+		if v < 0 {
+			return fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; the distortion %s needs values of 0 and above", i, column, v, d).
+				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(column))
+		}
+		row[column] = v + smoothing
+		total += row[column]
+	}
+	if math.IsInf(total, 1) {
+		return fault.Invalid("VALUE_TOO_LARGE", "the values of row %d add up to more than a float64 holds; scale the data", i).
+			With("row", strconv.Itoa(i))
+	}
+	if d == KL {
+		for column := range row {
+			row[column] /= total
+		}
+	}
+	return nil
+}
+
+// Centre makes the mean of prepared rows, in place, their centroid: a mean of unit vectors is
+// stretched to length 1, any other stays. It is not ok when the unit vectors cancel out: no
+// direction is then better than another, and the cluster keeps its centroid.
+func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalise(mean) }
+
+// normalise stretches a vector to length 1; false: it has none. The scaling by a power of two is
+// exact and keeps the squares in range.
+func normalise(v []float64) bool {
+	largest := 0.0
+	for _, x := range v {
+		largest = max(largest, math.Abs(x))
+	}
+	if largest == 0 {
+		return false
+	}
+	_, exponent := math.Frexp(largest)
+	sum := 0.0
+	for i, x := range v {
+		v[i] = math.Ldexp(x, -exponent)
+		sum += float64(v[i] * v[i])
+	}
+	length := math.Sqrt(sum)
+	for i := range v {
+		v[i] /= length
+	}
+	return true
+}
+
+// Measure is a distortion, with its metric where it is squared Euclidean.
+type Measure struct {
+	Distortion Distortion
+	Metric     *Metric
+}
+
+// ToCentroid is D(x, mu) of a prepared row and a centroid.
+func (m Measure) ToCentroid(x, mu []float64) float64 {
+	switch m.Distortion {
+	case Cosine:
+		return cosineDistance(x, mu)
+	case KL, IDivergence:
+		return divergence(m.Distortion, x, mu)
+	}
+	return m.Metric.Distance(x, mu)
+}
+
+// Between is phi(x, y), the distance of two prepared rows in penalties: D itself where it is
+// symmetric, and the average of both directions for the divergences.
+func (m Measure) Between(x, y []float64) float64 {
+	switch m.Distortion {
+	case Cosine:
+		return cosineDistance(x, y)
+	case KL, IDivergence:
+		return (divergence(m.Distortion, x, y) + divergence(m.Distortion, y, x)) / 2
+	}
+	return m.Metric.Distance(x, y)
+}
+
+// cosineDistance is 1 - x.y of unit vectors, and never below 0 by rounding.
+func cosineDistance(x, y []float64) float64 {
+	product := 0.0
+	for i, v := range x {
+		product += float64(v * y[i])
+	}
+	return max(0, 1-product)
+}
+
+// divergence is sum x log(x / y), less the difference of their sums for the I-divergence; 0 log 0
+// is 0. It is never below 0 but by rounding, which is cut off.
+func divergence(d Distortion, x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		if v > 0 {
+			sum += float64(v * log(v/y[i]))
+		}
+		if d == IDivergence {
+			sum += y[i] - v
+		}
+	}
+	return max(0, sum)
+}

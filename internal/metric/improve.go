@@ -1,0 +1,64 @@
+package metric
+
+// mostHalvings of a step that raises J are tried before the old metric stays.
+const mostHalvings = 20
+
+// Improve goes from the old metric towards the proposed one as far as J does not rise: all the way,
+// or half of it, a quarter and so on. When 20 halvings do not help, the old metric stays. The
+// proposal is a stationary point of J only while bounds, floors and signs stay as they were, and
+// not even that where a value was kept or floored, so that it can be worse than what was there.
+func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
+	if proposed == old {
+		return old, 0
+	}
+	before := objective(old)
+	for step := 1.0; halvings <= mostHalvings; step /= 2 {
+		if m := between(old, proposed, step); m != nil && objective(m) <= before {
+			return m, halvings
+		}
+		halvings++
+	}
+	return old, mostHalvings
+}
+
+// between is old + step (proposed - old); all matrices on the way are positive definite. It is nil
+// where rounding has spoiled that.
+func between(old, proposed *Metric, step float64) *Metric {
+	if step == 1 {
+		return proposed
+	}
+	values := make([]float64, len(old.values))
+	for i, v := range old.values {
+		values[i] = v + float64(step*(proposed.values[i]-v))
+	}
+	var m *Metric
+	var err error
+	if old.form == Full {
+		m, err = NewFull(old.d, values)
+	} else {
+		m, err = NewDiagonal(values)
+	}
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// Outcome is what an update came to.
+type Outcome struct {
+	Metric   *Metric // the old one itself when no step kept J from rising
+	Parts    Parts   // of J under it
+	Kept     int     // of the proposal, see Proposal
+	Floored  int
+	Halvings int
+}
+
+// Update proposes a metric and goes towards it as far as J does not rise.
+func (s *Step) Update(old *Metric) (Outcome, error) {
+	proposal, err := s.Propose(old)
+	if err != nil {
+		return Outcome{}, err
+	}
+	m, halvings := Improve(old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	return Outcome{m, s.Objective(m), proposal.Kept, proposal.Floored, halvings}, nil
+}

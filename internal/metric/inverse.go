@@ -1,0 +1,78 @@
+package metric
+
+import (
+	"math"
+	"slices"
+)
+
+// inverse is B = A^-1 where the derivative of J vanishes. With dd' = (x - y)(x - y)' of a link it is
+// the scatter and
+//
+//   - Basu2003 3.3: - w dd' of violated must-links nearer than a_max (else at their floor, 0), and
+//   - w dd' of violated cannot-links nearer than a_max (else at their cap);
+//   - Bilenko2004 (6): + w dd' of violated must-links, and + w (R - dd') of violated cannot-links,
+//     with R_ij = r_i r_j sign A_ij the derivative of phi_max. (The signs of Basu2003 3.3 belong to
+//     the penalties of that paper and would raise these.)
+//
+// sizes is the diagonal of B with every term counted as positive: it tells how large the rounding
+// in B may be.
+func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
+	form, d := old.form, old.d
+	inverse = slices.Clone(s.Scatter)
+	sizes = make([]float64, d)
+	for i := range sizes {
+		sizes[i] = math.Abs(s.Scatter[form.onDiagonal(d, i)])
+	}
+	measure := Measure{SquaredEuclidean, old}
+	bound := measure.Bound(s.Convention, s.Links, s.Ranges)
+	for _, l := range s.Links {
+		slope := s.slope(l, measure, bound)
+		if slope == 0 {
+			continue
+		}
+		form.AddOuter(inverse, slope, l.X, l.Y)
+		Diagonal.AddOuter(sizes, l.Weight, l.X, l.Y)
+		if s.Convention == Bilenko2004 && !l.mustLink() {
+			s.addRanges(old, inverse, sizes, l.Weight)
+		}
+	}
+	return inverse, sizes
+}
+
+// slope is the derivative of a link's penalty by the distance of its points.
+func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
+	switch {
+	case !l.Violated || s.Convention == Potts:
+		return 0
+	case s.Convention == Basu2003 && measure.Between(l.X, l.Y) >= bound:
+		return 0
+	case l.mustLink() == (s.Convention == Bilenko2004):
+		return l.Weight
+	}
+	return -l.Weight
+}
+
+// addRanges adds weight R.
+func (s *Step) addRanges(old *Metric, inverse, sizes []float64, weight float64) {
+	d := old.d
+	for i, r := range s.Ranges {
+		sizes[i] += float64(weight * float64(r*r))
+		if old.form != Full {
+			inverse[i] += float64(weight * float64(r*r))
+			continue
+		}
+		for j, q := range s.Ranges {
+			if a := old.values[i*d+j]; a != 0 {
+				inverse[i*d+j] += math.Copysign(float64(weight*float64(r*q)), a)
+			}
+		}
+	}
+}
+
+// onDiagonal is where entry (i, i) of a d x d matrix of this form lies.
+func (f Form) onDiagonal(d, i int) int {
+	if f == Full {
+		return i*d + i
+	}
+	return i
+}

@@ -1,0 +1,71 @@
+package metric
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+const bigBits = 160
+
+func bigFloat(v float64) *big.Float { return new(big.Float).SetPrec(bigBits).SetFloat64(v) }
+
+// bigArtanh sums s + s^3/3 + s^5/5 + ... until the terms vanish.
+func bigArtanh(s *big.Float) *big.Float {
+	sum, power := new(big.Float).Set(s), new(big.Float).Set(s)
+	square := new(big.Float).Mul(s, s)
+	for n := 3.0; ; n += 2 {
+		power.Mul(power, square)
+		term := new(big.Float).Quo(power, bigFloat(n))
+		if term.Sign() == 0 || term.MantExp(nil) < sum.MantExp(nil)-bigBits {
+			return sum
+		}
+		sum.Add(sum, term)
+	}
+}
+
+// bigLog is 2 artanh((m-1)/(m+1)) + e log 2, with log 2 = 2 artanh(1/3).
+func bigLog(x float64) *big.Float {
+	m, e := math.Frexp(x)
+	if m < math.Sqrt2/2 {
+		m, e = 2*m, e-1
+	}
+	s := new(big.Float).Quo(new(big.Float).Sub(bigFloat(m), bigFloat(1)), new(big.Float).Add(bigFloat(m), bigFloat(1)))
+	ln2 := bigArtanh(new(big.Float).Quo(bigFloat(1), bigFloat(3)))
+	sum := new(big.Float).Add(bigArtanh(s), ln2.Mul(ln2, bigFloat(float64(e))))
+	return sum.Mul(sum, bigFloat(2))
+}
+
+func TestLogIsWithinOneUnitInTheLastPlace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	worst, worstAt := 0.0, 0.0
+	check := func(x float64) {
+		exact := bigLog(x)
+		nearest, _ := exact.Float64()
+		unit := math.Abs(math.Nextafter(nearest, math.Inf(1)) - nearest)
+		off, _ := new(big.Float).Quo(exact.Sub(exact, bigFloat(log(x))), bigFloat(unit)).Float64()
+		if off = math.Abs(off); off > worst {
+			worst, worstAt = off, x
+		}
+	}
+	for range 6_000 {
+		check(math.Exp(rng.NormFloat64()))                    // around 1, where logarithms cancel
+		check(1 + 1e-3*rng.NormFloat64())                     // very near 1
+		check(math.Ldexp(rng.Float64(), rng.IntN(2000)-1000)) // everywhere
+	}
+	for _, x := range []float64{5e-324, 2.2250738585072014e-308, 1e-12, 0.5, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0),
+		math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2, math.E, 1e300, math.MaxFloat64} {
+		check(x)
+	}
+	t.Logf("worst %.3f units at %g", worst, worstAt)
+	if worst > 1 {
+		t.Errorf("log(%g) is %.3f units in the last place off", worstAt, worst)
+	}
+}
+
+func TestLogAtItsEnds(t *testing.T) {
+	if log(1) != 0 || !math.IsInf(log(0), -1) || !math.IsInf(log(math.Inf(1)), 1) || !math.IsNaN(log(-1)) || !math.IsNaN(log(math.NaN())) {
+		t.Errorf("%v %v %v %v %v", log(1), log(0), log(math.Inf(1)), log(-1), log(math.NaN()))
+	}
+}

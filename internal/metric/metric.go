@@ -1,0 +1,247 @@
+// Package metric is how far apart points are, and how that is learned: the distortions of PC-, M-,
+// MPC- and HMRF-KMeans, the penalties of violated constraints, and the update of the metric.
+//
+// Notation: d_A(x, y) = (x - y)' A (x - y) with A positive definite; l_i the label of point i, mu_h
+// the mean of cluster h; M the must-links, C the cannot-links, each unordered pair once. All of them
+// minimise
+//
+//	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
+//
+// Sums run in the order of features, then of pairs, and each product is rounded before it is added,
+// so that the same input gives the same bits on every machine.
+//
+// Who needs d_A(x, mu) for many sparse rows x expands it: x'Ax - 2 x'(A mu) + mu'A mu, with A mu and
+// mu'A mu computed once for each mean. With A = L L' (Factor) it is |L'x - L'mu|^2.
+package metric
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Form says which matrices A a metric may be.
+type Form uint8
+
+// The forms of a metric.
+const (
+	Identity Form = iota + 1 // A = I: nothing is learned
+	Diagonal                 // a weight for each feature
+	Full                     // any symmetric positive definite matrix
+)
+
+func (f Form) String() string {
+	switch f {
+	case Identity:
+		return "identity"
+	case Diagonal:
+		return "diagonal"
+	case Full:
+		return "full"
+	}
+	return "unknown"
+}
+
+// MaxFull is the largest number of features of a full metric. Its update takes time O(d^3), see
+// eigen.
+const MaxFull = 1000
+
+// Size is the number of values that a matrix of this form over d features has: d x d for a full
+// one, else d on its diagonal. Scatter matrices come in the same form.
+func (f Form) Size(d int) int {
+	if f == Full {
+		return d * d
+	}
+	return d
+}
+
+// Metric is a matrix A. It does not change after it is made.
+type Metric struct {
+	form   Form
+	d      int
+	values []float64 // as Size says; nil for the identity
+	factor []float64 // see Factor
+	logDet float64
+}
+
+// NewIdentity is A = I over d features.
+func NewIdentity(d int) *Metric { return &Metric{form: Identity, d: d} }
+
+// NewUnit is A = I in a form that can be learned from there.
+func NewUnit(form Form, d int) (*Metric, error) {
+	switch form {
+	case Diagonal:
+		weights := make([]float64, d)
+		for i := range weights {
+			weights[i] = 1
+		}
+		return NewDiagonal(weights)
+	case Full:
+		if err := checkFull(d); err != nil {
+			return nil, err
+		}
+		values := make([]float64, d*d)
+		for i := range d {
+			values[i*d+i] = 1
+		}
+		return NewFull(d, values)
+	}
+	return NewIdentity(d), nil
+}
+
+// NewDiagonal is A = diag(weights), all positive; it takes them over.
+func NewDiagonal(weights []float64) (*Metric, error) {
+	m := &Metric{form: Diagonal, d: len(weights), values: weights, factor: make([]float64, len(weights))}
+	for i, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
+		}
+		m.factor[i] = math.Sqrt(w)
+		m.logDet += log(w)
+	}
+	return m, nil
+}
+
+// NewFull is the d x d matrix A, row by row, symmetric and positive definite; it takes it over.
+func NewFull(d int, values []float64) (*Metric, error) {
+	if err := checkFull(d); err != nil {
+		return nil, err
+	}
+	if len(values) != d*d {
+		return nil, fault.Invalid("SIZE_MISMATCH", "a full metric of %d features has %d values; %d were given", d, d*d, len(values))
+	}
+	for i := range d {
+		for j := range i {
+			if values[i*d+j] != values[j*d+i] {
+				return nil, fault.Invalid("ASYMMETRIC_METRIC", "the metric is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g",
+					i, j, values[i*d+j], j, i, values[j*d+i])
+			}
+		}
+	}
+	factor, ok := cholesky(d, values)
+	if !ok {
+		return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric is not a positive definite matrix")
+	}
+	m := &Metric{form: Full, d: d, values: values, factor: factor}
+	for i := range d {
+		m.logDet += 2 * log(factor[i*d+i])
+	}
+	return m, nil
+}
+
+func checkFull(d int) error {
+	if d < 1 || d > MaxFull {
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFull, d)
+	}
+	return nil
+}
+
+// Form tells what kind of matrix A is.
+func (m *Metric) Form() Form { return m.form }
+
+// Dimension is the number of features.
+func (m *Metric) Dimension() int { return m.d }
+
+// Values is A as Form.Size lays it out, nil for the identity; it must not be changed.
+func (m *Metric) Values() []float64 { return m.values }
+
+// LogDet is log det A.
+func (m *Metric) LogDet() float64 { return m.logDet }
+
+// Factor is L with A = L L': for a full metric a lower triangle in d x d values, row by row, for a
+// diagonal one the roots of the weights, and nil for the identity. It must not be changed.
+func (m *Metric) Factor() []float64 { return m.factor }
+
+// Distance is d_A(x, y) = (x - y)' A (x - y).
+func (m *Metric) Distance(x, y []float64) float64 {
+	sum := 0.0
+	switch m.form {
+	case Diagonal:
+		for i, v := range x {
+			difference := v - y[i]
+			sum += float64(m.values[i] * float64(difference*difference))
+		}
+	case Full:
+		for i, v := range x {
+			product := 0.0
+			for j, a := range m.values[i*m.d : (i+1)*m.d] {
+				product += float64(a * (x[j] - y[j]))
+			}
+			sum += float64((v - y[i]) * product)
+		}
+	default:
+		for i, v := range x {
+			difference := v - y[i]
+			sum += float64(difference * difference)
+		}
+	}
+	return sum
+}
+
+// Within is the total distance of points to their means, from their scatter S = sum (x - mu)(x - mu)':
+// sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
+func (m *Metric) Within(scatter []float64) float64 {
+	sum := 0.0
+	for i, s := range scatter {
+		if m.form == Identity {
+			sum += s
+		} else {
+			sum += float64(m.values[i] * s)
+		}
+	}
+	return sum
+}
+
+// PhiMax bounds d_A over points whose features have these ranges (largest less smallest value):
+// sum_ij |A_ij| r_i r_j. For a diagonal A some corner of the box reaches it.
+func (m *Metric) PhiMax(ranges []float64) float64 {
+	sum := 0.0
+	for i, r := range ranges {
+		switch m.form {
+		case Diagonal:
+			sum += float64(m.values[i] * float64(r*r))
+		case Full:
+			product := 0.0
+			for j, a := range m.values[i*m.d : (i+1)*m.d] {
+				product += float64(math.Abs(a) * ranges[j])
+			}
+			sum += float64(r * product)
+		default:
+			sum += float64(r * r)
+		}
+	}
+	return sum
+}
+
+// Spread is the largest eigenvalue of A over the smallest: 1 for a round metric. It takes an
+// eigenvalue decomposition for a full one.
+func (m *Metric) Spread() float64 {
+	values := m.values
+	switch m.form {
+	case Identity:
+		return 1
+	case Full:
+		values, _ = eigen(m.d, m.values)
+	}
+	smallest, largest := math.Inf(1), 0.0
+	for _, v := range values {
+		smallest, largest = min(smallest, v), max(largest, v)
+	}
+	return largest / smallest
+}
+
+// AddOuter adds weight (x - y)(x - y)' to a matrix of a form: to its diagonal only, unless it is
+// full. A scatter is the sum of it over points and their means.
+func (f Form) AddOuter(into []float64, weight float64, x, y []float64) {
+	d := len(x)
+	for i, v := range x {
+		difference := v - y[i]
+		if f != Full {
+			into[i] += float64(weight * float64(difference*difference))
+			continue
+		}
+		for j, u := range x {
+			into[i*d+j] += float64(weight * float64(difference*(u-y[j]))) // symmetric to the bit
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package metric
+
+// Parts are the terms of J.
+type Parts struct {
+	Distortion float64 // sum over points of D(x_i, mu_l_i)
+	LogDet     float64 // log det A, 0 where no metric is learned
+	MustLink   float64 // penalties of violated must-links, each pair once
+	CannotLink float64 // penalties of violated cannot-links, each pair once
+}
+
+// Total is J. The logarithm is subtracted once, as in Basu2003 (4), not once for each point.
+func (p Parts) Total() float64 {
+	return p.Distortion - p.LogDet + p.MustLink + p.CannotLink
+}
+
+// Objective is J under a metric, with labels and means as the step has them. The bound of the
+// penalties is taken under that metric too.
+func (s *Step) Objective(m *Metric) Parts {
+	measure := Measure{SquaredEuclidean, m}
+	must, cannot := measure.Penalties(s.Convention, s.Links, measure.Bound(s.Convention, s.Links, s.Ranges))
+	return Parts{Distortion: m.Within(s.Scatter), LogDet: m.LogDet(), MustLink: must, CannotLink: cannot}
+}

@@ -1,0 +1,143 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	floor    = 1e-9  // of the largest entry or eigenvalue: a smaller one is raised to it
+	rounding = 1e-14 // of what was added and subtracted: a smaller difference is taken for 0
+)
+
+// Step is one update of the metric: all that labels and means fix while A is sought. M-KMeans,
+// which knows no constraints, is a Step without links.
+type Step struct {
+	Convention Convention
+	Scatter    []float64 // sum over points of (x - mu)(x - mu)', in the metric's form
+	Links      []Link    // all constrained pairs, violated or not
+	Ranges     []float64 // of each feature, largest less smallest value; for Bilenko2004
+}
+
+// Proposal is the metric where the derivative of J vanishes, as far as there is one.
+type Proposal struct {
+	Metric  *Metric
+	Kept    int // entries or eigenvalues that were not positive and have their previous value
+	Floored int // those that were raised to 1e-9 of the largest
+}
+
+// Propose solves dJ/dA = 0 for the metric's form, with labels, means, the bound of Basu2003 and the
+// links at their floor or cap as they are under the old metric. J contains tr(A B) - log det A with
+// B the sum that inverse makes, so that the solution is A = B^-1.
+//
+// B need not be positive definite: a feature may not vary, there may be fewer points than features,
+// and the must-links of Basu2003 subtract. Where an entry of a diagonal B, or an eigenvalue of a full
+// one with eigenvector v, is not positive, A keeps what it had there: the old entry, or v'A_old v.
+// No entry or eigenvalue of A stays below 1e-9 of the largest.
+func (s *Step) Propose(old *Metric) (Proposal, error) {
+	if err := s.check(old); err != nil {
+		return Proposal{}, err
+	}
+	switch old.form {
+	case Diagonal:
+		return s.proposeDiagonal(old), nil
+	case Full:
+		return s.proposeFull(old), nil
+	}
+	return Proposal{Metric: old}, nil
+}
+
+func (s *Step) check(old *Metric) error {
+	if want := old.form.Size(old.d); len(s.Scatter) != want {
+		return fmt.Errorf("metric: a scatter of %d values for a %s metric of %d features", len(s.Scatter), old.form, old.d)
+	}
+	if s.Convention == Bilenko2004 && len(s.Links) > 0 && len(s.Ranges) != old.d {
+		return fmt.Errorf("metric: %d ranges for %d features", len(s.Ranges), old.d)
+	}
+	return nil
+}
+
+func (s *Step) proposeDiagonal(old *Metric) Proposal {
+	inverse, sizes := s.inverse(old)
+	weights := make([]float64, old.d)
+	kept := 0
+	for i, b := range inverse {
+		weights[i] = 1 / b
+		if !(b > rounding*sizes[i]) || math.IsInf(weights[i], 1) {
+			weights[i] = old.values[i]
+			kept++
+		}
+	}
+	floored := raise(weights)
+	m, err := NewDiagonal(weights)
+	if err != nil {
+		return Proposal{Metric: old, Kept: old.d}
+	}
+	return Proposal{m, kept, floored}
+}
+
+func (s *Step) proposeFull(old *Metric) Proposal {
+	d := old.d
+	unchanged := Proposal{Metric: old, Kept: d}
+	inverse, sizes := s.inverse(old)
+	noise := 0.0
+	for i, size := range sizes {
+		noise += float64(rounding * size)
+		for j := range d { // sums overflowed: nothing is known
+			if v := inverse[i*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
+				return unchanged
+			}
+		}
+	}
+	eigenvalues, vectors := eigen(d, inverse)
+	kept := 0
+	origin := make([]float64, d)
+	for c, b := range eigenvalues {
+		eigenvalues[c] = 1 / b
+		if !(b > noise) || math.IsInf(eigenvalues[c], 1) {
+			eigenvalues[c] = old.Distance(vectors[c*d:(c+1)*d], origin)
+			kept++
+		}
+	}
+	floored := raise(eigenvalues)
+	m, err := NewFull(d, compose(d, eigenvalues, vectors))
+	if err != nil {
+		return unchanged
+	}
+	return Proposal{m, kept, floored}
+}
+
+// raise lifts values to the floor and counts them.
+func raise(values []float64) (raised int) {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, v)
+	}
+	for i, v := range values {
+		if lowest := floor * largest; v < lowest {
+			values[i] = lowest
+			raised++
+		}
+	}
+	return raised
+}
+
+// compose is the matrix with these eigenvalues and eigenvectors, exactly symmetric.
+func compose(d int, eigenvalues, vectors []float64) []float64 {
+	matrix := make([]float64, d*d)
+	for c, a := range eigenvalues {
+		v := vectors[c*d : (c+1)*d]
+		for i := range d {
+			scaled := a * v[i]
+			for j := range i + 1 {
+				matrix[i*d+j] += float64(scaled * v[j])
+			}
+		}
+	}
+	for i := range d {
+		for j := range i {
+			matrix[j*d+i] = matrix[i*d+j]
+		}
+	}
+	return matrix
+}
