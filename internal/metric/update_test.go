@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// Two features, worked by hand; the ranges are (2, 3). Under A = I the must-links are 5 and 1 apart,
+// Two features, worked by hand; the ranges are (2, 4). Under A = I the must-links are 5 and 1 apart,
 // so a_max is 5: the first is at its floor; the far cannot-link, 9 apart, is at its cap.
 func TestUpdateByHand(t *testing.T) {
 	origin := []float64{0, 0}
@@ -22,14 +22,14 @@ func TestUpdateByHand(t *testing.T) {
 	}
 	for convention, inverse := range map[Convention][]float64{
 		Potts:       {10, 20},
-		Basu2003:    {10 - 2*1 + 4*1, 20 + 4*1},                                         // 3.3, with M* and C*
-		Bilenko2004: {10 + 3*1 + 2*1 + 4*(4-1) + 5*(4-0), 20 + 3*4 + 4*(9-1) + 5*(9-9)}, // (6)
+		Basu2003:    {10 - 2*1 + 4*1, 20 + 4*1},                                           // 3.3, with M* and C*
+		Bilenko2004: {10 + 3*1 + 2*1 + 4*(4-1) + 5*(4-0), 20 + 3*4 + 4*(16-1) + 5*(16-9)}, // (6)
 	} {
 		old, err := NewUnit(Diagonal, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := &Step{Convention: convention, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 3}}
+		step := &Step{Convention: convention, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
 		got, err := step.Propose(old)
 		if err != nil || got.Kept != 0 || got.Floored != 0 {
 			t.Fatalf("%s: %+v, %v", convention, got, err)
