@@ -261,6 +261,27 @@ func TestKeptEigenvalue(t *testing.T) {
 	}
 }
 
+// What rounding leaves of a difference of equals is not positive: its inverse would drown the rest.
+func TestRoundingIsNotPositive(t *testing.T) {
+	old, err := NewUnit(Diagonal, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenth, fifth := 0.1, 0.2
+	links := []Link{
+		{Kind: constraint.MustLink, Weight: 0.3, X: []float64{1, 0}, Y: []float64{0, 0}, Violated: true},
+		{Kind: constraint.MustLink, Weight: 1, X: []float64{2, 0}, Y: []float64{0, 0}}, // a_max is 4
+	}
+	step := &Step{Convention: Basu2003, Scatter: []float64{tenth + fifth, 2}, Links: links}
+	if inverse, _ := step.inverse(old); !(inverse[0] > 0) {
+		t.Fatalf("0.1 + 0.2 - 0.3 is %g: nothing is tested", inverse[0])
+	}
+	got, err := step.Propose(old)
+	if err != nil || got.Kept != 1 || !slices.Equal(got.Metric.Values(), []float64{1, 0.5}) {
+		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
+	}
+}
+
 func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	old, err := NewUnit(Diagonal, 3)
 	if err != nil {
