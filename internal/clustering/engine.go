@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
 )
 
 // StopReason is why a run ended.
@@ -25,11 +27,41 @@ func (r StopReason) String() string {
 	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED"}[r]
 }
 
-// Entry is one line of a run's history: the start (iteration 0) or an accepted step.
+// Entry is one line of a run's history: the start (iteration 0, kernel family only) or an accepted
+// step.
 type Entry struct {
 	Iteration int
 	Objective float64
 	Moved     int
+	// Vector family: the objective after the points were assigned, before means and metric were taken
+	// anew; and its parts, of the methods that have them.
+	AssignmentObjective *float64
+	Parts               *Parts
+}
+
+// Parts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
+type Parts struct {
+	metric.Parts
+	Violated int     // constraints
+	Spread   float64 // of the metric: its largest eigenvalue over its smallest
+}
+
+// Model is what new points can be assigned by: in the coordinates of the data, or of its rows as the
+// distortion prepares them.
+type Model struct {
+	Distortion metric.Distortion
+	K, D       int
+	Centroids  []float64 // k x d
+	Metric     *metric.Metric
+}
+
+// Inference is about the last time that constrained points were assigned together.
+type Inference struct {
+	Engine    inference.Engine
+	Exact     bool
+	LPValue   *float64 // a lower bound of the objective then, unconstrained points included
+	Fallbacks int
+	Rounds    int
 }
 
 // ShiftChange says that a step was undone and the diagonal shift set.
@@ -96,6 +128,8 @@ type Result struct {
 	Restart       int
 	Satisfaction  constraint.Satisfaction
 	ClusterSizes  []int
+	Model         *Model     // vector family
+	Inference     *Inference // of the methods that do any
 }
 
 // Run is the one loop: every restart from its start until it stops; the best final value wins, ties

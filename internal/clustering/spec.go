@@ -26,17 +26,23 @@ type Spec struct {
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
-	KernelKmeans *KernelKmeans // the only algorithm so far; exactly one is set
+	// Exactly one is set.
+	KernelKmeans *KernelKmeans
+	Vector       *Vector
 }
 
-// Seed is a point whose label is known.
-type Seed struct{ Index, Label int32 }
+// Seed is a point whose label is known, or one of its labels and how likely it is.
+type Seed struct {
+	Index, Label int32
+	// Probability is 0 for certain. The seeds of one point are a distribution, scaled to the sum 1.
+	Probability float64
+}
 
 // Start is a way to make the first labels.
 type Start uint8
 
-// The starts. StartDefault: seeds if there are any, else farthest-first if there are constraints,
-// else k-means++.
+// The starts. StartDefault, kernel family: seeds if there are any, else farthest-first if there are
+// constraints, else k-means++. Vector family: see Vector.
 const (
 	StartDefault Start = iota
 	StartFarthestFirst
@@ -44,6 +50,9 @@ const (
 	StartKmeansPlusPlus
 	StartLabels
 	StartSeeds
+	StartNeighbourhoods
+	StartWeightedFarthestFirst
+	StartCentroids
 )
 
 // KernelKmeans are the options of the kernel family (Kulis2009).
