@@ -43,6 +43,7 @@ var house = []room{
 	{"kernel", pure, "constraint dataset fault partition"},
 	{"planning", pure, "dataset fault kernel partition"},
 	{"metric", pure, "constraint dataset fault partition"},
+	{"vector", pure, "dataset fault kernel metric partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral"},

@@ -1,0 +1,159 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// tieTolerance: scores this close, relative to the terms they are made of, are equal. A row's terms
+// are measured by max_c |b_c| + max_c |score_ic|.
+const tieTolerance = 1e-12
+
+// Assign finds the points of the given tiles that are nearer to another cluster, in row order. Of
+// clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. Points
+// without a cluster get one. The points in skip, ascending, are left alone.
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]kernel.Move, error) {
+	tiles, err := s.prepare(ctx, numbers, step, model, skip, true)
+	if err != nil {
+		return nil, err
+	}
+	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
+		a := assignment{shard: s, tile: t, workspace: w, labels: s.labelsOf(t), skip: within(skip, t)}
+		t.moves = t.moves[:0]
+		if t.packed != nil {
+			a.assignDense()
+		} else {
+			a.assignSparse()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, t := range tiles {
+		total += len(t.moves)
+	}
+	moves := make([]kernel.Move, 0, total)
+	for _, t := range tiles {
+		moves = append(moves, t.moves...)
+	}
+	return moves, nil
+}
+
+// prepare is what operations on labelled points have in common: it finds the tiles and arms the model.
+func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, forScores bool) ([]*tile, error) {
+	tiles, err := s.ready(numbers, step)
+	if err != nil {
+		return nil, err
+	}
+	if model.Clusters != s.clusters {
+		return nil, fmt.Errorf("vector: a model of %d clusters for labels of %d", model.Clusters, s.clusters)
+	}
+	if err := s.checkPoints(skip); err != nil {
+		return nil, err
+	}
+	return tiles, s.arm(ctx, model, forScores)
+}
+
+// checkPoints makes sure that a list of points ascends.
+func (s *Shard) checkPoints(points []int32) error {
+	previous := int32(-1)
+	for _, i := range points {
+		if i <= previous || int(i) >= s.source.Rows() {
+			return fmt.Errorf("vector: point %d after %d of %d; points must ascend", i, previous, s.source.Rows())
+		}
+		previous = i
+	}
+	return nil
+}
+
+// within is those of ascending points that lie in a tile.
+func within(points []int32, t *tile) []int32 {
+	from, _ := slices.BinarySearch(points, int32(t.rows.From))
+	to, _ := slices.BinarySearch(points, int32(t.rows.To))
+	return points[from:to]
+}
+
+// assignment is one tile at work.
+type assignment struct {
+	shard *Shard
+	tile  *tile
+	*workspace
+	labels []int32
+	skip   []int32 // what is left of those in the tile
+}
+
+// assignDense scores a group of rows at a time, against a block of clusters at a time. The scores of a
+// group stay in the first-level cache.
+func (a *assignment) assignDense() {
+	terms, routines, t := &a.shard.terms, &a.shard.source.routines, a.tile
+	size := blockClusters * groupRows
+	a.scores = grown(a.scores, len(terms.starts)*groupRows)
+	for g := 0; g*groupRows < len(a.labels); g++ {
+		group := t.group(g)
+		for p := range len(terms.starts) / blockClusters {
+			scores := a.scores[p*size:][:size]
+			weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
+			bias := terms.starts[p*blockClusters:][:blockClusters]
+			for from := 0; from < t.width; from += featuresPerCall {
+				to := min(from+featuresPerCall, t.width)
+				routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
+				bias = nil
+			}
+		}
+		routines.extremes(&a.least, &a.most, a.scores)
+		for lane := range min(groupRows, len(a.labels)-g*groupRows) {
+			a.decide(g*groupRows+lane, a.least[lane], a.most[lane], a.scores[lane:], groupRows)
+		}
+	}
+}
+
+// assignSparse scores a row at a time against all clusters.
+func (a *assignment) assignSparse() {
+	terms, t := &a.shard.terms, a.tile
+	routines := &a.shard.source.routines
+	a.scores = grown(a.scores, len(terms.starts))
+	backgroundColumn := []int32{int32(t.width - 1)}
+	for r := range a.labels {
+		copy(a.scores, terms.starts)
+		x := a.row(r)
+		for from := 0; from < len(x.columns); from += entriesPerCall {
+			to := min(from+entriesPerCall, len(x.columns))
+			routines.scoreSparse(a.scores, terms.weights, x.columns[from:to], x.values[from:to])
+		}
+		if t.backgrounds != nil {
+			routines.scoreSparse(a.scores, terms.weights, backgroundColumn, t.backgrounds[r:r+1])
+		}
+		least, most := a.scores[0], a.scores[0]
+		for _, score := range a.scores[1:] {
+			least, most = min(least, score), max(most, score)
+		}
+		a.decide(r, least, most, a.scores, 1)
+	}
+}
+
+// decide notes a move of row r where its cluster is not among the nearest. The score for the cluster
+// at place p is scores[p*stride].
+func (a *assignment) decide(r int, least, most float64, scores []float64, stride int) {
+	point := int32(a.tile.rows.From + r)
+	if len(a.skip) > 0 && a.skip[0] == point {
+		a.skip = a.skip[1:]
+		return
+	}
+	terms, own := &a.shard.terms, a.labels[r]
+	near := least + float64(tieTolerance*(terms.largest+max(most, -least)))
+	if own >= 0 {
+		if p := terms.place[own]; p >= 0 && scores[int(p)*stride] <= near {
+			return
+		}
+	}
+	for p, c := range terms.present {
+		if scores[p*stride] <= near {
+			a.tile.moves = append(a.tile.moves, kernel.Move{Point: point, From: own, To: c})
+			return
+		}
+	}
+}

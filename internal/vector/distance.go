@@ -1,0 +1,203 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// distance is the distortion D(x, mu_c), computed directly: from the differences of dense rows, and
+// for sparse ones from what all features have and the differences that the listed ones make. An absent
+// cluster is infinitely far away. The workspace must be the caller's own.
+func (t *terms) distance(c int, x *row, w *workspace) float64 {
+	if t.place[c] < 0 {
+		return math.Inf(1)
+	}
+	mu := t.centroid(c, len(t.model.Centroids)/t.model.Clusters)
+	switch t.model.Distortion {
+	case metric.Cosine:
+		product := 0.0
+		for at, v := range x.values {
+			product += float64(v * mu[x.column(at)])
+		}
+		return max(0, 1-product)
+	case metric.KL:
+		return t.divergenceKL(c, mu, x)
+	case metric.IDivergence:
+		sum := t.bias[c]
+		for at, v := range x.values {
+			if v > 0 {
+				sum += float64(v*metric.Log(v/notZero(mu[x.column(at)]))) - v
+			}
+		}
+		return max(0, sum)
+	}
+	switch {
+	case t.form == metric.Full:
+		return t.fullDistance(x, mu, w)
+	case x.columns != nil:
+		return t.sparseDistance(c, x, mu)
+	}
+	sum := 0.0
+	if t.form == metric.Diagonal {
+		for f, v := range x.values {
+			difference := v - mu[f]
+			sum += float64(t.model.Metric[f] * float64(difference*difference))
+		}
+		return sum
+	}
+	for f, v := range x.values {
+		difference := v - mu[f]
+		sum += float64(difference * difference)
+	}
+	return sum
+}
+
+// sparseDistance is |mu|^2 + sum over the listed features of (x - mu)^2 - mu^2 = x (x - 2 mu), each
+// times its weight.
+func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
+	sum := t.bias[c]
+	for at, f := range x.columns {
+		v := x.values[at]
+		part := v * (v - 2*mu[f])
+		if t.form == metric.Diagonal {
+			part = t.model.Metric[f] * float64(part)
+		}
+		sum += float64(part)
+	}
+	return max(0, sum)
+}
+
+// fullDistance is (x - mu)'A(x - mu), each row of A in column order.
+func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
+	difference, d := w.differenceTo(mu, x), len(mu)
+	sum := 0.0
+	for i, v := range difference {
+		product := 0.0
+		for j, a := range t.model.Metric[i*d:][:d] {
+			product += float64(a * difference[j])
+		}
+		sum += float64(v * product)
+	}
+	return sum
+}
+
+// differenceTo is x - mu in the workspace, for rows without background.
+func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
+	w.writtenOut, w.difference = grown(w.writtenOut, len(mu)), grown(w.difference, len(mu))
+	for f, v := range x.writtenOut(w.writtenOut) {
+		w.difference[f] = v - mu[f]
+	}
+	return w.difference
+}
+
+// divergenceKL is the sum of p log(p / mu) with p = x + u, u the background: that of a row with nothing
+// but background, u (d log u - sum of log mu), and the difference that each listed value makes.
+func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
+	u := x.background
+	logU := metric.Log(u)
+	sum := u * (float64(float64(len(mu))*logU) + t.weight(c, len(mu)))
+	for at, v := range x.values {
+		if v > 0 {
+			f := x.column(at)
+			p := v + u
+			sum += float64(p*metric.Log(p/notZero(mu[f]))) - float64(u*(logU+t.weight(c, f)))
+		}
+	}
+	return max(0, sum)
+}
+
+// Distances are, for those of the points (ascending) that lie in the given tiles, the distortions to
+// all clusters, point after point. Absent clusters are infinitely far.
+func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
+	tiles, err := s.find(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkPoints(points); err != nil {
+		return nil, err
+	}
+	if err := s.arm(ctx, model, false); err != nil {
+		return nil, err
+	}
+	begin, total := make([]int, len(tiles)), 0
+	for at, t := range tiles {
+		begin[at] = total
+		total += len(within(points, t)) * model.Clusters
+	}
+	distances := make([]float64, total)
+	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
+		dst := distances[begin[at]:]
+		for _, i := range within(points, t) {
+			x := w.row(int(i) - t.rows.From)
+			for c := range model.Clusters {
+				dst[c] = s.terms.distance(c, x, w)
+			}
+			dst = dst[model.Clusters:]
+		}
+	})
+	return distances, err
+}
+
+// Nearest is, for every row of the given tiles, the distortion to the nearest of the model's
+// centroids; with one centroid, to that.
+func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
+	tiles, err := s.find(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.arm(ctx, model, false); err != nil {
+		return nil, err
+	}
+	begin, total := starts(tiles, 1)
+	nearest := make([]float64, total)
+	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
+		for r := range t.rows.Len() {
+			x, least := w.row(r), math.Inf(1)
+			for _, c := range s.terms.present {
+				least = min(least, s.terms.distance(int(c), x, w))
+			}
+			nearest[begin[at]+r] = least
+		}
+	})
+	return nearest, err
+}
+
+// Farthest finds the point that is farthest from its own centroid, among clusters of at least two
+// points and without the points in skip, ascending; of equals the lowest. The counts are of all points
+// in each cluster, wherever they live.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (kernel.Candidate, error) {
+	tiles, err := s.prepare(ctx, numbers, step, model, skip, false)
+	if err != nil {
+		return kernel.Candidate{}, err
+	}
+	if len(counts) != s.clusters {
+		return kernel.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
+	}
+	for _, w := range s.workspaces.idle {
+		w.farthest = kernel.Candidate{}
+	}
+	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
+		left, labels := within(skip, t), s.labelsOf(t)
+		s.eachOwn(t, w, func(r int, distance float64) {
+			point := int32(t.rows.From + r)
+			for len(left) > 0 && left[0] < point {
+				left = left[1:]
+			}
+			if counts[labels[r]] >= 2 && (len(left) == 0 || left[0] != point) {
+				w.farthest = w.farthest.Farther(kernel.Candidate{Found: true, Point: point, Distance: distance})
+			}
+		})
+	})
+	if err != nil {
+		return kernel.Candidate{}, err
+	}
+	var best kernel.Candidate
+	for _, w := range s.workspaces.idle {
+		best = best.Farther(w.farthest)
+	}
+	return best, nil
+}

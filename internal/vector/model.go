@@ -1,0 +1,82 @@
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// Model is the centroids and how far points are from them.
+//
+// The distortions are those of package metric, on prepared rows: squared Euclidean for Plain and Unit,
+// cosine for Unit, KL for Probability, I-divergence for NonNegative. Only the first has a matrix A.
+// An exact 0 in a centroid counts as 1e-12 in the logarithm of a divergence: a mean has one only where
+// no member of its cluster has mass, and points that have some are then far away but not at infinity.
+type Model struct {
+	Distortion metric.Distortion
+	Clusters   int
+	Centroids  []float64 // a value per feature (without background), cluster after cluster
+	Absent     []bool    // per cluster: infinitely far from every point; nil: none is
+	Metric     []float64 // A: nil for the identity, its diagonal, or all of it row by row
+}
+
+// form is which matrix a metric is.
+func (m *Model) form(columns int) metric.Form {
+	switch len(m.Metric) {
+	case 0:
+		return metric.Identity
+	case columns:
+		return metric.Diagonal
+	}
+	return metric.Full
+}
+
+// check refuses models that do not fit the spec or that no distance comes out of.
+func (m *Model) check(spec *Spec) error {
+	d := spec.Columns
+	suits := false
+	switch m.Distortion {
+	case metric.SquaredEuclidean:
+		suits = spec.Preparation == Plain || spec.Preparation == Unit
+	case metric.Cosine:
+		suits = spec.Preparation == Unit
+	case metric.KL:
+		suits = spec.Preparation == Probability
+	case metric.IDivergence:
+		suits = spec.Preparation == NonNegative
+	}
+	switch {
+	case !suits:
+		return fmt.Errorf("vector: distortion %s does not suit preparation %d", m.Distortion, spec.Preparation)
+	case m.Clusters < 1 || m.Clusters > math.MaxInt32 || len(m.Centroids)/m.Clusters != d || len(m.Centroids)%m.Clusters != 0:
+		return fmt.Errorf("vector: %d values for %d centroids of %d features", len(m.Centroids), m.Clusters, d)
+	case m.Absent != nil && len(m.Absent) != m.Clusters:
+		return fmt.Errorf("vector: %d marks for %d clusters", len(m.Absent), m.Clusters)
+	case len(m.Metric) != 0 && m.Distortion != metric.SquaredEuclidean:
+		return fmt.Errorf("vector: distortion %s has no metric", m.Distortion)
+	case len(m.Metric) != 0 && len(m.Metric) != d && (len(m.Metric)/d != d || len(m.Metric)%d != 0):
+		return fmt.Errorf("vector: a metric of %d values for %d features", len(m.Metric), d)
+	}
+	for at, v := range m.Centroids {
+		if !(max(v, -v) <= largestValue) || v < 0 && m.divergence() {
+			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
+		}
+	}
+	for at, v := range m.Metric {
+		if !(max(v, -v) <= largestValue) {
+			return fmt.Errorf("vector: value %d of the metric is %v", at, v)
+		}
+	}
+	return nil
+}
+
+func (m *Model) divergence() bool {
+	return m.Distortion == metric.KL || m.Distortion == metric.IDivergence
+}
+
+func (m *Model) absent(c int) bool { return m.Absent != nil && m.Absent[c] }
+
+// errNoCluster is a model whose clusters are all absent.
+var errNoCluster = errors.New("vector: every cluster is absent")

@@ -1,0 +1,67 @@
+package vector
+
+import "math"
+
+// blockClusters is how many clusters a group of dense rows is scored against at a time.
+const blockClusters = 6
+
+// sparsePiece is what the clusters of sparse scores are padded to.
+const sparsePiece = 8
+
+// Longer calls of vector code would hold up the garbage collector.
+const (
+	featuresPerCall = 4096
+	entriesPerCall  = 2048
+)
+
+// routines are the inner loops, all of which give the same bits in every implementation.
+type routines struct {
+	name string
+	// scoreBlock scores a group of rows against a block of clusters, scores[c*groupRows+r], by some of
+	// the features: from bias or, where that is nil, from the scores so far.
+	scoreBlock func(scores, rows, weights, bias []float64)
+	// extremes finds the least and the greatest score of each row of a group.
+	extremes func(least, most *[groupRows]float64, scores []float64)
+	// scoreSparse adds entries of one row to its scores; there are len(scores) weights per column.
+	scoreSparse func(scores, weights []float64, columns []int32, values []float64)
+}
+
+func portable() routines {
+	return routines{name: "portable", scoreBlock: scoreBlockPortable, extremes: extremesPortable, scoreSparse: scoreSparsePortable}
+}
+
+func scoreBlockPortable(scores, rows, weights, bias []float64) {
+	for c := range blockClusters {
+		sums := (*[groupRows]float64)(scores[c*groupRows:])
+		if bias != nil {
+			for r := range sums {
+				sums[r] = bias[c]
+			}
+		}
+		for f := range len(weights) / blockClusters {
+			w, x := weights[f*blockClusters+c], (*[groupRows]float64)(rows[f*groupRows:])
+			for r, v := range x {
+				sums[r] = math.FMA(v, w, sums[r])
+			}
+		}
+	}
+}
+
+func extremesPortable(least, most *[groupRows]float64, scores []float64) {
+	*least = [groupRows]float64(scores)
+	*most = *least
+	for at := groupRows; at < len(scores); at += groupRows {
+		for r, score := range (*[groupRows]float64)(scores[at:]) {
+			least[r], most[r] = min(least[r], score), max(most[r], score)
+		}
+	}
+}
+
+func scoreSparsePortable(scores, weights []float64, columns []int32, values []float64) {
+	for at, f := range columns {
+		v, of := values[at], weights[int(f)*len(scores):][:len(scores)]
+		for c, w := range of {
+			scores[c] = math.FMA(v, w, scores[c])
+		}
+	}
+}

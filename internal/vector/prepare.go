@@ -1,0 +1,75 @@
+package vector
+
+import (
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// smoothing is what every value of a row gets more under Probability, and what an exact 0 of a
+// centroid counts as in a logarithm.
+const smoothing = 1e-12
+
+// preparer makes rows what the preparation says, before they are rounded to their grids. A value that
+// is 0 has no part in it but for the centring, so that dense and sparse rows have the same bits.
+type preparer struct {
+	spec   *Spec
+	dense  *dataset.Points
+	sparse *dataset.SparsePoints
+	buffer []float64
+}
+
+func newPreparer(spec *Spec, data dataset.Dataset) *preparer {
+	p := &preparer{spec: spec}
+	switch data := data.(type) {
+	case *dataset.Points:
+		p.dense = data
+	case *dataset.SparsePoints:
+		p.sparse = data
+	}
+	return p
+}
+
+// prepare is row i; it lives until the next call.
+func (p *preparer) prepare(i int) (row, error) {
+	var r row
+	if p.dense != nil {
+		r.values = p.dense.Row(i)
+	} else {
+		r.columns, r.values = p.sparse.Row(i)
+	}
+	p.buffer = append(p.buffer[:0], r.values...)
+	r.values = p.buffer
+	for at, v := range r.values {
+		switch {
+		case !(max(v, -v) <= largestValue):
+			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, largestValue).
+				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+		case v < 0 && p.spec.Preparation >= Probability:
+			return row{}, fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; a divergence needs values of 0 and above", i, r.column(at), v).
+				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+		}
+	}
+	for f, mean := range p.spec.Mean {
+		r.values[f] -= mean
+	}
+	switch p.spec.Preparation {
+	case Unit:
+		if err := metric.Cosine.Prepare(i, r.values); err != nil {
+			return row{}, err
+		}
+	case Probability:
+		total := 0.0
+		for _, v := range r.values {
+			total += v
+		}
+		total += float64(float64(p.spec.Columns) * smoothing)
+		for at := range r.values {
+			r.values[at] /= total
+		}
+		r.background = smoothing / total
+	}
+	return r, nil
+}

@@ -1,0 +1,79 @@
+package vector
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// detect chooses the widest routines that this processor has.
+func detect() routines {
+	all := available()
+	return all[len(all)-1]
+}
+
+// available lists all routines that this processor has, the portable ones first.
+func available() []routines {
+	all := []routines{portable()}
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		all = append(all, vectorised("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+	}
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
+		all = append(all, vectorised("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+	}
+	return all
+}
+
+// sparseCode scores a sparse row against some clusters.
+type sparseCode func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)
+
+// vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers
+// and works on some rows of a group at a time.
+func vectorised(name string, scoreRows, extremeRows int,
+	scoreBlock func(scores, rows, weights, bias *float64, features int),
+	extremes func(least, most, scores *float64, clusters int),
+	scoreSparse8, scoreSparse32 sparseCode,
+) routines {
+	return routines{
+		name: name,
+		scoreBlock: func(scores, rows, weights, bias []float64) {
+			features := len(weights) / blockClusters
+			if features == 0 {
+				panic("vector: no features to score")
+			}
+			scores, rows = scores[:blockClusters*groupRows], rows[:features*groupRows]
+			if bias != nil {
+				bias = bias[:blockClusters]
+			}
+			for r := 0; r < groupRows; r += scoreRows {
+				scoreBlock(&scores[r], &rows[r], unsafe.SliceData(weights), unsafe.SliceData(bias), features)
+			}
+		},
+		extremes: func(least, most *[groupRows]float64, scores []float64) {
+			if len(scores) < groupRows {
+				panic("vector: no scores to compare")
+			}
+			for r := 0; r < groupRows; r += extremeRows {
+				extremes(&least[r], &most[r], &scores[r], len(scores)/groupRows)
+			}
+		},
+		scoreSparse: func(scores, weights []float64, columns []int32, values []float64) {
+			values = values[:len(columns)]
+			if len(columns) == 0 {
+				return
+			}
+			stride := len(scores)
+			if stride%sparsePiece != 0 || int(columns[len(columns)-1])*stride+stride > len(weights) {
+				panic("vector: weights do not fit a sparse row")
+			}
+			for from := 0; from < stride; {
+				code, clusters := scoreSparse8, sparsePiece
+				if stride-from >= 4*sparsePiece {
+					code, clusters = scoreSparse32, 4*sparsePiece
+				}
+				code(&scores[from], &weights[from], stride, &columns[0], &values[0], len(columns))
+				from += clusters
+			}
+		},
+	}
+}

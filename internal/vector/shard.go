@@ -1,0 +1,180 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Shard is some tiles of the points: what one worker holds, or, with all tiles, all of them in one
+// process. Its methods take the tiles to work on and return values for their rows in that order. One
+// method runs at a time; each spreads its tiles over the threads.
+//
+// The labels of all points carry a step, and so does a tile once it was summed with them. Load sets a
+// step, Update leads from one to the next, and doing either twice changes nothing: that is what makes
+// every operation safe to retry. A point with label -1 has no cluster and counts nowhere.
+type Shard struct {
+	source     *Source
+	threads    int
+	tiles      map[int]*tile
+	clusters   int // k of the labels
+	labels     []int32
+	labelsStep uint64
+	loaded     bool
+	// Buffers that one method leaves to the next.
+	terms      terms
+	workspaces workspaces
+}
+
+// NewShard makes a shard without tiles.
+func NewShard(source *Source, threads int) *Shard {
+	return &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}}
+}
+
+// Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
+func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
+	var missing []int
+	for _, number := range numbers {
+		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
+			return 0, fmt.Errorf("vector: there is no tile %d", number)
+		}
+		if s.tiles[number] == nil {
+			missing = append(missing, number)
+		}
+	}
+	built := make([]*tile, len(missing))
+	err := s.parallel(ctx, s.threads, len(missing), func(at int) (err error) {
+		built[at], err = s.source.buildTile(missing[at])
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for at, number := range missing {
+		s.tiles[number] = built[at]
+	}
+	total := int64(0)
+	for _, number := range numbers {
+		total += s.tiles[number].bytes()
+	}
+	return total, nil
+}
+
+// Drop forgets tiles.
+func (s *Shard) Drop(numbers []int) {
+	for _, number := range numbers {
+		delete(s.tiles, number)
+	}
+}
+
+// Bytes is the memory that all tiles, the labels and the buffers beside them take.
+func (s *Shard) Bytes() int64 {
+	total := 4*int64(len(s.labels)) + s.terms.bytes() + s.workspaces.bytes()
+	for _, t := range s.tiles {
+		total += t.bytes()
+	}
+	return total
+}
+
+func (s *Shard) find(numbers []int) ([]*tile, error) {
+	tiles := make([]*tile, len(numbers))
+	for at, number := range numbers {
+		if tiles[at] = s.tiles[number]; tiles[at] == nil {
+			return nil, kernel.ErrNotReady
+		}
+	}
+	return tiles, nil
+}
+
+// ready finds tiles that are loaded at the step.
+func (s *Shard) ready(numbers []int, step uint64) ([]*tile, error) {
+	tiles, err := s.find(numbers)
+	if err != nil {
+		return nil, err
+	}
+	if !s.loaded || s.labelsStep != step {
+		return nil, kernel.ErrNotReady
+	}
+	for _, t := range tiles {
+		if !t.loaded || t.step != step {
+			return nil, kernel.ErrNotReady
+		}
+	}
+	return tiles, nil
+}
+
+// labelsOf is the labels of a tile's rows.
+func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.To] }
+
+// starts tells where the values of each tile begin when every row has some, and how many there are.
+func starts(tiles []*tile, perRow int) ([]int, int) {
+	begin, total := make([]int, len(tiles)), 0
+	for at, t := range tiles {
+		begin[at] = total
+		total += t.rows.Len() * perRow
+	}
+	return begin, total
+}
+
+// perTile calls do for every tile with a workspace whose reader is open on it.
+func (s *Shard) perTile(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
+	return s.parallel(ctx, threads, len(tiles), func(at int) error {
+		w := s.workspaces.borrow()
+		w.open(tiles[at], s.source.spec.Columns)
+		do(at, tiles[at], w)
+		s.workspaces.giveBack(w)
+		return nil
+	})
+}
+
+// parallel calls do for 0..count-1 on some threads. Of several errors the one with the lowest number
+// wins, so that the same input gives the same error; a panic is an error too, since nobody could
+// recover it from a goroutine.
+func (s *Shard) parallel(ctx context.Context, threads, count int, do func(at int) error) error {
+	var (
+		next    atomic.Int64
+		mutex   sync.Mutex
+		failure error
+		failed  = count
+	)
+	work := func() {
+		for {
+			at := int(next.Add(1)) - 1
+			if at >= count {
+				return
+			}
+			err := ctx.Err()
+			if err == nil {
+				err = guarded(at, do)
+			}
+			if err != nil {
+				mutex.Lock()
+				if at < failed {
+					failure, failed = err, at
+				}
+				mutex.Unlock()
+			}
+		}
+	}
+	var group sync.WaitGroup
+	for range min(threads, count) - 1 {
+		group.Go(work)
+	}
+	work()
+	group.Wait()
+	return failure
+}
+
+func guarded(at int, do func(at int) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("vector: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(at)
+}

@@ -1,0 +1,75 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// Source makes the rows of tiles from a worker's copy of the data.
+type Source struct {
+	spec     *Spec
+	data     dataset.Dataset
+	rounders []float64 // per feature, then of the background: see rounder
+	routines routines
+}
+
+// NewSource makes the source of data that NewSpec has seen.
+func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
+	rows, columns := 0, 0
+	switch data := data.(type) {
+	case *dataset.Points:
+		rows, columns = data.N, data.D
+	case *dataset.SparsePoints:
+		rows, columns = data.N, data.D
+		if spec.Mean != nil {
+			return nil, fmt.Errorf("vector: sparse points are not centred")
+		}
+	default:
+		return nil, fmt.Errorf("vector: %T is no points", data)
+	}
+	if spec.Preparation < Plain || spec.Preparation > NonNegative {
+		return nil, fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
+	}
+	if rows != spec.Rows || columns != spec.Columns || len(spec.Grids) != columns || spec.Mean != nil && len(spec.Mean) != columns {
+		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
+			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
+	}
+	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detect()}
+	for f, grid := range spec.Grids {
+		s.rounders[f] = rounder(grid)
+	}
+	if spec.Background() {
+		s.rounders[columns] = rounder(spec.BackgroundGrid)
+	}
+	return s, nil
+}
+
+// rounder is the constant c of the rounding (v + c) - c to a multiple of g = 2^grid: at 1.5 * 2^52 g a
+// float64's spacing is exactly g, so the addition rounds to the nearest multiple, ties to even.
+func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
+
+// round puts a prepared row on the grids, in place.
+func (s *Source) round(r *row) {
+	for at, v := range r.values {
+		c := s.rounders[r.column(at)]
+		r.values[at] = (v + c) - c
+	}
+	if s.spec.Background() {
+		c := s.rounders[s.spec.Columns]
+		r.background = (r.background + c) - c
+	}
+}
+
+// Rows is n.
+func (s *Source) Rows() int { return s.spec.Rows }
+
+// Spec is what the source was made with.
+func (s *Source) Spec() *Spec { return s.spec }
+
+// sparse tells whether rows list their features.
+func (s *Source) sparse() bool {
+	_, sparse := s.data.(*dataset.SparsePoints)
+	return sparse
+}

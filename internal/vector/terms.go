@@ -1,0 +1,164 @@
+package vector
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// terms is a model made ready. For the nearest centroid every distortion is linear in x, but for what
+// is the same for all clusters:
+//
+//	score_ic = b_c - 2 x_i.w_c
+//	squared Euclidean  w = A mu,        b = mu'A mu
+//	cosine             w = mu / 2,      b = 0
+//	KL                 w = log(mu) / 2, b = 0
+//	I-divergence       w = log(mu) / 2, b = sum of mu
+//
+// The weights here are -2 w, so that a score is one chain that begins with b. The background, which is
+// the same in all features, has the sum of their weights as its own.
+type terms struct {
+	model Model
+	form  metric.Form
+	bias  []float64 // b_c
+	// What scores are made of: the clusters that are there, packed in pieces of some.
+	present []int32 // ascending
+	place   []int32 // per cluster: where in present; -1: absent
+	largest float64 // max |b_c| of those
+	piece   int     // clusters side by side
+	// The weight of feature f for the cluster at place p is
+	// weights[(p/piece)*pieceStride + f*featureStride + p%piece].
+	pieceStride, featureStride int
+	weights                    []float64
+	starts                     []float64 // b_c by place; after the last: copies of it (dense) or 0 (sparse)
+}
+
+// arm makes a model ready; its weights only where they are needed: for scores, and for KL, whose
+// distances use the logarithms too.
+func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
+	spec, t := s.source.spec, &s.terms
+	if err := model.check(spec); err != nil {
+		return err
+	}
+	t.model, t.form = *model, model.form(spec.Columns)
+	t.present, t.place = t.present[:0], grown(t.place, model.Clusters)
+	for c := range model.Clusters {
+		t.place[c] = -1
+		if !model.absent(c) {
+			t.place[c] = int32(len(t.present))
+			t.present = append(t.present, int32(c))
+		}
+	}
+	if len(t.present) == 0 {
+		return errNoCluster
+	}
+	t.bias = grown(t.bias, model.Clusters)
+	width := 0
+	if forScores || model.Distortion == metric.KL {
+		width = spec.Width()
+	}
+	t.piece = blockClusters
+	pieces := (len(t.present) + t.piece - 1) / t.piece
+	t.pieceStride, t.featureStride = width*t.piece, t.piece
+	if s.source.sparse() {
+		t.piece = sparsePiece
+		pieces = (len(t.present) + t.piece - 1) / t.piece
+		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
+	}
+	t.weights = grown(t.weights, width*pieces*t.piece)
+	t.starts = grown(t.starts, pieces*t.piece)
+	err := s.parallel(ctx, s.threads, pieces, func(p int) error {
+		t.setPiece(p, spec, width > 0)
+		return nil
+	})
+	t.largest = 0
+	for _, c := range t.present {
+		t.largest = max(t.largest, t.bias[c], -t.bias[c])
+	}
+	return err
+}
+
+// setPiece computes the biases and, if asked, the weights of some clusters, feature by feature.
+func (t *terms) setPiece(p int, spec *Spec, weighted bool) {
+	d := spec.Columns
+	var bias, background [max(blockClusters, sparsePiece)]float64
+	count := min(t.piece, len(t.present)-p*t.piece)
+	for f := range d {
+		var line []float64
+		if weighted {
+			line = t.weights[p*t.pieceStride+f*t.featureStride:][:t.piece]
+		}
+		for at, c := range t.present[p*t.piece:][:count] {
+			weight, part := t.linear(t.model.Centroids[int(c)*d:][:d], f, weighted)
+			bias[at] += part
+			if weighted {
+				background[at] += weight
+				line[at] = weight
+			}
+		}
+		t.fill(line, count)
+	}
+	if weighted && spec.Background() {
+		line := t.weights[p*t.pieceStride+d*t.featureStride:][:t.piece]
+		copy(line, background[:count])
+		t.fill(line, count)
+	}
+	for at, c := range t.present[p*t.piece:][:count] {
+		t.bias[c] = bias[at]
+	}
+	line := t.starts[p*t.piece:][:t.piece]
+	copy(line, bias[:count])
+	t.fill(line, count)
+}
+
+// fill pads a piece with copies of its last cluster, which change no minimum.
+func (t *terms) fill(line []float64, count int) {
+	for at := count; at < len(line); at++ {
+		line[at] = line[count-1]
+	}
+}
+
+// linear is feature f's part of -2 w, if asked, and of b.
+func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64) {
+	switch t.model.Distortion {
+	case metric.Cosine:
+		return -mu[f], 0
+	case metric.KL, metric.IDivergence:
+		if weighted {
+			weight = -logOf(mu[f])
+		}
+		if t.model.Distortion == metric.IDivergence {
+			bias = mu[f]
+		}
+		return weight, bias
+	}
+	w := mu[f]
+	switch t.form {
+	case metric.Diagonal:
+		w = float64(t.model.Metric[f] * w)
+	case metric.Full:
+		w = 0
+		for j, a := range t.model.Metric[f*len(mu):][:len(mu)] {
+			w += float64(a * mu[j])
+		}
+	}
+	return -2 * w, float64(w * mu[f])
+}
+
+// logOf is the logarithm of a centroid's value.
+func logOf(mu float64) float64 { return metric.Log(notZero(mu)) }
+
+func notZero(mu float64) float64 {
+	if mu == 0 {
+		return smoothing
+	}
+	return mu
+}
+
+// weight is -2 w_cf of a cluster that is there.
+func (t *terms) weight(c, f int) float64 {
+	p := int(t.place[c])
+	return t.weights[p/t.piece*t.pieceStride+f*t.featureStride+p%t.piece]
+}
+
+func (t *terms) bytes() int64 { return 8 * int64(cap(t.weights)+cap(t.starts)+cap(t.bias)) }

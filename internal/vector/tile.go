@@ -1,0 +1,139 @@
+package vector
+
+import (
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// groupRows is how many rows of a dense tile lie side by side, feature by feature: what the widest
+// vector code works on at a time.
+const groupRows = 32
+
+// tile is some consecutive prepared rows on their grids.
+//
+// Dense ones are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l,
+// with the background as the last feature and zeros where there is no row. Sparse ones share the
+// columns with the data set.
+type tile struct {
+	rows  partition.Range
+	width int
+
+	packed []float64 // dense
+
+	starts      []int64 // sparse: where the rows begin, and the last ends
+	columns     []int32
+	values      []float64
+	backgrounds []float64 // per row; nil: none
+
+	step   uint64 // of the labels that it was last summed with
+	loaded bool
+	moves  []kernel.Move // the latest Assign's, a buffer
+}
+
+func (s *Source) buildTile(number int) (*tile, error) {
+	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
+	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
+		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
+		t.starts = make([]int64, t.rows.Len()+1)
+		t.columns, t.values = points.Column[from:to:to], make([]float64, to-from)
+		if s.spec.Background() {
+			t.backgrounds = make([]float64, t.rows.Len())
+		}
+		for r := range t.starts {
+			t.starts[r] = points.RowStart[t.rows.From+r] - from
+		}
+	} else {
+		groups := (t.rows.Len() + groupRows - 1) / groupRows
+		t.packed = make([]float64, groups*groupRows*t.width)
+	}
+	p := newPreparer(s.spec, s.data)
+	for r := range t.rows.Len() {
+		prepared, err := p.prepare(t.rows.From + r)
+		if err != nil {
+			return nil, err
+		}
+		s.round(&prepared)
+		t.store(r, &prepared)
+	}
+	return t, nil
+}
+
+func (t *tile) store(r int, prepared *row) {
+	if t.packed == nil {
+		copy(t.values[t.starts[r]:t.starts[r+1]], prepared.values)
+		if t.backgrounds != nil {
+			t.backgrounds[r] = prepared.background
+		}
+		return
+	}
+	group, lane := t.group(r/groupRows), r%groupRows
+	for f, v := range prepared.values {
+		group[f*groupRows+lane] = v
+	}
+	if t.width > len(prepared.values) {
+		group[len(prepared.values)*groupRows+lane] = prepared.background
+	}
+}
+
+// group is the values of one group of rows.
+func (t *tile) group(g int) []float64 {
+	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
+}
+
+func (t *tile) bytes() int64 {
+	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
+}
+
+// unpackedRows is how many rows are taken out of a group at a time: a cache line of each feature.
+const unpackedRows = 8
+
+// reader gives the rows of a tile one by one.
+type reader struct {
+	tile     *tile
+	features int       // without the background
+	unpacked []float64 // some rows of a dense tile, row by row
+	first    int       // the first of them
+	read     row
+}
+
+func (d *reader) open(t *tile, features int) {
+	d.tile, d.features, d.first, d.read = t, features, -1, row{}
+}
+
+// row is a row of the tile; it lives until the next call.
+func (d *reader) row(r int) *row {
+	t, read := d.tile, &d.read
+	if t.packed == nil {
+		from, to := t.starts[r], t.starts[r+1]
+		read.columns, read.values = t.columns[from:to:to], t.values[from:to:to]
+		if t.backgrounds != nil {
+			read.background = t.backgrounds[r]
+		}
+		return read
+	}
+	if first := r - r%unpackedRows; first != d.first {
+		d.unpack(first)
+	}
+	values := d.unpacked[(r-d.first)*t.width:][:t.width]
+	read.values = values[:d.features]
+	if t.width > d.features {
+		read.background = values[d.features]
+	}
+	return read
+}
+
+func (d *reader) unpack(first int) {
+	width := d.tile.width
+	if cap(d.unpacked) < unpackedRows*width {
+		d.unpacked = make([]float64, unpackedRows*width)
+	}
+	d.unpacked, d.first = d.unpacked[:unpackedRows*width], first
+	group := d.tile.group(first / groupRows)[first%groupRows:]
+	for f := range width {
+		line := (*[unpackedRows]float64)(group[f*groupRows:])
+		for l, v := range line {
+			d.unpacked[l*width+f] = v
+		}
+	}
+}

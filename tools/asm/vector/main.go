@@ -1,0 +1,187 @@
+// Command vector generates the vector code of internal/vector: AVX-512 and AVX2 with FMA. Run it by
+// `make generate`; the assembly is committed.
+//
+// Every function computes the bits of its portable twin (portable.go): each score is one chain of
+// fused multiply-adds in feature order, however many of them are in flight at a time.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The layout of internal/vector: rows come in groups, feature by feature the values of the group,
+// and scores of a group come cluster by cluster.
+const (
+	groupRows     = 32
+	groupBytes    = 8 * groupRows
+	blockClusters = 6
+	sparsePiece   = 8 // clusters that the padding of sparse scores comes in
+)
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, w := range []width{avx512, avx2} {
+		scoreBlock(w)
+		extremes(w)
+		for _, clusters := range []int{sparsePiece, 4 * sparsePiece} {
+			scoreSparse(w, clusters)
+		}
+	}
+	Generate()
+}
+
+// width is one instruction set: its registers hold `lanes` float64.
+type width struct {
+	name         string
+	lanes        int
+	scoreVectors int // vectors of rows in a block of scores
+	extremeParts int // vectors of rows whose extremes are found at a time
+}
+
+var (
+	avx512 = width{name: "AVX512", lanes: 8, scoreVectors: 4, extremeParts: 4}
+	avx2   = width{name: "AVX2", lanes: 4, scoreVectors: 2, extremeParts: 4}
+)
+
+func (w width) vectors(count int) []reg.VecVirtual {
+	made := make([]reg.VecVirtual, count)
+	for i := range made {
+		if w.lanes == 8 {
+			made[i] = ZMM()
+		} else {
+			made[i] = YMM()
+		}
+	}
+	return made
+}
+
+func (w width) bytes() int { return 8 * w.lanes }
+
+// scoreBlock: scores[c][r] = start + sum over f of rows[f][r] * weights[f][c], where start is bias[c]
+// or, without bias, what the scores are.
+func scoreBlock(w width) {
+	name := "scoreBlock" + w.name
+	TEXT(name, NOSPLIT, "func(scores, rows, weights, bias *float64, features int)")
+	Doc(fmt.Sprintf("%s scores %d rows against %d clusters, from bias or, where that is nil, from the scores so far.",
+		name, w.scoreVectors*w.lanes, blockClusters))
+	scores := Load(Param("scores"), GP64())
+	rows := Load(Param("rows"), GP64())
+	weights := Load(Param("weights"), GP64())
+	bias := Load(Param("bias"), GP64())
+	features := Load(Param("features"), GP64())
+	sums := make([][]reg.VecVirtual, blockClusters)
+	for c := range sums {
+		sums[c] = w.vectors(w.scoreVectors)
+	}
+	place := func(c, r int) operand.Mem {
+		return operand.Mem{Base: scores, Disp: c*groupBytes + r*w.bytes()}
+	}
+	TESTQ(bias, bias)
+	JZ(operand.LabelRef("goOn"))
+	for c := range sums {
+		for r := range sums[c] {
+			VBROADCASTSD(operand.Mem{Base: bias, Disp: 8 * c}, sums[c][r])
+		}
+	}
+	JMP(operand.LabelRef("loop"))
+	Label("goOn")
+	for c := range sums {
+		for r := range sums[c] {
+			VMOVUPD(place(c, r), sums[c][r])
+		}
+	}
+	Label("loop")
+	x := w.vectors(w.scoreVectors)
+	for r := range x {
+		VMOVUPD(operand.Mem{Base: rows, Disp: r * w.bytes()}, x[r])
+	}
+	for c := range sums {
+		y := w.vectors(1)[0]
+		VBROADCASTSD(operand.Mem{Base: weights, Disp: 8 * c}, y)
+		for r := range x {
+			VFMADD231PD(x[r], y, sums[c][r])
+		}
+	}
+	ADDQ(operand.U32(groupBytes), rows)
+	ADDQ(operand.U32(8*blockClusters), weights)
+	DECQ(features)
+	JNZ(operand.LabelRef("loop"))
+	for c := range sums {
+		for r := range sums[c] {
+			VMOVUPD(sums[c][r], place(c, r))
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// extremes: least[r] and most[r] over the clusters c of scores[c][r].
+func extremes(w width) {
+	name := "extremes" + w.name
+	TEXT(name, NOSPLIT, "func(least, most, scores *float64, clusters int)")
+	Doc(fmt.Sprintf("%s finds the least and the greatest score of %d rows.", name, w.extremeParts*w.lanes))
+	scores := Load(Param("scores"), GP64())
+	clusters := Load(Param("clusters"), GP64())
+	low, high := w.vectors(w.extremeParts), w.vectors(w.extremeParts)
+	for r := range low {
+		VMOVUPD(operand.Mem{Base: scores, Disp: r * w.bytes()}, low[r])
+		VMOVAPD(low[r], high[r])
+	}
+	Label("loop")
+	for r := range low {
+		score := w.vectors(1)[0]
+		VMOVUPD(operand.Mem{Base: scores, Disp: r * w.bytes()}, score)
+		VMINPD(score, low[r], low[r])
+		VMAXPD(score, high[r], high[r])
+	}
+	ADDQ(operand.U32(groupBytes), scores)
+	DECQ(clusters)
+	JNZ(operand.LabelRef("loop"))
+	least := Load(Param("least"), GP64())
+	most := Load(Param("most"), GP64())
+	for r := range low {
+		VMOVUPD(low[r], operand.Mem{Base: least, Disp: r * w.bytes()})
+		VMOVUPD(high[r], operand.Mem{Base: most, Disp: r * w.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// scoreSparse: scores[c] += sum over the entries of a row of value * weights[column][c].
+func scoreSparse(w width, clusters int) {
+	name := fmt.Sprintf("scoreSparse%d%s", clusters, w.name)
+	TEXT(name, NOSPLIT, "func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)")
+	Doc(fmt.Sprintf("%s adds the entries of a sparse row to its scores for %d clusters; a column's weights come every stride values.", name, clusters))
+	scores := Load(Param("scores"), GP64())
+	weights := Load(Param("weights"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(operand.Imm(3), stride)
+	columns := Load(Param("columns"), GP64())
+	values := Load(Param("values"), GP64())
+	entries := Load(Param("entries"), GP64())
+	sums := w.vectors(clusters / w.lanes)
+	for i := range sums {
+		VMOVUPD(operand.Mem{Base: scores, Disp: i * w.bytes()}, sums[i])
+	}
+	Label("loop")
+	value, column := w.vectors(1)[0], GP64()
+	MOVLQSX(operand.Mem{Base: columns}, column)
+	IMULQ(stride, column)
+	VBROADCASTSD(operand.Mem{Base: values}, value)
+	for i := range sums {
+		VFMADD231PD(operand.Mem{Base: weights, Index: column, Scale: 1, Disp: i * w.bytes()}, value, sums[i])
+	}
+	ADDQ(operand.Imm(4), columns)
+	ADDQ(operand.Imm(8), values)
+	DECQ(entries)
+	JNZ(operand.LabelRef("loop"))
+	for i := range sums {
+		VMOVUPD(sums[i], operand.Mem{Base: scores, Disp: i * w.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}
