@@ -50,7 +50,7 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 // float64's spacing is exactly g, so the addition rounds to the nearest multiple, ties to even.
 func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
-// round puts a prepared row on the grids, in place.
+// round puts a prepared row on the grids, in place. A background is never 0: logarithms are taken of it.
 func (s *Source) round(r *row) {
 	for at, v := range r.values {
 		c := s.rounders[r.column(at)]
@@ -58,7 +58,7 @@ func (s *Source) round(r *row) {
 	}
 	if s.spec.Background() {
 		c := s.rounders[s.spec.Columns]
-		r.background = (r.background + c) - c
+		r.background = max((r.background+c)-c, math.Ldexp(1, int(s.spec.BackgroundGrid)))
 	}
 }
 
