@@ -46,7 +46,7 @@ var house = []room{
 	{"vector", pure, "dataset fault kernel metric partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
-	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral"},
+	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral vector"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"synth", pure, "constraint dataset fault"},
 

@@ -1,7 +1,6 @@
 package clustering
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -69,31 +68,13 @@ func Prepare(data dataset.Dataset, spec Spec) (*Problem, error) {
 }
 
 func (p *Problem) prepareConstraints() error {
-	weight := constraint.KulisWeight(p.n, p.spec.K)
-	set, err := constraint.NewSet(p.n, p.spec.Constraints, weight)
-	if err == nil && p.spec.Entail {
-		set, err = set.Entail(weight)
-	}
-	if f, isFault := errors.AsType[*fault.Error](err); isFault {
-		return f.OnField("spec.supervision.constraints")
-	}
+	set, err := newSet(p.n, p.spec, constraint.KulisWeight(p.n, p.spec.K))
 	if err != nil {
 		return err
 	}
 	p.Constraints = set
-	for _, pair := range set.Pairs() {
-		if pair.Weight > largestWeight {
-			return fault.Invalid("BAD_WEIGHT", "the %v-link %d-%d has weight %g; at most %g is supported",
-				pair.Kind, pair.I, pair.J, pair.Weight, largestWeight).OnField("spec.supervision.constraints")
-		}
-	}
-	if count := set.CountConflicts(); count > 0 {
-		first := set.Conflicts(1)[0]
-		message := first.String()
-		if count > 1 {
-			message += " (and " + plural(count-1, "more conflict") + ")"
-		}
-		p.warn("CONFLICTING_CONSTRAINTS", message+"; constraints are soft here, so the run weighs one against the other")
+	if notice, conflicting := conflicts(set); conflicting {
+		p.Warnings = append(p.Warnings, notice)
 	}
 	return nil
 }
@@ -230,10 +211,6 @@ func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKerne
 
 func (p *Problem) isCut() bool {
 	return p.Objective == ObjectiveRatioCut || p.Objective == ObjectiveNormalizedCut
-}
-
-func (p *Problem) warn(code, message string) {
-	p.Warnings = append(p.Warnings, Notice{Code: code, Message: message})
 }
 
 // Streams of randomness: one generator for each purpose, so that none disturbs another. Restarts

@@ -28,10 +28,16 @@ func Validate(kind dataset.Kind, rows int, spec Spec) error {
 		return fault.Invalid("BAD_TOLERANCE", "tolerance is %v; it must be a finite number of at least 0", spec.Tolerance).OnField("spec.tolerance")
 	case spec.HalfPrecision && kind == dataset.KindGraph:
 		return fault.Invalid("OPTION_DOES_NOT_APPLY", "float16 storage applies to dense matrices; a graph is never made dense").OnField("spec.storage")
-	case spec.KernelKmeans == nil:
-		return fault.Invalid("NO_ALGORITHM", "no algorithm is given; set kernel_kmeans").OnField("spec.algorithm")
+	case (spec.KernelKmeans == nil) == (spec.Vector == nil):
+		return fault.Invalid("NO_ALGORITHM", "no algorithm is given, or two; set the options of one").OnField("spec.algorithm")
 	}
 	if err := validateStart(rows, spec); err != nil {
+		return err
+	}
+	if spec.Vector != nil {
+		return validateVector(kind, spec)
+	}
+	if err := validateKernelStart(spec); err != nil {
 		return err
 	}
 	return validateKernelFamily(kind, rows, *spec.KernelKmeans)
@@ -52,28 +58,21 @@ func validateStart(rows int, spec Spec) error {
 			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialisation.labels")
 		}
 	}
-	if spec.FarthestMean && spec.Start != StartFarthestFirst && (spec.Start != StartDefault || len(spec.Constraints) == 0 || len(spec.Seeds) > 0) {
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
-	}
 	return nil
 }
 
-func validateSeeds(rows int, spec Spec) error {
-	label := map[int32]int32{}
-	for at, s := range spec.Seeds {
-		if s.Index < 0 || int(s.Index) >= rows {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", at, s.Index, rows-1).OnField("spec.supervision.seeds")
-		}
-		if s.Label < 0 || int(s.Label) >= spec.K {
-			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", at, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
-		}
-		if other, seen := label[s.Index]; seen && other != s.Label {
-			return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with label %d and with label %d", s.Index, other, s.Label).OnField("spec.supervision.seeds")
-		}
-		label[s.Index] = s.Label
+// validateKernelStart checks what only the kernel family knows, and refuses what it does not.
+func validateKernelStart(spec Spec) error {
+	if spec.Start > StartSeeds {
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialisation.start")
 	}
-	if spec.Start == StartSeeds && len(spec.Seeds) == 0 {
-		return fault.Invalid("BAD_START", "the start from seeds needs seeds").OnField("spec.supervision.seeds")
+	if spec.FarthestMean && spec.Start != StartFarthestFirst && (spec.Start != StartDefault || len(spec.Constraints) == 0 || len(spec.Seeds) > 0) {
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+	}
+	for at, s := range spec.Seeds {
+		if s.Probability != 0 {
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only seeded-kmeans and constrained-kmeans understand", at).OnField("spec.supervision.seeds")
+		}
 	}
 	if len(spec.Seeds) > 0 && spec.Start != StartSeeds && spec.Start != StartDefault {
 		return fault.Invalid("OPTION_DOES_NOT_APPLY", "seeds are where kernel k-means starts from; with another start they have no use").OnField("spec.supervision.seeds")
@@ -81,7 +80,40 @@ func validateSeeds(rows int, spec Spec) error {
 	return nil
 }
 
+func validateSeeds(rows int, spec Spec) error {
+	certain := map[int32]int32{} // the label of points that are certain of it, -1 of those that are not
+	for at, s := range spec.Seeds {
+		if s.Index < 0 || int(s.Index) >= rows {
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", at, s.Index, rows-1).OnField("spec.supervision.seeds")
+		}
+		if s.Label < 0 || int(s.Label) >= spec.K {
+			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", at, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
+		}
+		if !(s.Probability >= 0 && s.Probability <= 1) {
+			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be above 0 and at most 1", at, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
+		}
+		label := s.Label
+		if s.Probability != 0 {
+			label = -1
+		}
+		if other, seen := certain[s.Index]; seen && other != label {
+			if min(other, label) < 0 {
+				return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with a certain label and with a probability; give all its seeds a probability, or it one label", s.Index).OnField("spec.supervision.seeds")
+			}
+			return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with label %d and with label %d", s.Index, other, s.Label).OnField("spec.supervision.seeds")
+		}
+		certain[s.Index] = label
+	}
+	if spec.Start == StartSeeds && len(spec.Seeds) == 0 {
+		return fault.Invalid("BAD_START", "the start from seeds needs seeds").OnField("spec.supervision.seeds")
+	}
+	return nil
+}
+
 func validateKernelFamily(kind dataset.Kind, rows int, o KernelKmeans) error {
+	if kind == dataset.KindSparsePoints {
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means needs dense points, a graph or a kernel matrix; sparse points are for kmeans and its relatives, with the spherical geometry for text").OnField("spec.algorithm")
+	}
 	graphObjective := o.Objective != ObjectiveKernelKmeans && (o.Objective != ObjectiveDefault || kind == dataset.KindGraph)
 	function := o.Function
 	if function == 0 && kind == dataset.KindPoints {

@@ -73,3 +73,18 @@ func (s *Source) sparse() bool {
 	_, sparse := s.data.(*dataset.SparsePoints)
 	return sparse
 }
+
+// Row writes out row i as tiles hold it: every feature on its grid, the background added.
+func (s *Source) Row(dst []float64, i int) error {
+	r, err := newPreparer(s.spec, s.data).prepare(i)
+	if err != nil {
+		return err
+	}
+	s.round(&r)
+	dst = dst[:s.spec.Columns]
+	copy(dst, r.writtenOut(dst))
+	for f := range dst {
+		dst[f] += r.background
+	}
+	return nil
+}

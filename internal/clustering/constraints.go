@@ -1,0 +1,42 @@
+package clustering
+
+import (
+	"errors"
+
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// newSet is the constraints of a spec, entailed ones included where they are wanted.
+func newSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
+	set, err := constraint.NewSet(n, spec.Constraints, weight)
+	if err == nil && spec.Entail {
+		set, err = set.Entail(weight)
+	}
+	if f, isFault := errors.AsType[*fault.Error](err); isFault {
+		return nil, f.OnField("spec.supervision.constraints")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range set.Pairs() {
+		if pair.Weight > largestWeight {
+			return nil, fault.Invalid("BAD_WEIGHT", "the %v-link %d-%d has weight %g; at most %g is supported",
+				pair.Kind, pair.I, pair.J, pair.Weight, largestWeight).OnField("spec.supervision.constraints")
+		}
+	}
+	return set, nil
+}
+
+// conflicts warns of constraints that contradict each other, with the certificate of the first.
+func conflicts(set *constraint.Set) (Notice, bool) {
+	count := set.CountConflicts()
+	if count == 0 {
+		return Notice{}, false
+	}
+	message := set.Conflicts(1)[0].String()
+	if count > 1 {
+		message += " (and " + plural(count-1, "more conflict") + ")"
+	}
+	return Notice{"CONFLICTING_CONSTRAINTS", message + "; constraints are soft here, so the run weighs one against the other"}, true
+}
