@@ -26,6 +26,9 @@ func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 		p.Columns = uint64(d.N)
 	case *dataset.Graph:
 		p.NonZeros = uint64(len(d.Column))
+	case *dataset.SparsePoints:
+		p.Columns = uint64(d.D)
+		p.NonZeros = uint64(d.NonZeros())
 	}
 	return p
 }
@@ -43,6 +46,7 @@ type Upload struct {
 	values   []float64
 	edges    []dataset.Edge
 	vertices int
+	sparse   sparseRows
 }
 
 // NewUpload makes an Upload of at most limit bytes.
@@ -74,20 +78,39 @@ func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
 	case header != nil:
 		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
 	}
-	_, isGraph := u.form.GetForm().(*cleavev1.DatasetHeader_Graph)
-	switch what := part.GetPart().(type) {
+	return u.addPart(part)
+}
+
+// addPart takes what follows the header, if it is of the form that the header declared.
+func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
+	var field string
+	switch part.GetPart().(type) {
 	case *cleavev1.CreateDatasetRequest_Values:
-		if isGraph {
-			return fault.Invalid("UNEXPECTED_PART", "the upload of a graph has values; send edges").OnField("values")
-		}
-		return u.addValues(what.Values.GetValues())
+		field = "values"
 	case *cleavev1.CreateDatasetRequest_Edges:
-		if !isGraph {
-			return fault.Invalid("UNEXPECTED_PART", "the upload of points or a kernel matrix has edges; send values").OnField("edges")
-		}
-		return u.addEdges(what.Edges)
+		field = "edges"
+	case *cleavev1.CreateDatasetRequest_SparseRows:
+		field = "sparse_rows"
+	default:
+		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
 	}
-	return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges")
+	what, wanted := "points or a kernel matrix", "values"
+	switch u.form.GetForm().(type) {
+	case *cleavev1.DatasetHeader_Graph:
+		what, wanted = "a graph", "edges"
+	case *cleavev1.DatasetHeader_SparsePoints:
+		what, wanted = "sparse points", "sparse_rows"
+	}
+	if field != wanted {
+		return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field, wanted).OnField(field)
+	}
+	switch field {
+	case "values":
+		return u.addValues(part.GetValues().GetValues())
+	case "edges":
+		return u.addEdges(part.GetEdges())
+	}
+	return u.addSparseRows(part.GetSparseRows())
 }
 
 // Name is the name for people that the header gave.
@@ -110,8 +133,10 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 		}
 		u.vertices = int(vertices)
 		return u.fits(headerBytes+vertexBytes*vertices, "header.graph.vertices")
+	case *cleavev1.DatasetHeader_SparsePoints:
+		return u.declareSparse(form.SparsePoints)
 	}
-	return fault.Invalid("FORM_MISSING", "the header does not say whether points, a graph or a kernel matrix follows").OnField("header")
+	return fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
 }
 
 func (u *Upload) declare(rows, columns uint64, field string) error {
@@ -194,6 +219,8 @@ func (u *Upload) Finish() (dataset.Dataset, error) {
 		return typed(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
 	case *cleavev1.DatasetHeader_Graph:
 		return u.finishGraph()
+	case *cleavev1.DatasetHeader_SparsePoints:
+		return u.finishSparse()
 	}
 	return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
 }

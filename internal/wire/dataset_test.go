@@ -20,7 +20,9 @@ const roomy = 1 << 30
 func anyDataset(t *rapid.T) dataset.Dataset {
 	value := rapid.Float64Range(-10, 10)
 	n := rapid.IntRange(1, 12).Draw(t, "n")
-	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 3:
+		return anySparse(t, n)
 	case 0:
 		d := rapid.IntRange(1, 4).Draw(t, "d")
 		points, err := dataset.NewPoints(n, d, rapid.SliceOfN(value, n*d, n*d).Draw(t, "values"))
@@ -210,6 +212,7 @@ func FuzzUpload(f *testing.F) {
 		{points(2, 2), values(1, 2), values(3, 4)},
 		{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0, 1}, Targets: []uint32{1, 1}, Weights: []float64{1, -2}})},
 		{headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: 2}}}), values(1, 2, 2, 1)},
+		{sparse(2, 3), sparseRowsPart([]uint32{1}, []uint32{2}, 1), sparseRowsPart([]uint32{2}, []uint32{0, 1}, 3, 0)},
 	} {
 		var encoded [3][]byte
 		for at, part := range parts {

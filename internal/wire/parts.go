@@ -30,12 +30,17 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 		values = d.Values
 	case *dataset.Graph:
 		header.Form = &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: uint64(d.N)}}
+	case *dataset.SparsePoints:
+		header.Form = &cleavev1.DatasetHeader_SparsePoints{SparsePoints: &cleavev1.SparsePointsForm{Rows: uint64(d.N), Columns: uint64(d.D)}}
 	}
 	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 		return err
 	}
-	if g, isGraph := d.(*dataset.Graph); isGraph {
-		return edgeParts(g, yield)
+	switch d := d.(type) {
+	case *dataset.Graph:
+		return edgeParts(d, yield)
+	case *dataset.SparsePoints:
+		return sparseParts(d, yield)
 	}
 	for len(values) > 0 {
 		part := values[:min(len(values), partValues)]

@@ -25,10 +25,11 @@ const (
 type DatasetKind int32
 
 const (
-	DatasetKind_DATASET_KIND_UNSPECIFIED DatasetKind = 0
-	DatasetKind_DATASET_KIND_POINTS      DatasetKind = 1
-	DatasetKind_DATASET_KIND_GRAPH       DatasetKind = 2
-	DatasetKind_DATASET_KIND_KERNEL      DatasetKind = 3
+	DatasetKind_DATASET_KIND_UNSPECIFIED   DatasetKind = 0
+	DatasetKind_DATASET_KIND_POINTS        DatasetKind = 1
+	DatasetKind_DATASET_KIND_GRAPH         DatasetKind = 2
+	DatasetKind_DATASET_KIND_KERNEL        DatasetKind = 3
+	DatasetKind_DATASET_KIND_SPARSE_POINTS DatasetKind = 4
 )
 
 // Enum value maps for DatasetKind.
@@ -38,12 +39,14 @@ var (
 		1: "DATASET_KIND_POINTS",
 		2: "DATASET_KIND_GRAPH",
 		3: "DATASET_KIND_KERNEL",
+		4: "DATASET_KIND_SPARSE_POINTS",
 	}
 	DatasetKind_value = map[string]int32{
-		"DATASET_KIND_UNSPECIFIED": 0,
-		"DATASET_KIND_POINTS":      1,
-		"DATASET_KIND_GRAPH":       2,
-		"DATASET_KIND_KERNEL":      3,
+		"DATASET_KIND_UNSPECIFIED":   0,
+		"DATASET_KIND_POINTS":        1,
+		"DATASET_KIND_GRAPH":         2,
+		"DATASET_KIND_KERNEL":        3,
+		"DATASET_KIND_SPARSE_POINTS": 4,
 	}
 )
 
@@ -81,6 +84,7 @@ type CreateDatasetRequest struct {
 	//	*CreateDatasetRequest_Header
 	//	*CreateDatasetRequest_Values
 	//	*CreateDatasetRequest_Edges
+	//	*CreateDatasetRequest_SparseRows
 	Part          isCreateDatasetRequest_Part `protobuf_oneof:"part"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -150,6 +154,15 @@ func (x *CreateDatasetRequest) GetEdges() *Edges {
 	return nil
 }
 
+func (x *CreateDatasetRequest) GetSparseRows() *SparseRows {
+	if x != nil {
+		if x, ok := x.Part.(*CreateDatasetRequest_SparseRows); ok {
+			return x.SparseRows
+		}
+	}
+	return nil
+}
+
 type isCreateDatasetRequest_Part interface {
 	isCreateDatasetRequest_Part()
 }
@@ -166,11 +179,17 @@ type CreateDatasetRequest_Edges struct {
 	Edges *Edges `protobuf:"bytes,3,opt,name=edges,proto3,oneof"`
 }
 
+type CreateDatasetRequest_SparseRows struct {
+	SparseRows *SparseRows `protobuf:"bytes,4,opt,name=sparse_rows,json=sparseRows,proto3,oneof"`
+}
+
 func (*CreateDatasetRequest_Header) isCreateDatasetRequest_Part() {}
 
 func (*CreateDatasetRequest_Values) isCreateDatasetRequest_Part() {}
 
 func (*CreateDatasetRequest_Edges) isCreateDatasetRequest_Part() {}
+
+func (*CreateDatasetRequest_SparseRows) isCreateDatasetRequest_Part() {}
 
 // DatasetHeader comes first and alone. Exactly one form is set.
 type DatasetHeader struct {
@@ -182,6 +201,7 @@ type DatasetHeader struct {
 	//	*DatasetHeader_Points
 	//	*DatasetHeader_Graph
 	//	*DatasetHeader_Kernel
+	//	*DatasetHeader_SparsePoints
 	Form          isDatasetHeader_Form `protobuf_oneof:"form"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -258,6 +278,15 @@ func (x *DatasetHeader) GetKernel() *KernelForm {
 	return nil
 }
 
+func (x *DatasetHeader) GetSparsePoints() *SparsePointsForm {
+	if x != nil {
+		if x, ok := x.Form.(*DatasetHeader_SparsePoints); ok {
+			return x.SparsePoints
+		}
+	}
+	return nil
+}
+
 type isDatasetHeader_Form interface {
 	isDatasetHeader_Form()
 }
@@ -274,11 +303,17 @@ type DatasetHeader_Kernel struct {
 	Kernel *KernelForm `protobuf:"bytes,4,opt,name=kernel,proto3,oneof"`
 }
 
+type DatasetHeader_SparsePoints struct {
+	SparsePoints *SparsePointsForm `protobuf:"bytes,5,opt,name=sparse_points,json=sparsePoints,proto3,oneof"`
+}
+
 func (*DatasetHeader_Points) isDatasetHeader_Form() {}
 
 func (*DatasetHeader_Graph) isDatasetHeader_Form() {}
 
 func (*DatasetHeader_Kernel) isDatasetHeader_Form() {}
+
+func (*DatasetHeader_SparsePoints) isDatasetHeader_Form() {}
 
 // PointsForm: rows x columns values follow, row by row.
 type PointsForm struct {
@@ -423,6 +458,59 @@ func (x *KernelForm) GetRows() uint64 {
 	return 0
 }
 
+// SparsePointsForm: rows of which few of the columns are not 0 follow, row by row.
+type SparsePointsForm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SparsePointsForm) Reset() {
+	*x = SparsePointsForm{}
+	mi := &file_cleave_v1_dataset_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparsePointsForm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparsePointsForm) ProtoMessage() {}
+
+func (x *SparsePointsForm) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_dataset_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparsePointsForm.ProtoReflect.Descriptor instead.
+func (*SparsePointsForm) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SparsePointsForm) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *SparsePointsForm) GetColumns() uint64 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
 // DenseValues are the next values of points or a kernel matrix; a part may end anywhere.
 type DenseValues struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -433,7 +521,7 @@ type DenseValues struct {
 
 func (x *DenseValues) Reset() {
 	*x = DenseValues{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[5]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +533,7 @@ func (x *DenseValues) String() string {
 func (*DenseValues) ProtoMessage() {}
 
 func (x *DenseValues) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[5]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +546,7 @@ func (x *DenseValues) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DenseValues.ProtoReflect.Descriptor instead.
 func (*DenseValues) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DenseValues) GetValues() []float64 {
@@ -481,7 +569,7 @@ type Edges struct {
 
 func (x *Edges) Reset() {
 	*x = Edges{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[6]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -493,7 +581,7 @@ func (x *Edges) String() string {
 func (*Edges) ProtoMessage() {}
 
 func (x *Edges) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[6]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -506,7 +594,7 @@ func (x *Edges) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edges.ProtoReflect.Descriptor instead.
 func (*Edges) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Edges) GetSources() []uint32 {
@@ -530,6 +618,71 @@ func (x *Edges) GetWeights() []float64 {
 	return nil
 }
 
+// SparseRows are the next rows and the next entries of sparse points. The entries fill the rows in
+// order; a part may end anywhere, also within a row, and need not have both.
+type SparseRows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many entries each of the next rows has.
+	Lengths []uint32 `protobuf:"varint,1,rep,packed,name=lengths,proto3" json:"lengths,omitempty"`
+	// The columns of the next entries, counted from 0, ascending within a row, and their values: equally
+	// many.
+	Columns       []uint32  `protobuf:"varint,2,rep,packed,name=columns,proto3" json:"columns,omitempty"`
+	Values        []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SparseRows) Reset() {
+	*x = SparseRows{}
+	mi := &file_cleave_v1_dataset_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SparseRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SparseRows) ProtoMessage() {}
+
+func (x *SparseRows) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_dataset_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SparseRows.ProtoReflect.Descriptor instead.
+func (*SparseRows) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SparseRows) GetLengths() []uint32 {
+	if x != nil {
+		return x.Lengths
+	}
+	return nil
+}
+
+func (x *SparseRows) GetColumns() []uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *SparseRows) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type CreateDatasetResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Dataset       *Dataset               `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
@@ -539,7 +692,7 @@ type CreateDatasetResponse struct {
 
 func (x *CreateDatasetResponse) Reset() {
 	*x = CreateDatasetResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[7]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +704,7 @@ func (x *CreateDatasetResponse) String() string {
 func (*CreateDatasetResponse) ProtoMessage() {}
 
 func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[7]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +717,7 @@ func (x *CreateDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateDatasetResponse.ProtoReflect.Descriptor instead.
 func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
@@ -583,7 +736,7 @@ type Dataset struct {
 	Rows        uint64      `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Features of points, rows of a kernel matrix, 0 for a graph.
 	Columns uint64 `protobuf:"varint,5,opt,name=columns,proto3" json:"columns,omitempty"`
-	// Stored non-zeros of a graph's symmetric matrix.
+	// Stored non-zeros of a graph's symmetric matrix, or of sparse points.
 	NonZeros      uint64                 `protobuf:"varint,6,opt,name=non_zeros,json=nonZeros,proto3" json:"non_zeros,omitempty"`
 	Bytes         uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -593,7 +746,7 @@ type Dataset struct {
 
 func (x *Dataset) Reset() {
 	*x = Dataset{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[8]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +758,7 @@ func (x *Dataset) String() string {
 func (*Dataset) ProtoMessage() {}
 
 func (x *Dataset) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[8]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +771,7 @@ func (x *Dataset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dataset.ProtoReflect.Descriptor instead.
 func (*Dataset) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Dataset) GetDatasetId() string {
@@ -686,7 +839,7 @@ type GetDatasetRequest struct {
 
 func (x *GetDatasetRequest) Reset() {
 	*x = GetDatasetRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[9]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +851,7 @@ func (x *GetDatasetRequest) String() string {
 func (*GetDatasetRequest) ProtoMessage() {}
 
 func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[9]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +864,7 @@ func (x *GetDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetRequest.ProtoReflect.Descriptor instead.
 func (*GetDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetDatasetRequest) GetDatasetId() string {
@@ -730,7 +883,7 @@ type GetDatasetResponse struct {
 
 func (x *GetDatasetResponse) Reset() {
 	*x = GetDatasetResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +895,7 @@ func (x *GetDatasetResponse) String() string {
 func (*GetDatasetResponse) ProtoMessage() {}
 
 func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[10]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +908,7 @@ func (x *GetDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatasetResponse.ProtoReflect.Descriptor instead.
 func (*GetDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetDatasetResponse) GetDataset() *Dataset {
@@ -776,7 +929,7 @@ type ListDatasetsRequest struct {
 
 func (x *ListDatasetsRequest) Reset() {
 	*x = ListDatasetsRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +941,7 @@ func (x *ListDatasetsRequest) String() string {
 func (*ListDatasetsRequest) ProtoMessage() {}
 
 func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[11]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +954,7 @@ func (x *ListDatasetsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsRequest.ProtoReflect.Descriptor instead.
 func (*ListDatasetsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListDatasetsRequest) GetPageSize() int32 {
@@ -828,7 +981,7 @@ type ListDatasetsResponse struct {
 
 func (x *ListDatasetsResponse) Reset() {
 	*x = ListDatasetsResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +993,7 @@ func (x *ListDatasetsResponse) String() string {
 func (*ListDatasetsResponse) ProtoMessage() {}
 
 func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[12]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +1006,7 @@ func (x *ListDatasetsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDatasetsResponse.ProtoReflect.Descriptor instead.
 func (*ListDatasetsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListDatasetsResponse) GetDatasets() []*Dataset {
@@ -879,7 +1032,7 @@ type DeleteDatasetRequest struct {
 
 func (x *DeleteDatasetRequest) Reset() {
 	*x = DeleteDatasetRequest{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1044,7 @@ func (x *DeleteDatasetRequest) String() string {
 func (*DeleteDatasetRequest) ProtoMessage() {}
 
 func (x *DeleteDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[13]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1057,7 @@ func (x *DeleteDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDatasetRequest.ProtoReflect.Descriptor instead.
 func (*DeleteDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteDatasetRequest) GetDatasetId() string {
@@ -922,7 +1075,7 @@ type DeleteDatasetResponse struct {
 
 func (x *DeleteDatasetResponse) Reset() {
 	*x = DeleteDatasetResponse{}
-	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1087,7 @@ func (x *DeleteDatasetResponse) String() string {
 func (*DeleteDatasetResponse) ProtoMessage() {}
 
 func (x *DeleteDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_dataset_proto_msgTypes[14]
+	mi := &file_cleave_v1_dataset_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,24 +1100,27 @@ func (x *DeleteDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteDatasetResponse.ProtoReflect.Descriptor instead.
 func (*DeleteDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_dataset_proto_rawDescGZIP(), []int{16}
 }
 
 var File_cleave_v1_dataset_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/dataset.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xae\x01\n" +
+	"\x17cleave/v1/dataset.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x01\n" +
 	"\x14CreateDatasetRequest\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x18.cleave.v1.DatasetHeaderH\x00R\x06header\x120\n" +
 	"\x06values\x18\x02 \x01(\v2\x16.cleave.v1.DenseValuesH\x00R\x06values\x12(\n" +
-	"\x05edges\x18\x03 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edgesB\x06\n" +
-	"\x04part\"\xca\x01\n" +
+	"\x05edges\x18\x03 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edges\x128\n" +
+	"\vsparse_rows\x18\x04 \x01(\v2\x15.cleave.v1.SparseRowsH\x00R\n" +
+	"sparseRowsB\x06\n" +
+	"\x04part\"\x8e\x02\n" +
 	"\rDatasetHeader\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12/\n" +
 	"\x06points\x18\x02 \x01(\v2\x15.cleave.v1.PointsFormH\x00R\x06points\x12,\n" +
 	"\x05graph\x18\x03 \x01(\v2\x14.cleave.v1.GraphFormH\x00R\x05graph\x12/\n" +
-	"\x06kernel\x18\x04 \x01(\v2\x15.cleave.v1.KernelFormH\x00R\x06kernelB\x06\n" +
+	"\x06kernel\x18\x04 \x01(\v2\x15.cleave.v1.KernelFormH\x00R\x06kernel\x12B\n" +
+	"\rsparse_points\x18\x05 \x01(\v2\x1b.cleave.v1.SparsePointsFormH\x00R\fsparsePointsB\x06\n" +
 	"\x04form\":\n" +
 	"\n" +
 	"PointsForm\x12\x12\n" +
@@ -974,13 +1130,21 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\" \n" +
 	"\n" +
 	"KernelForm\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\"%\n" +
+	"\x04rows\x18\x01 \x01(\x04R\x04rows\"@\n" +
+	"\x10SparsePointsForm\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\x04R\acolumns\"%\n" +
 	"\vDenseValues\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\x01R\x06values\"U\n" +
 	"\x05Edges\x12\x18\n" +
 	"\asources\x18\x01 \x03(\rR\asources\x12\x18\n" +
 	"\atargets\x18\x02 \x03(\rR\atargets\x12\x18\n" +
-	"\aweights\x18\x03 \x03(\x01R\aweights\"E\n" +
+	"\aweights\x18\x03 \x03(\x01R\aweights\"X\n" +
+	"\n" +
+	"SparseRows\x12\x18\n" +
+	"\alengths\x18\x01 \x03(\rR\alengths\x12\x18\n" +
+	"\acolumns\x18\x02 \x03(\rR\acolumns\x12\x16\n" +
+	"\x06values\x18\x03 \x03(\x01R\x06values\"E\n" +
 	"\x15CreateDatasetResponse\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\"\x95\x02\n" +
 	"\aDataset\x12\x1d\n" +
@@ -1009,12 +1173,13 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x14DeleteDatasetRequest\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\"\x17\n" +
-	"\x15DeleteDatasetResponse*u\n" +
+	"\x15DeleteDatasetResponse*\x95\x01\n" +
 	"\vDatasetKind\x12\x1c\n" +
 	"\x18DATASET_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13DATASET_KIND_POINTS\x10\x01\x12\x16\n" +
 	"\x12DATASET_KIND_GRAPH\x10\x02\x12\x17\n" +
-	"\x13DATASET_KIND_KERNEL\x10\x032\xd6\x02\n" +
+	"\x13DATASET_KIND_KERNEL\x10\x03\x12\x1e\n" +
+	"\x1aDATASET_KIND_SPARSE_POINTS\x10\x042\xd6\x02\n" +
 	"\x0eDatasetService\x12T\n" +
 	"\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12I\n" +
 	"\n" +
@@ -1035,7 +1200,7 @@ func file_cleave_v1_dataset_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_dataset_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_dataset_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_cleave_v1_dataset_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_cleave_v1_dataset_proto_goTypes = []any{
 	(DatasetKind)(0),              // 0: cleave.v1.DatasetKind
 	(*CreateDatasetRequest)(nil),  // 1: cleave.v1.CreateDatasetRequest
@@ -1043,43 +1208,47 @@ var file_cleave_v1_dataset_proto_goTypes = []any{
 	(*PointsForm)(nil),            // 3: cleave.v1.PointsForm
 	(*GraphForm)(nil),             // 4: cleave.v1.GraphForm
 	(*KernelForm)(nil),            // 5: cleave.v1.KernelForm
-	(*DenseValues)(nil),           // 6: cleave.v1.DenseValues
-	(*Edges)(nil),                 // 7: cleave.v1.Edges
-	(*CreateDatasetResponse)(nil), // 8: cleave.v1.CreateDatasetResponse
-	(*Dataset)(nil),               // 9: cleave.v1.Dataset
-	(*GetDatasetRequest)(nil),     // 10: cleave.v1.GetDatasetRequest
-	(*GetDatasetResponse)(nil),    // 11: cleave.v1.GetDatasetResponse
-	(*ListDatasetsRequest)(nil),   // 12: cleave.v1.ListDatasetsRequest
-	(*ListDatasetsResponse)(nil),  // 13: cleave.v1.ListDatasetsResponse
-	(*DeleteDatasetRequest)(nil),  // 14: cleave.v1.DeleteDatasetRequest
-	(*DeleteDatasetResponse)(nil), // 15: cleave.v1.DeleteDatasetResponse
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*SparsePointsForm)(nil),      // 6: cleave.v1.SparsePointsForm
+	(*DenseValues)(nil),           // 7: cleave.v1.DenseValues
+	(*Edges)(nil),                 // 8: cleave.v1.Edges
+	(*SparseRows)(nil),            // 9: cleave.v1.SparseRows
+	(*CreateDatasetResponse)(nil), // 10: cleave.v1.CreateDatasetResponse
+	(*Dataset)(nil),               // 11: cleave.v1.Dataset
+	(*GetDatasetRequest)(nil),     // 12: cleave.v1.GetDatasetRequest
+	(*GetDatasetResponse)(nil),    // 13: cleave.v1.GetDatasetResponse
+	(*ListDatasetsRequest)(nil),   // 14: cleave.v1.ListDatasetsRequest
+	(*ListDatasetsResponse)(nil),  // 15: cleave.v1.ListDatasetsResponse
+	(*DeleteDatasetRequest)(nil),  // 16: cleave.v1.DeleteDatasetRequest
+	(*DeleteDatasetResponse)(nil), // 17: cleave.v1.DeleteDatasetResponse
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 }
 var file_cleave_v1_dataset_proto_depIdxs = []int32{
 	2,  // 0: cleave.v1.CreateDatasetRequest.header:type_name -> cleave.v1.DatasetHeader
-	6,  // 1: cleave.v1.CreateDatasetRequest.values:type_name -> cleave.v1.DenseValues
-	7,  // 2: cleave.v1.CreateDatasetRequest.edges:type_name -> cleave.v1.Edges
-	3,  // 3: cleave.v1.DatasetHeader.points:type_name -> cleave.v1.PointsForm
-	4,  // 4: cleave.v1.DatasetHeader.graph:type_name -> cleave.v1.GraphForm
-	5,  // 5: cleave.v1.DatasetHeader.kernel:type_name -> cleave.v1.KernelForm
-	9,  // 6: cleave.v1.CreateDatasetResponse.dataset:type_name -> cleave.v1.Dataset
-	0,  // 7: cleave.v1.Dataset.kind:type_name -> cleave.v1.DatasetKind
-	16, // 8: cleave.v1.Dataset.create_time:type_name -> google.protobuf.Timestamp
-	9,  // 9: cleave.v1.GetDatasetResponse.dataset:type_name -> cleave.v1.Dataset
-	9,  // 10: cleave.v1.ListDatasetsResponse.datasets:type_name -> cleave.v1.Dataset
-	1,  // 11: cleave.v1.DatasetService.CreateDataset:input_type -> cleave.v1.CreateDatasetRequest
-	10, // 12: cleave.v1.DatasetService.GetDataset:input_type -> cleave.v1.GetDatasetRequest
-	12, // 13: cleave.v1.DatasetService.ListDatasets:input_type -> cleave.v1.ListDatasetsRequest
-	14, // 14: cleave.v1.DatasetService.DeleteDataset:input_type -> cleave.v1.DeleteDatasetRequest
-	8,  // 15: cleave.v1.DatasetService.CreateDataset:output_type -> cleave.v1.CreateDatasetResponse
-	11, // 16: cleave.v1.DatasetService.GetDataset:output_type -> cleave.v1.GetDatasetResponse
-	13, // 17: cleave.v1.DatasetService.ListDatasets:output_type -> cleave.v1.ListDatasetsResponse
-	15, // 18: cleave.v1.DatasetService.DeleteDataset:output_type -> cleave.v1.DeleteDatasetResponse
-	15, // [15:19] is the sub-list for method output_type
-	11, // [11:15] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	7,  // 1: cleave.v1.CreateDatasetRequest.values:type_name -> cleave.v1.DenseValues
+	8,  // 2: cleave.v1.CreateDatasetRequest.edges:type_name -> cleave.v1.Edges
+	9,  // 3: cleave.v1.CreateDatasetRequest.sparse_rows:type_name -> cleave.v1.SparseRows
+	3,  // 4: cleave.v1.DatasetHeader.points:type_name -> cleave.v1.PointsForm
+	4,  // 5: cleave.v1.DatasetHeader.graph:type_name -> cleave.v1.GraphForm
+	5,  // 6: cleave.v1.DatasetHeader.kernel:type_name -> cleave.v1.KernelForm
+	6,  // 7: cleave.v1.DatasetHeader.sparse_points:type_name -> cleave.v1.SparsePointsForm
+	11, // 8: cleave.v1.CreateDatasetResponse.dataset:type_name -> cleave.v1.Dataset
+	0,  // 9: cleave.v1.Dataset.kind:type_name -> cleave.v1.DatasetKind
+	18, // 10: cleave.v1.Dataset.create_time:type_name -> google.protobuf.Timestamp
+	11, // 11: cleave.v1.GetDatasetResponse.dataset:type_name -> cleave.v1.Dataset
+	11, // 12: cleave.v1.ListDatasetsResponse.datasets:type_name -> cleave.v1.Dataset
+	1,  // 13: cleave.v1.DatasetService.CreateDataset:input_type -> cleave.v1.CreateDatasetRequest
+	12, // 14: cleave.v1.DatasetService.GetDataset:input_type -> cleave.v1.GetDatasetRequest
+	14, // 15: cleave.v1.DatasetService.ListDatasets:input_type -> cleave.v1.ListDatasetsRequest
+	16, // 16: cleave.v1.DatasetService.DeleteDataset:input_type -> cleave.v1.DeleteDatasetRequest
+	10, // 17: cleave.v1.DatasetService.CreateDataset:output_type -> cleave.v1.CreateDatasetResponse
+	13, // 18: cleave.v1.DatasetService.GetDataset:output_type -> cleave.v1.GetDatasetResponse
+	15, // 19: cleave.v1.DatasetService.ListDatasets:output_type -> cleave.v1.ListDatasetsResponse
+	17, // 20: cleave.v1.DatasetService.DeleteDataset:output_type -> cleave.v1.DeleteDatasetResponse
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_dataset_proto_init() }
@@ -1091,11 +1260,13 @@ func file_cleave_v1_dataset_proto_init() {
 		(*CreateDatasetRequest_Header)(nil),
 		(*CreateDatasetRequest_Values)(nil),
 		(*CreateDatasetRequest_Edges)(nil),
+		(*CreateDatasetRequest_SparseRows)(nil),
 	}
 	file_cleave_v1_dataset_proto_msgTypes[1].OneofWrappers = []any{
 		(*DatasetHeader_Points)(nil),
 		(*DatasetHeader_Graph)(nil),
 		(*DatasetHeader_Kernel)(nil),
+		(*DatasetHeader_SparsePoints)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1103,7 +1274,7 @@ func file_cleave_v1_dataset_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_dataset_proto_rawDesc), len(file_cleave_v1_dataset_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -84,7 +84,11 @@ type JobRecord struct {
 	// The blob of the Outcome, once the job has ended.
 	OutcomeBlob string `protobuf:"bytes,3,opt,name=outcome_blob,json=outcomeBlob,proto3" json:"outcome_blob,omitempty"`
 	// The blob of the labels, int32 little-endian; empty when there are none.
-	LabelsBlob    string `protobuf:"bytes,4,opt,name=labels_blob,json=labelsBlob,proto3" json:"labels_blob,omitempty"`
+	LabelsBlob string `protobuf:"bytes,4,opt,name=labels_blob,json=labelsBlob,proto3" json:"labels_blob,omitempty"`
+	// The blob of the model's values, float64 little-endian, and what they are; absent when there is no
+	// model.
+	ModelBlob     string        `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
+	Model         *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,6 +149,20 @@ func (x *JobRecord) GetLabelsBlob() string {
 		return x.LabelsBlob
 	}
 	return ""
+}
+
+func (x *JobRecord) GetModelBlob() string {
+	if x != nil {
+		return x.ModelBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetModel() *v1.ModelHead {
+	if x != nil {
+		return x.Model
+	}
+	return nil
 }
 
 // RequestRecord remembers what a request id created.
@@ -306,13 +324,16 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x13cleave/v1/job.proto\"Q\n" +
 	"\rDatasetRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\tR\x04blob\"\x8e\x01\n" +
+	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xd9\x01\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
 	"\foutcome_blob\x18\x03 \x01(\tR\voutcomeBlob\x12\x1f\n" +
 	"\vlabels_blob\x18\x04 \x01(\tR\n" +
-	"labelsBlob\"G\n" +
+	"labelsBlob\x12\x1d\n" +
+	"\n" +
+	"model_blob\x18\x05 \x01(\tR\tmodelBlob\x12*\n" +
+	"\x05model\x18\x06 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -345,20 +366,22 @@ var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*Outcome)(nil),       // 4: cleave.state.v1.Outcome
 	(*v1.Dataset)(nil),    // 5: cleave.v1.Dataset
 	(*v1.Job)(nil),        // 6: cleave.v1.Job
-	(*v1.Event)(nil),      // 7: cleave.v1.Event
-	(*v1.Result)(nil),     // 8: cleave.v1.Result
+	(*v1.ModelHead)(nil),  // 7: cleave.v1.ModelHead
+	(*v1.Event)(nil),      // 8: cleave.v1.Event
+	(*v1.Result)(nil),     // 9: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
 	5, // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
 	6, // 1: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	7, // 2: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	8, // 3: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	7, // 4: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	7, // 2: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	8, // 3: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	9, // 4: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	8, // 5: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }

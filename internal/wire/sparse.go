@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"math"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// sparseRows are the rows of sparse points as far as they have arrived.
+type sparseRows struct {
+	rows, columns int     // declared
+	starts        []int64 // of the rows that have a length, and the end of the last
+	column        []int32
+	value         []float64
+}
+
+// Bytes of canonical form: where a row starts, and an entry.
+const (
+	rowStartBytes = 8
+	entryBytes    = 12
+)
+
+// A number for each column, such as a mean has, costs memory that no upload paid for; sparse points
+// may have freeColumns of them, or columnsPerEntry for each entry.
+const (
+	freeColumns     = 1 << 22
+	columnsPerEntry = 64
+)
+
+func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
+	const field = "header.sparse_points"
+	rows, columns := form.GetRows(), form.GetColumns()
+	switch {
+	case rows == 0 || columns == 0:
+		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)
+	case rows > dataset.MaxRows:
+		return tooManyRows(rows).OnField(field)
+	case columns > dataset.MaxColumns:
+		return fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns, dataset.MaxColumns).OnField(field)
+	}
+	u.sparse = sparseRows{rows: int(rows), columns: int(columns), starts: []int64{0}}
+	return u.fits(headerBytes+rowStartBytes*(rows+1), field)
+}
+
+func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
+	const field = "sparse_rows"
+	s := &u.sparse
+	lengths, columns, values := p.GetLengths(), p.GetColumns(), p.GetValues()
+	if len(columns) != len(values) {
+		return fault.Invalid("ENTRY_COUNTS_DIFFER", "a part of the upload has %d columns and %d values; every value needs its column",
+			len(columns), len(values)).OnField(field)
+	}
+	if have := len(s.starts) - 1 + len(lengths); have > s.rows {
+		return fault.Invalid("TOO_MANY_ROWS", "the upload has the lengths of at least %d rows; %d are declared", have, s.rows).OnField(field)
+	}
+	entries := uint64(len(s.column)) + uint64(len(columns))
+	if err := u.fits(headerBytes+rowStartBytes*uint64(s.rows+1)+entryBytes*entries, field); err != nil {
+		return err
+	}
+	for _, length := range lengths {
+		s.starts = append(s.starts, s.starts[len(s.starts)-1]+int64(length))
+	}
+	for at, c := range columns {
+		if c > math.MaxInt32 {
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d names column %d; the data set has %d columns", len(s.column), c, s.columns).OnField(field)
+		}
+		s.column, s.value = append(s.column, int32(c)), append(s.value, values[at])
+	}
+	return nil
+}
+
+func (u *Upload) finishSparse() (dataset.Dataset, error) {
+	const field = "sparse_rows"
+	s := &u.sparse
+	if have := len(s.starts) - 1; have < s.rows {
+		return nil, fault.Invalid("TOO_FEW_ROWS", "the upload ended after the lengths of %d rows; %d are declared", have, s.rows).OnField(field)
+	}
+	if want := s.starts[s.rows]; want != int64(len(s.column)) {
+		return nil, fault.Invalid("ENTRY_COUNTS_DIFFER", "the rows have %d entries by their lengths; the upload has %d", want, len(s.column)).OnField(field)
+	}
+	if s.columns > freeColumns && s.columns/columnsPerEntry > len(s.column) {
+		return nil, fault.Invalid("TOO_FEW_ENTRIES", "the data set has %d columns but only %d entries; "+
+			"number the columns that have entries from 0 on, without gaps", s.columns, len(s.column)).OnField(field)
+	}
+	return typed(dataset.NewSparsePoints(s.rows, s.columns, s.starts, s.column, s.value))
+}
+
+// Row lengths and entries travel apart, so that a part has about the same size whether rows are many
+// or long.
+const (
+	partLengths = 1 << 18
+	partEntries = 1 << 16
+)
+
+// sparseParts sends the lengths of the rows, and then the entries.
+func sparseParts(p *dataset.SparsePoints, yield func(*cleavev1.CreateDatasetRequest) error) error {
+	send := func(rows *cleavev1.SparseRows) error {
+		return yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_SparseRows{SparseRows: rows}})
+	}
+	for first := 0; first < p.N; first += partLengths {
+		lengths := make([]uint32, min(partLengths, p.N-first))
+		for at := range lengths {
+			lengths[at] = uint32(p.RowStart[first+at+1] - p.RowStart[first+at])
+		}
+		if err := send(&cleavev1.SparseRows{Lengths: lengths}); err != nil {
+			return err
+		}
+	}
+	for first := 0; first < len(p.Column); first += partEntries {
+		last := min(first+partEntries, len(p.Column))
+		columns := make([]uint32, last-first)
+		for at, c := range p.Column[first:last] {
+			columns[at] = uint32(c)
+		}
+		if err := send(&cleavev1.SparseRows{Columns: columns, Values: p.Value[first:last]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
