@@ -129,9 +129,9 @@ func (e *ending) message() string {
 }
 
 // stored names the blobs of an end.
-type stored struct{ outcome, labels string }
+type stored struct{ outcome, labels, model string }
 
-// store writes the labels and the outcome, into which the events are folded.
+// store writes the labels, the model and the outcome, into which the events are folded.
 func (c *Coordinator) store(j *job, end *ending) (stored, error) {
 	end.seal(j)
 	blobs := stored{outcome: outcomeBlob(j.id, c.term.Revision())}
@@ -139,13 +139,19 @@ func (c *Coordinator) store(j *job, end *ending) (stored, error) {
 	if end.failure == nil {
 		folded.Result = end.result()
 	}
-	if end.outcome.result != nil {
+	if r := end.outcome.result; r != nil {
 		blobs.labels = labelsBlob(j.id, c.term.Revision())
 		err := c.blobs.Put(c.life, blobs.labels, func(w io.Writer) error {
-			return binary.Write(w, binary.LittleEndian, end.outcome.result.Labels)
+			return binary.Write(w, binary.LittleEndian, r.Labels)
 		})
 		if err != nil {
 			return stored{}, err
+		}
+		if r.Model != nil {
+			blobs.model = modelBlob(j.id, c.term.Revision())
+			if err := c.blobs.Put(c.life, blobs.model, func(w io.Writer) error { return wire.WriteModel(w, r.Model) }); err != nil {
+				return stored{}, err
+			}
 		}
 	}
 	if err := c.putBlob(c.life, blobs.outcome, folded); err != nil {
@@ -178,7 +184,10 @@ func (e *ending) write(j *job, blobs stored) {
 		e.txn.Put = puts
 	}
 	e.change = func(record *statev1.JobRecord) {
-		record.OutcomeBlob, record.LabelsBlob = blobs.outcome, blobs.labels
+		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
+		if blobs.model != "" {
+			record.Model = wire.ModelHead(e.outcome.result.Model)
+		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()
 		job.StatusMessage = e.message()

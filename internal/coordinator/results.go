@@ -85,6 +85,24 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 	})
 }
 
+// GetModel sends the model as it is stored.
+func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
+	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	if record.GetModelBlob() == "" {
+		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
+			"job %s has no model: only the vector family makes centroids, and only once it has begun", request.GetJobId()).With("job_id", request.GetJobId())
+	}
+	values, err := s.c.blobs.Open(stream.Context(), record.GetModelBlob(), 0, -1)
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendModel(record.GetModel(), values, stream.Send)
+}
+
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
 	var labels []int32
 	err := s.c.readLabels(ctx, request.GetJobId(), func(_ uint64, portion []int32) error {

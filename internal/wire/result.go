@@ -35,14 +35,34 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	if r.Rho != 0 {
 		p.Rho = &r.Rho
 	}
+	p.HasModel = r.Model != nil
+	p.Inference = inferenceProto(r.Inference)
 	return p
+}
+
+func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
+	if i == nil {
+		return nil
+	}
+	return &cleavev1.InferenceReport{
+		Engine: cleavev1.Inference(i.Engine), Exact: i.Exact, LpValue: i.LPValue,
+		Fallbacks: uint32(i.Fallbacks), Rounds: uint32(i.Rounds),
+	}
 }
 
 // IterationProto is one line of a run's history.
 func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
-	return &cleavev1.Iteration{
+	p := &cleavev1.Iteration{
 		Iteration: uint32(e.Iteration), Objective: e.Objective, Moved: uint32(e.Moved), Restart: uint32(restart),
+		AssignmentObjective: e.AssignmentObjective,
 	}
+	if e.Parts != nil {
+		p.Parts = &cleavev1.ObjectiveParts{
+			Distortion: e.Parts.Distortion, MustLink: e.Parts.MustLink, CannotLink: e.Parts.CannotLink, LogDet: e.Parts.LogDet,
+			Violated: uint32(e.Parts.Violated), MetricSpread: e.Parts.Spread,
+		}
+	}
+	return p
 }
 
 // ShiftProto is one change of the diagonal shift.

@@ -44,12 +44,20 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		return spec, err
 	}
 	spec.Start = clustering.Start(p.GetInitialisation().GetStart())
-	if p.GetKernelKmeans() == nil {
+	switch a := p.GetAlgorithm().(type) {
+	case nil:
 		return spec, fault.Invalid("ALGORITHM_MISSING",
-			"the job names no algorithm; set the options of one, such as kernel_kmeans (they may be empty)").
+			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").
 			OnField("spec.kernel_kmeans")
+	case *cleavev1.JobSpec_KernelKmeans:
+		if len(p.GetInitialisation().GetCentroids()) > 0 {
+			return spec, fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
+				OnField("spec.initialisation.centroids")
+		}
+		spec.KernelKmeans, err = kernelKmeans(a.KernelKmeans)
+	default:
+		spec.Vector, err = vector(p)
 	}
-	spec.KernelKmeans, err = kernelKmeans(p.GetKernelKmeans())
 	return spec, err
 }
 
@@ -78,8 +86,11 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 	if spec.FarthestMean {
 		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
 	}
-	if spec.KernelKmeans != nil {
+	switch {
+	case spec.KernelKmeans != nil:
 		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(spec.KernelKmeans)}
+	case spec.Vector != nil:
+		setVector(p, spec.Vector)
 	}
 	return p
 }
@@ -240,7 +251,12 @@ func seeds(list []*cleavev1.Seed) ([]clustering.Seed, error) {
 		if p.GetIndex() > math.MaxInt32 || p.GetLabel() > math.MaxInt32 {
 			return nil, outOfRange("seed", at, max(p.GetIndex(), p.GetLabel())).OnField("spec.supervision.seeds")
 		}
-		converted[at] = clustering.Seed{Index: int32(p.GetIndex()), Label: int32(p.GetLabel())}
+		// In the domain a probability of zero means certain, so that one that was given must not pass for it.
+		if p.Probability != nil && !(p.GetProbability() > 0 && p.GetProbability() <= math.MaxFloat64) {
+			return nil, fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be positive and finite, or absent for certain",
+				at, p.GetIndex(), p.GetLabel(), p.GetProbability()).OnField("spec.supervision.seeds")
+		}
+		converted[at] = clustering.Seed{Index: int32(p.GetIndex()), Label: int32(p.GetLabel()), Probability: p.GetProbability()}
 	}
 	return converted, nil
 }
@@ -250,6 +266,9 @@ func SeedsProto(list []clustering.Seed) []*cleavev1.Seed {
 	converted := make([]*cleavev1.Seed, len(list))
 	for at, s := range list {
 		converted[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
+		if s.Probability != 0 {
+			converted[at].Probability = &list[at].Probability
+		}
 	}
 	return converted
 }

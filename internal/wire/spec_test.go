@@ -12,7 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
 )
 
 func anySpec(t *rapid.T) clustering.Spec {
@@ -106,6 +108,9 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		spec          *cleavev1.JobSpec
 	}{
 		{"ALGORITHM_MISSING", "spec.kernel_kmeans", &cleavev1.JobSpec{}},
+		{"OPTION_DOES_NOT_APPLY", "spec.initialisation.centroids", &cleavev1.JobSpec{
+			Initialisation: &cleavev1.Initialisation{Centroids: []float64{1}},
+			Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &zero}})},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &nan}})},
 		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Degree: &none}})},
@@ -136,7 +141,21 @@ func TestResultProto(t *testing.T) {
 		Sigma: 0.5, Restart: 3, ClusterSizes: []int{1, 2},
 		Satisfaction: constraint.Satisfaction{Total: 5, MustLinkViolated: 1, CannotLinkViolated: 2},
 	}
+	value := 2.5
+	r.History[1].AssignmentObjective = &value
+	r.History[1].Parts = &clustering.Parts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
+	r.Inference = &clustering.Inference{Engine: inference.LP, Exact: true, LPValue: &value, Fallbacks: 7, Rounds: 8}
+	r.Model = &clustering.Model{}
 	p := ResultProto(r)
+	if got, want := p.GetHistory()[1].GetParts(), (&cleavev1.ObjectiveParts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4, Violated: 5, MetricSpread: 6}); !proto.Equal(got, want) {
+		t.Errorf("parts %v, want %v", got, want)
+	}
+	if p.GetHistory()[0].AssignmentObjective != nil || p.GetHistory()[0].GetParts() != nil || p.GetHistory()[1].GetAssignmentObjective() != value || !p.GetHasModel() {
+		t.Errorf("got %v", p)
+	}
+	if got, want := p.GetInference(), (&cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: &value, Fallbacks: 7, Rounds: 8}); !proto.Equal(got, want) {
+		t.Errorf("inference %v, want %v", got, want)
+	}
 	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.Rho != nil ||
 		p.GetConstraints().GetSatisfied() != 2 || len(p.GetHistory()) != 2 || p.GetHistory()[1].GetRestart() != 3 ||
 		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetCode() != "A" {

@@ -132,7 +132,7 @@ func Fault(err error) error {
 	}
 	if f == nil && kind == fault.ResourceExhausted {
 		// The transport's own words: a message over its limit, which only a job's spec can be.
-		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights and labels together are too large for one request: " + s.Message()}
+		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
 	}
 	if f == nil {
 		return err

@@ -1,0 +1,88 @@
+package coordinator
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// model fetches the model of a job.
+func (h *house) model(id string) (*clustering.Model, error) {
+	stream, err := h.jobs.GetModel(h.t.Context(), &cleavev1.GetModelRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return wire.ReceiveModel(stream.Recv)
+}
+
+func TestModelsAreKeptAndSent(t *testing.T) {
+	weights, err := metric.NewDiagonal([]float64{0.1, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3}, Metric: weights}
+	value := 0.5
+	cfg := testConfig()
+	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
+	h := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		r, err := steps(1)(ctx, o)
+		r.Model, r.Inference = want, &clustering.Inference{LPValue: &value}
+		return r, err
+	}))
+	id := h.create(spec(h.upload()))
+	h.end(id)
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil || !response.GetResult().GetHasModel() || response.GetResult().GetInference().GetLpValue() != value {
+		t.Errorf("the result is %v, %v", response, err)
+	}
+	h.close()
+
+	h = openHouse(t, cfg, scripted(steps(1))) // of the kernel family: without a model
+	if got, err := h.model(id); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	without := h.create(spec(h.upload()))
+	h.end(without)
+	_, err = h.model(without)
+	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_MODEL")
+	_, err = h.model("00000000-0000-7000-8000-000000000000")
+	wantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
+
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := h.c.blobs.List(t.Context(), jobBlobs(id)); err != nil || len(left) > 0 {
+		t.Errorf("a deleted job left %v (%v)", left, err)
+	}
+}
+
+func TestSparsePointsAreKept(t *testing.T) {
+	h := openHouse(t, testConfig(), scripted(steps(1)))
+	points, err := dataset.NewSparsePoints(3, 9, []int64{0, 1, 1, 3}, []int32{4, 0, 8}, []float64{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := wire.SendDataset(t.Context(), h.datasets, "few", points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 || added.GetColumns() != 9 || added.GetNonZeros() != 3 {
+		t.Errorf("described as %v", added)
+	}
+	h.c.datasets.drop(h.c.datasets.byID[added.GetDatasetId()]) // so that it is read from its blob
+	if got, _, err := h.c.datasets.load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	list, err := h.datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})
+	if err != nil || len(list.GetDatasets()) != 1 || list.GetDatasets()[0].GetNonZeros() != 3 {
+		t.Errorf("listed as %v, %v", list, err)
+	}
+}

@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// ModelHead says what the values of a model are.
+func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
+	return &cleavev1.ModelHead{
+		Distortion: cleavev1.Distortion(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: cleavev1.Metric(m.Metric.Form()),
+	}
+}
+
+// WriteModel writes the values of a model as they travel: centroids row by row, then the metric.
+func WriteModel(w io.Writer, m *clustering.Model) error {
+	for _, values := range [][]float64{m.Centroids, m.Metric.Values()} {
+		for len(values) > 0 {
+			block := values[:min(len(values), ChunkBytes/8)]
+			if _, err := w.Write(PackFloat64s(block)); err != nil {
+				return err
+			}
+			values = values[len(block):]
+		}
+	}
+	return nil
+}
+
+// SendModel sends a head and then values, as WriteModel wrote them, in chunks.
+func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
+	if err := send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}); err != nil {
+		return err
+	}
+	for {
+		chunk := make([]byte, ChunkBytes)
+		n, err := io.ReadFull(values, chunk)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if err := send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk[:n]}}); err != nil {
+			return err
+		}
+	}
+}
+
+// ReceiveModel makes a model of the parts of a stream, which ends with io.EOF. Memory grows with what
+// has arrived, never with what the head claims. Errors of the stream are returned as they are.
+func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clustering.Model, error) {
+	part, err := receive()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	head := part.GetHead()
+	if head == nil {
+		return nil, errors.New("wire: a model without a head")
+	}
+	want, err := modelValues(head)
+	if err != nil {
+		return nil, err
+	}
+	var values []float64
+	for {
+		part, err := receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		more, err := UnpackFloat64s(part.GetValues())
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
+			return nil, fmt.Errorf("wire: %d values after %d of the %d of a model", len(more), len(values), want)
+		}
+		values = append(values, more...)
+	}
+	if uint64(len(values)) != want {
+		return nil, fmt.Errorf("wire: a model of %d values ended after %d", want, len(values))
+	}
+	return modelOf(head, values)
+}
+
+// modelValues is how many values a model has by its head.
+func modelValues(head *cleavev1.ModelHead) (uint64, error) {
+	k, d := uint64(head.GetK()), uint64(head.GetColumns())
+	switch {
+	case k < 1 || k > dataset.MaxRows || d < 1 || d > dataset.MaxColumns:
+		return 0, fmt.Errorf("wire: a model of %d centroids of %d columns", k, d)
+	case head.GetMetric() == cleavev1.Metric_METRIC_FULL && d > metric.MaxFull:
+		return 0, fmt.Errorf("wire: a full metric of %d columns", d)
+	}
+	rows := k
+	switch head.GetMetric() {
+	case cleavev1.Metric_METRIC_IDENTITY:
+	case cleavev1.Metric_METRIC_DIAGONAL:
+		rows++
+	case cleavev1.Metric_METRIC_FULL:
+		rows += d
+	default:
+		return 0, fmt.Errorf("wire: a model with the unknown metric %d", head.GetMetric())
+	}
+	if head.GetDistortion() < cleavev1.Distortion_DISTORTION_EUCLIDEAN || head.GetDistortion() > cleavev1.Distortion_DISTORTION_I_DIVERGENCE {
+		return 0, fmt.Errorf("wire: a model with the unknown distortion %d", head.GetDistortion())
+	}
+	high, values := bits.Mul64(rows, d)
+	if high != 0 || values > math.MaxInt64/8 {
+		return 0, fmt.Errorf("wire: a model of %d rows of %d values", rows, d)
+	}
+	return values, nil
+}
+
+func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
+	m := &clustering.Model{Distortion: metric.Distortion(head.GetDistortion()), K: int(head.GetK()), D: int(head.GetColumns())}
+	centroids := m.K * m.D
+	for at, v := range values[:centroids] {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("wire: value %d of centroid %d is %v", at%m.D, at/m.D, v)
+		}
+	}
+	m.Centroids = values[:centroids:centroids]
+	var err error
+	switch head.GetMetric() {
+	case cleavev1.Metric_METRIC_DIAGONAL:
+		m.Metric, err = metric.NewDiagonal(values[centroids:])
+	case cleavev1.Metric_METRIC_FULL:
+		m.Metric, err = metric.NewFull(m.D, values[centroids:])
+	default:
+		m.Metric = metric.NewIdentity(m.D)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wire: %w", err)
+	}
+	return m, nil
+}

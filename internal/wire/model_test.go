@@ -1,0 +1,142 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"reflect"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+func anyModel(t *rapid.T) *clustering.Model {
+	k, d := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 4).Draw(t, "d")
+	value := rapid.Float64Range(-5, 5)
+	m := &clustering.Model{
+		Distortion: metric.Distortion(rapid.IntRange(1, 4).Draw(t, "distortion")), K: k, D: d,
+		Centroids: rapid.SliceOfN(value, k*d, k*d).Draw(t, "centroids"), Metric: metric.NewIdentity(d),
+	}
+	var err error
+	switch rapid.IntRange(0, 2).Draw(t, "form") {
+	case 1:
+		m.Metric, err = metric.NewDiagonal(rapid.SliceOfN(rapid.Float64Range(0.1, 9), d, d).Draw(t, "weights"))
+	case 2:
+		values := make([]float64, d*d) // diagonally dominant
+		for i := range d {
+			for j := range i {
+				values[i*d+j] = value.Draw(t, "entry")
+				values[j*d+i] = values[i*d+j]
+			}
+			values[i*d+i] = 100
+		}
+		m.Metric, err = metric.NewFull(d, values)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sent are the parts of a model, each through its encoding.
+func sent(t interface{ Fatal(...any) }, m *clustering.Model) []*cleavev1.GetModelResponse {
+	var blob bytes.Buffer
+	if err := WriteModel(&blob, m); err != nil {
+		t.Fatal(err)
+	}
+	var parts []*cleavev1.GetModelResponse
+	err := SendModel(ModelHead(m), &blob, func(part *cleavev1.GetModelResponse) error {
+		encoded, err := proto.Marshal(part)
+		if err != nil {
+			return err
+		}
+		received := &cleavev1.GetModelResponse{}
+		parts = append(parts, received)
+		return proto.Unmarshal(encoded, received)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+func stream(parts []*cleavev1.GetModelResponse) func() (*cleavev1.GetModelResponse, error) {
+	return func() (*cleavev1.GetModelResponse, error) {
+		if len(parts) == 0 {
+			return nil, io.EOF
+		}
+		part := parts[0]
+		parts = parts[1:]
+		return part, nil
+	}
+}
+
+func TestModelsSurviveTheWire(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyModel(t)
+		parts := sent(t, want)
+		got, err := ReceiveModel(stream(parts))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, %v; want %+v", got, err, want)
+		}
+		for cut := range parts {
+			if _, err := ReceiveModel(stream(parts[:cut])); err == nil {
+				t.Fatalf("a model that ends after %d of %d parts was taken", cut, len(parts))
+			}
+		}
+	})
+}
+
+func TestLargeModelsTravelInChunks(t *testing.T) {
+	const d = ChunkBytes/8 + 1
+	want := &clustering.Model{Distortion: metric.Cosine, K: 2, D: d, Centroids: make([]float64, 2*d), Metric: metric.NewIdentity(d)}
+	want.Centroids[2*d-1] = math.Pi
+	parts := sent(t, want)
+	for _, part := range parts {
+		if size := proto.Size(part); size > ChunkBytes+100 {
+			t.Errorf("a part has %d bytes", size)
+		}
+	}
+	if got, err := ReceiveModel(stream(parts)); err != nil || !reflect.DeepEqual(got, want) || len(parts) != 4 {
+		t.Errorf("%d parts, %v", len(parts), err)
+	}
+}
+
+func TestModelsThatAreWrong(t *testing.T) {
+	head := func(h *cleavev1.ModelHead) *cleavev1.GetModelResponse {
+		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: h}}
+	}
+	numbers := func(v ...float64) *cleavev1.GetModelResponse {
+		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: PackFloat64s(v)}}
+	}
+	const euclidean, identity = cleavev1.Distortion_DISTORTION_EUCLIDEAN, cleavev1.Metric_METRIC_IDENTITY
+	good := &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity}
+	type parts = []*cleavev1.GetModelResponse
+	for name, p := range map[string]parts{
+		"nothing":              {},
+		"values first":         {numbers(1, 2)},
+		"no values":            {head(good)},
+		"too few":              {head(good), numbers(1)},
+		"too many":             {head(good), numbers(1, 2), numbers(3)},
+		"two heads":            {head(good), head(good), numbers(1, 2)},
+		"not finite":           {head(good), numbers(1, math.NaN())},
+		"a torn value":         {head(good), {Part: &cleavev1.GetModelResponse_Values{Values: make([]byte, 15)}}},
+		"no clusters":          {head(&cleavev1.ModelHead{Distortion: euclidean, Columns: 2, Metric: identity})},
+		"no columns":           {head(&cleavev1.ModelHead{Distortion: euclidean, K: 2, Metric: identity})},
+		"no metric":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2}), numbers(1, 2)},
+		"an unknown metric":    {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: 257}), numbers(1, 2)},
+		"no distortion":        {head(&cleavev1.ModelHead{K: 1, Columns: 2, Metric: identity}), numbers(1, 2)},
+		"a weight of 0":        {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1, Metric: cleavev1.Metric_METRIC_DIAGONAL}), numbers(1, 0)},
+		"a promise":            {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1 << 30, Columns: 1 << 30, Metric: identity}), numbers(1, 0)},
+		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: cleavev1.Metric_METRIC_FULL})},
+	} {
+		if _, err := ReceiveModel(stream(p)); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
