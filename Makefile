@@ -43,6 +43,10 @@ bench: build ## Compare with the machine's limits and with peers, and write docs
 BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
 	$(if $(QUICK)$(STAGES),,-out docs/benchmarks.md)
 
+.PHONY: experiments
+experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b prints some)
+	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)',-out docs/experiments.md)
+
 .PHONY: bench-peers
 bench-peers: ## Install the peers of make bench from Debian's packages
 	apt-get install -y python3-numpy python3-sklearn libopenblas0-pthread

@@ -64,6 +64,8 @@ var house = []room{
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench
 	{"bench/cmd/bench", testOnly, ""},
+	{"experiments", testOnly, ""}, // make experiments
+	{"experiments/cmd/experiments", testOnly, ""},
 	{"architecture", testOnly, ""},
 }
 

@@ -1,0 +1,139 @@
+// Package experiments repeats the experiments of the papers on real data and writes their tables:
+// `make experiments DATA=folder`. It imports what it likes; nothing imports it.
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// Config says what to do.
+type Config struct {
+	Data     string   // a folder of data sets
+	Studies  []string // empty: all
+	Runs     int      // of every cell of a table
+	Threads  int
+	Progress io.Writer
+}
+
+// study is one experiment.
+type study struct {
+	name string
+	run  func(ctx context.Context, l *lab) error
+}
+
+var studies = []study{
+	{"constraints", studyConstraints},
+	{"inference", studyInference},
+	{"seeds", studySeeds},
+	{"noise", studyNoise},
+}
+
+// StudyNames are the names that Config.Studies takes.
+func StudyNames() []string {
+	var names []string
+	for _, s := range studies {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Run does the studies and reports what they found.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	for _, name := range cfg.Studies {
+		if !slices.Contains(StudyNames(), name) {
+			return nil, fmt.Errorf("there is no study %q; there are %v", name, StudyNames())
+		}
+	}
+	l := &lab{Config: cfg, report: &Report{}}
+	for _, s := range studies {
+		if len(cfg.Studies) > 0 && !slices.Contains(cfg.Studies, s.name) {
+			continue
+		}
+		if err := s.run(ctx, l); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return l.report, nil
+}
+
+// lab is a run of the studies.
+type lab struct {
+	Config
+	report *Report
+}
+
+func (l *lab) progress(format string, arguments ...any) {
+	fmt.Fprintf(l.Progress, "  "+format+"\n", arguments...)
+}
+
+// set is a data set whose classes are known.
+type set struct {
+	name  string
+	data  dataset.Dataset
+	truth []int64
+	k     int
+}
+
+// load reads points, dense or sparse, and their classes from a folder of the data.
+func (l *lab) load(name, points, labels string) (set, error) {
+	s := set{name: name}
+	path := filepath.Join(l.Data, points)
+	var err error
+	if format.IsSparse(path) {
+		s.data, err = format.LoadSparsePoints(path, 0)
+	} else {
+		var dense *dataset.Points
+		dense, _, err = format.LoadPoints(path)
+		s.data = dense
+	}
+	if err != nil {
+		return s, err
+	}
+	if s.truth, err = format.LoadLabels(filepath.Join(l.Data, labels), s.data.Rows()); err != nil {
+		return s, err
+	}
+	if sparse, is := s.data.(*dataset.SparsePoints); is {
+		if err := s.dropEmpty(sparse); err != nil {
+			return s, err
+		}
+	}
+	classes := slices.Clone(s.truth)
+	slices.Sort(classes)
+	s.k = len(slices.Compact(classes))
+	return s, nil
+}
+
+// dropEmpty leaves out texts without a word of the vocabulary, which have no direction.
+func (s *set) dropEmpty(points *dataset.SparsePoints) error {
+	starts, truth := []int64{0}, []int64{}
+	for i := range points.N {
+		if columns, _ := points.Row(i); len(columns) > 0 {
+			starts, truth = append(starts, points.RowStart[i+1]), append(truth, s.truth[i])
+		}
+	}
+	kept, err := dataset.NewSparsePoints(len(truth), points.D, starts, points.Column, points.Value)
+	s.data, s.truth = kept, truth
+	return err
+}
+
+// vectors are the dense sets of Basu2003 and Bilenko2004.
+func (l *lab) vectors() ([]set, error) {
+	var sets []set
+	for _, s := range []struct{ name, folder string }{
+		{"Iris", "iris"}, {"Wine", "wine"}, {"Digits 3, 8, 9", "pendigits-389"}, {"Letters I, J, L", "letter-ijl"},
+	} {
+		loaded, err := l.load(s.name, filepath.Join(s.folder, "data.csv"), filepath.Join(s.folder, "labels.csv"))
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, loaded)
+	}
+	return sets, nil
+}

@@ -1,0 +1,122 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// The halves of a fold share no point, the two folds of a split change places, and constraints are true
+// and come from the training half.
+func TestFolds(t *testing.T) {
+	const n = 31
+	truth := make([]int64, n)
+	for i := range truth {
+		truth[i] = int64(i % 3)
+	}
+	for run := range 6 {
+		f := folds(n, run)
+		in := map[int32]bool{}
+		for _, i := range f.train {
+			in[i] = true
+		}
+		for _, i := range f.test {
+			if in[i] {
+				t.Fatalf("run %d: point %d is in both halves", run, i)
+			}
+		}
+		if len(f.train)+len(f.test) != n {
+			t.Fatalf("run %d: %d + %d points", run, len(f.train), len(f.test))
+		}
+		for _, c := range f.pairs(truth, 50) {
+			if !in[c.I] || !in[c.J] || (c.Kind == constraint.MustLink) != (truth[c.I] == truth[c.J]) {
+				t.Fatalf("run %d: %+v", run, c)
+			}
+		}
+	}
+	if a, b := folds(n, 0), folds(n, 1); fmt.Sprint(a.train) != fmt.Sprint(b.test) {
+		t.Error("the second fold does not swap the halves of the first")
+	}
+}
+
+// Seeds say the same as their constraints: in their closure two seeds are together or apart.
+func TestConstraintsOfSeeds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var seeds []clustering.Seed
+	for i := range int32(20) {
+		seeds = append(seeds, clustering.Seed{Index: i, Label: int32(rng.IntN(3))})
+	}
+	set, err := constraint.NewSet(20, constraintsOf(seeds), constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	components := set.Components()
+	for _, a := range seeds {
+		for _, b := range seeds {
+			x, y := components.Of(a.Index), components.Of(b.Index)
+			if (a.Label == b.Label) != (x == y) || (a.Label != b.Label) != set.Apart(x, y) {
+				t.Fatalf("seeds %+v and %+v", a, b)
+			}
+		}
+	}
+}
+
+// All studies run, on data of the right names, and say whether the findings hold.
+func TestAllStudiesRun(t *testing.T) {
+	folder := t.TempDir()
+	rng := rand.New(rand.NewPCG(7, 7))
+	write := func(path, content string) {
+		t.Helper()
+		path = filepath.Join(folder, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"iris", "wine", "pendigits-389", "letter-ijl"} {
+		data, labels := "x,y\n", "index,label\n"
+		for i := range 45 {
+			data += fmt.Sprintf("%g,%g\n", float64(i%3)+rng.Float64(), rng.Float64())
+			labels += fmt.Sprintf("%d,%d\n", i, i%3)
+		}
+		write(name+"/data.csv", data)
+		write(name+"/labels.csv", labels)
+	}
+	for _, name := range []string{"different-3", "related-3", "similar-3"} {
+		data, labels := "", "index,label\n"
+		for i := range 45 {
+			if i == 5 {
+				data += "0\n" // a text without words
+			} else {
+				data += fmt.Sprintf("%d %d:1 %d:%g\n", i%3, i%3+1, i%5+4, rng.Float64())
+			}
+			labels += fmt.Sprintf("%d,%d\n", i, i%3)
+		}
+		write("mini-newsgroups/"+name+".tfidf.svm", data)
+		write("mini-newsgroups/"+name+".labels.csv", labels)
+	}
+	report, err := Run(context.Background(), Config{Data: folder, Runs: 2, Threads: 2, Progress: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	if err := report.WriteMarkdown(&page, "test", time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Search and similarity", "### Iris", "| MPC, basu2003 |", "## Three inference engines", "## Clustering by seeding", "### News-Similar-3", "hold", "1970-01-01"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
