@@ -167,4 +167,3 @@ func constraintsOf(seeds []clustering.Seed) []constraint.Constraint {
 	}
 	return list
 }
-
