@@ -54,10 +54,12 @@ func loopyBP(ctx context.Context, g *graph, prefer []int32, rounds int) (labels 
 		used++
 		change := 0.0
 		for i := range n {
-			change = max(change, b.send(i, true))
+			moved, _ := b.send(i, true, 1, damping)
+			change = max(change, moved)
 		}
 		for i := n - 1; i >= 0; i-- {
-			change = max(change, b.send(i, false))
+			moved, _ := b.send(i, false, 1, damping)
+			change = max(change, moved)
 		}
 		if change <= settled {
 			break
@@ -77,17 +79,18 @@ func (b *beliefs) gather(i int32) []float64 {
 	return b.belief
 }
 
-// send renews the messages from a point to its higher (or lower) neighbours and returns the largest
-// change. A message takes O(k): both potentials are constant but for equal labels.
-func (b *beliefs) send(i int32, upwards bool) float64 {
+// send renews the messages from a point to its higher (or lower) neighbours. Each hears the given share
+// of all that the point pays and hears, less what came from there, and keeps a part of its old message.
+// It returns the largest change, and the total that normalising took out of the new messages. A
+// message takes O(k): both potentials are constant but for equal labels.
+func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, taken float64) {
 	belief := b.gather(i)
-	change := 0.0
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
 		if (b.g.to[e] > i) != upwards {
 			continue
 		}
-		for label, m := range b.heardBy(e) { // all but what came along this edge
-			b.heard[label] = belief[label] - m
+		for label, m := range b.heardBy(e) {
+			b.heard[label] = float64(share*belief[label]) - m
 		}
 		first, second := twoCheapest(b.heard, -1)
 		weight, least := b.g.weight[e], math.Inf(1)
@@ -96,13 +99,15 @@ func (b *beliefs) send(i int32, upwards bool) float64 {
 			b.fresh[label] = (b.heard[answer] - b.heard[first]) + penalty(weight, answer, label)
 			least = min(least, b.fresh[label])
 		}
-		for label, old := range b.heardBy(b.reverse[e]) {
-			renewed := float64(damping*old) + float64((1-damping)*(b.fresh[label]-least))
+		taken += b.heard[first] + least
+		message := b.heardBy(b.reverse[e])
+		for label, old := range message {
+			renewed := float64(keep*old) + float64((1-keep)*(b.fresh[label]-least))
 			change = max(change, math.Abs(renewed-old))
-			b.heardBy(b.reverse[e])[label] = renewed
+			message[label] = renewed
 		}
 	}
-	return change
+	return change, taken
 }
 
 // decode labels the points in order, each given the labels of the lower ones and the messages of the

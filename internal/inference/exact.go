@@ -7,19 +7,20 @@ import (
 	"slices"
 )
 
-// search is depth-first branch and bound. The bound of a partial labelling is what it costs plus, for
-// each open point, its cheapest label given the labelled neighbours: constraints among open points
-// count nothing, as none costs less.
+// search is depth-first branch and bound. It works on the energy as an ascent has tightened it, in
+// which all costs are at least 0. The bound of a partial labelling is what it costs plus, for each open
+// point, its cheapest label given the labelled neighbours; edges among open points count 0.
 type search struct {
-	g      *graph
-	order  []int32 // points in the order in which they are labelled
-	place  []int32 // of each point in it
-	cost   []float64
-	least  []float64 // of each point's costs
-	labels []int32
-	choice []int32 // depth x k: a point's labels by cost
-	levels []level
-	undo   []change
+	*tightened
+	order   []int32 // points in the order in which they are labelled
+	place   []int32 // of each point in it
+	cost    []float64
+	least   []float64 // of each point's costs
+	labels  []int32
+	choice  []int32 // depth x k: a point's labels by cost
+	levels  []level
+	undo    []int32   // points whose costs were changed
+	undoRow []float64 // what they were: k costs and the least
 
 	best       float64
 	bestLabels []int32
@@ -29,36 +30,26 @@ type search struct {
 // level is one point being tried.
 type level struct {
 	next  int     // the next choice
-	base  float64 // what the labelled points cost before this one
-	bound float64 // and with the least of all open points, this one among them
+	bound float64 // before this point has a label
 	undo  int     // changes from here on are undone when the next label is tried
 }
 
-// change is an entry of cost, and its point's least, as they were.
-type change struct {
-	at          int
-	cost, least float64
-	point       int32
-}
-
-const nodesBetweenChecks = 1 << 14
+const nodesBetweenChecks = 1 << 12
 
 // branchAndBound improves labels to the least energy, in place; false when it gave up at the limit
 // of nodes, and then the labels are the best seen.
-func branchAndBound(ctx context.Context, g *graph, labels []int32, limit int) (bool, error) {
-	n := g.size()
-	s := &search{g: g, order: searchOrder(g), place: make([]int32, n), cost: slices.Clone(g.unary),
+func branchAndBound(ctx context.Context, t *tightened, labels []int32, limit int) (bool, error) {
+	g, n := t.g, t.g.size()
+	s := &search{tightened: t, order: searchOrder(g), place: make([]int32, n), cost: t.point,
 		least: make([]float64, n), labels: make([]int32, n), choice: make([]int32, n*g.k),
-		levels: make([]level, 0, n), best: g.energy(labels) - g.constant, bestLabels: labels, margin: g.rounding()}
-	bound := 0.0
+		levels: make([]level, 0, n), best: g.energy(labels), bestLabels: labels, margin: g.rounding()}
+	bound := t.bound
 	for at, i := range s.order {
 		s.place[i] = int32(at)
-		s.least[i] = slices.Min(g.row(i))
+		s.least[i] = slices.Min(s.row(i))
+		bound += s.least[i]
 	}
-	for _, least := range s.least {
-		bound += least
-	}
-	s.open(0, bound)
+	s.open(bound)
 	for visited := 1; len(s.levels) > 0; visited++ {
 		if visited > limit {
 			return false, nil
@@ -70,6 +61,8 @@ func branchAndBound(ctx context.Context, g *graph, labels []int32, limit int) (b
 	}
 	return true, nil
 }
+
+func (s *search) row(i int32) []float64 { return s.cost[int(i)*s.g.k : (int(i)+1)*s.g.k] }
 
 // searchOrder starts at the point with the most weight on its edges and goes on with the one that is
 // bound the most to those before it, so that the bound feels the constraints early.
@@ -101,16 +94,15 @@ func searchOrder(g *graph) []int32 {
 }
 
 // open starts trying the labels of the next point, the cheapest first.
-func (s *search) open(base, bound float64) {
+func (s *search) open(bound float64) {
 	depth := len(s.levels)
-	i := s.order[depth]
-	row := s.cost[int(i)*s.g.k : (int(i)+1)*s.g.k]
+	row := s.row(s.order[depth])
 	choice := s.choice[depth*s.g.k : (depth+1)*s.g.k]
 	for label := range choice {
 		choice[label] = int32(label)
 	}
 	slices.SortFunc(choice, func(a, b int32) int { return cmp.Or(cmp.Compare(row[a], row[b]), cmp.Compare(a, b)) })
-	s.levels = append(s.levels, level{base: base, bound: bound, undo: len(s.undo)})
+	s.levels = append(s.levels, level{bound: bound, undo: len(s.undo)})
 }
 
 // step tries the next label of the deepest point, or goes back up when none can be better.
@@ -118,56 +110,58 @@ func (s *search) step() {
 	depth := len(s.levels) - 1
 	l := &s.levels[depth]
 	s.takeBack(l.undo)
-	i := s.order[depth]
 	if l.next == s.g.k {
 		s.levels = s.levels[:depth]
 		return
 	}
-	label := s.choice[depth*s.g.k+l.next]
-	cost := s.cost[int(i)*s.g.k+int(label)]
-	bound := l.bound - s.least[i] + cost
+	i, label := s.order[depth], s.choice[depth*s.g.k+l.next]
+	bound := l.bound - s.least[i] + s.row(i)[label]
 	if !(bound < s.best-s.margin) { // nor can the dearer labels after it
 		s.levels = s.levels[:depth]
 		return
 	}
 	l.next++
 	s.labels[i] = label
-	base, bound := s.push(i, label, l.base+cost, bound)
+	bound = s.push(i, label, bound)
 	switch {
 	case !(bound < s.best-s.margin):
 	case depth+1 == len(s.order):
-		s.best = base
-		copy(s.bestLabels, s.labels)
+		if energy := s.g.energy(s.labels); energy < s.best {
+			s.best = energy
+			copy(s.bestLabels, s.labels)
+		}
 	default:
-		s.open(base, bound)
+		s.open(bound)
 	}
 }
 
-// push tells the open neighbours of a point its label: signed weights, as in ICM.
-func (s *search) push(i, label int32, base, bound float64) (float64, float64) {
+// push tells the open neighbours of a point its label and returns the bound with their new least costs.
+func (s *search) push(i, label int32, bound float64) float64 {
+	k := s.g.k
 	for e := s.g.start[i]; e < s.g.start[i+1]; e++ {
-		j, w := s.g.to[e], s.g.weight[e]
+		j := s.g.to[e]
 		if s.place[j] < s.place[i] {
 			continue
 		}
-		row := s.cost[int(j)*s.g.k : (int(j)+1)*s.g.k]
-		s.undo = append(s.undo, change{int(j)*s.g.k + int(label), row[label], s.least[j], j})
-		row[label] -= w
+		row, r := s.row(j), s.reverse[e]
+		s.undo = append(s.undo, j)
+		s.undoRow = append(append(s.undoRow, row...), s.least[j])
+		for other, told := range s.edge[r*k : (r+1)*k] {
+			row[other] += max(0, (s.edge[e*k+int(label)]+told)+penalty(s.g.weight[e], label, int32(other)))
+		}
 		least := slices.Min(row)
 		bound += least - s.least[j]
 		s.least[j] = least
-		if w > 0 {
-			base += w
-			bound += w
-		}
 	}
-	return base, bound
+	return bound
 }
 
 func (s *search) takeBack(to int) {
+	k := s.g.k
 	for at := len(s.undo) - 1; at >= to; at-- {
-		c := s.undo[at]
-		s.cost[c.at], s.least[c.point] = c.cost, c.least
+		j, was := s.undo[at], s.undoRow[at*(k+1):]
+		copy(s.row(j), was[:k])
+		s.least[j] = was[k]
 	}
-	s.undo = s.undo[:to]
+	s.undo, s.undoRow = s.undo[:to], s.undoRow[:to*(k+1)]
 }

@@ -125,7 +125,8 @@ type Usage struct {
 	Exact   int
 }
 
-// Fallback says that part of a component was too much for the engine and was left to BP.
+// Fallback says that part of a component was too much for the engine and was left to BP, or to
+// what the engine had found until then where that was better.
 type Fallback struct {
 	Engine Engine // the engine that gave up
 	Point  int32  // the lowest point of the component

@@ -37,8 +37,9 @@ type blockPlace struct {
 }
 
 const (
-	relativeGap   = 1e-10 // of the value: where the path ends
+	relativeGap   = 1e-10 // where the path ends
 	enoughGap     = 1e-8  // what is accepted when it gets no further
+	idleSteps     = 3     // without halving the gap: it gets no further
 	mostSteps     = 100
 	toTheBoundary = 0.99
 	firstProduct  = 0.3 // the products at the start, in units of the largest cost
@@ -98,6 +99,7 @@ func (p *interior) start() {
 // multiplications and never goes over its limit.
 func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
 	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
+	reached, idle := math.Inf(1), 0
 	still, affine, centred := p.newDirection(), p.newDirection(), p.newDirection()
 	for {
 		p.x.reducedCosts(p.multiplier, p.reduced)
@@ -106,7 +108,12 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 			best.value = value
 			copy(best.y, p.y)
 		}
-		if best.gap() <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
+		if gap := best.gap(); gap < reached/2 {
+			reached, idle = gap, 0
+		} else if idle++; idle > idleSteps && gap <= enoughGap {
+			return best, nil
+		}
+		if reached <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
 			return best, nil
 		}
 		best.steps++
@@ -127,9 +134,11 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 	}
 }
 
-// gap is how far value and bound are apart, relative to the value, or to the largest cost where that
-// is more.
-func (s *solution) gap() float64 { return (s.value - s.bound) / max(1, math.Abs(s.value)) }
+// gap is how far value and bound are apart, relative to their magnitude.
+func (s *solution) gap() float64 { return (s.value - s.bound) / s.magnitude() }
+
+// magnitude is the value, or a thousandth of the largest cost where that is more.
+func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 
 // product is the mean of all products, which is 0 at the optimum.
 func (p *interior) product() float64 { return p.productAfter(p.newDirection(), 0, 0) }

@@ -1,6 +1,9 @@
 package inference
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // The room that a factor may take: 512 MiB.
 const roomForFactor = 1 << 26
@@ -11,47 +14,53 @@ const fewestSteps = 20
 // A labelling this near to the bound is optimal, relative to the value of the relaxation.
 const provingGap = 1e-9
 
-// roundedLP solves the relaxation of a piece and rounds it. When it gives up it says why, and the
-// bound is still one: that of the last step, or what each point costs at least.
-func (s *solver) roundedLP(g *graph) (outcome, Cause, error) {
+// roundedLP solves the relaxation of a piece and rounds it. The cheap ascent goes first: often it solves
+// both, and else its labels and its bound are what there is when the relaxation is given up.
+func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
+	a, err := climb(s.ctx, g, prefer, relativeGap)
+	if err != nil {
+		return outcome{}, "", err
+	}
+	if a.solved() {
+		return outcome{labels: a.labels, bound: a.bound, exact: true, by: LP, rounds: a.rounds}, "", nil
+	}
 	x := relax(g)
-	bound := g.constant + x.constant
 	width := make([]int32, x.points())
 	for i := range width {
 		width[i] = x.first[i+1] - x.first[i] - 1
 	}
 	e, ok := minimumDegree(g, width, s.options.LPWork/fewestSteps, roomForFactor)
 	if !ok {
-		return outcome{bound: bound}, OverWorkLimit, nil
+		return outcome{labels: a.labels, bound: a.bound}, OverWorkLimit, nil
 	}
 	optimum, err := newInterior(x, e, width).run(s.ctx, e.work, s.options.LPWork)
 	if err != nil {
 		return outcome{}, "", err
 	}
-	bound += float64(x.scale * optimum.bound)
+	bound := max(a.bound, g.constant+x.constant+float64(x.scale*optimum.bound))
 	if optimum.gap() > enoughGap {
 		cause := LostToRounding
 		if float64(optimum.steps+1)*e.work > s.options.LPWork {
 			cause = OverWorkLimit
 		}
-		return outcome{bound: bound}, cause, nil
+		return outcome{labels: a.labels, bound: bound}, cause, nil
 	}
+	proof := bound + float64(provingGap*x.scale*optimum.magnitude()) + g.rounding()
 	o := outcome{bound: bound, by: LP, rounds: optimum.steps}
-	proof := bound + float64(provingGap*x.scale*max(1, optimum.value)) + g.rounding()
-	least := 0.0
-	for try := range s.options.Roundings {
-		labels := x.round(optimum.y, g.k, s.rng)
-		if _, err := icm(s.ctx, g, labels, s.rng); err != nil {
+	least := math.Inf(1)
+	candidate := a.labels // the ascent's own come first
+	for try := 0; ; try++ {
+		if _, err := icm(s.ctx, g, candidate, s.rng); err != nil {
 			return outcome{}, "", err
 		}
-		if energy := g.energy(labels); try == 0 || energy < least {
-			o.labels, least = labels, energy
+		if energy := g.energy(candidate); energy < least {
+			o.labels, least = candidate, energy
 		}
-		if o.exact = least <= proof; o.exact {
-			break
+		if o.exact = least <= proof; o.exact || try == s.options.Roundings {
+			return o, "", nil
 		}
+		candidate = x.round(optimum.y, g.k, s.rng)
 	}
-	return o, "", nil
 }
 
 // round draws labels from shares (Kleinberg and Tardos 1999): a random label and a random threshold at a

@@ -105,38 +105,62 @@ func (s *solver) count(e Engine) *int {
 
 // piece runs the engine on one piece, and BP where it gives up.
 func (s *solver) piece(piece *graph, prefer []int32, component *graph) (outcome, error) {
+	var o outcome
+	var cause Cause
+	var err error
 	switch s.engine {
 	case LP:
-		o, cause, err := s.roundedLP(piece)
-		if err != nil || cause == "" {
-			return o, err
-		}
-		s.fallBack(component, piece, cause)
-		labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
-		return outcome{labels: labels, bound: o.bound, by: BP, rounds: rounds}, err
+		o, cause, err = s.roundedLP(piece, prefer)
 	case Exact:
-		labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
-		if err != nil {
-			return outcome{}, err
-		}
-		if _, err := icm(s.ctx, piece, labels, s.rng); err != nil {
-			return outcome{}, err
-		}
-		proved, err := branchAndBound(s.ctx, piece, labels, s.options.SearchNodes)
-		if err != nil {
-			return outcome{}, err
-		}
-		if !proved {
-			s.fallBack(component, piece, OverNodeLimit)
-			return outcome{labels: labels, by: BP, rounds: rounds}, nil
-		}
-		return outcome{labels: labels, exact: true, by: Exact, rounds: rounds}, nil
+		o, cause, err = s.searched(piece, prefer)
+	default:
+		return s.propagated(piece, prefer)
 	}
-	labels, rounds, err := loopyBP(s.ctx, piece, prefer, s.options.BPRounds)
+	if err != nil || cause == "" {
+		return o, err
+	}
+	s.result.Fallbacks = append(s.result.Fallbacks, Fallback{
+		Engine: s.engine, Point: component.points[0], Points: piece.size(), Cause: cause})
+	fallen, err := s.propagated(piece, prefer)
+	if err != nil {
+		return outcome{}, err
+	}
+	if o.labels != nil && piece.energy(o.labels) < piece.energy(fallen.labels) {
+		fallen.labels = o.labels // the engine did not finish, but what it has is better
+	}
+	fallen.bound = o.bound
+	return fallen, nil
+}
+
+// propagated is the answer of loopy BP, polished by ICM.
+func (s *solver) propagated(g *graph, prefer []int32) (outcome, error) {
+	labels, rounds, err := loopyBP(s.ctx, g, prefer, s.options.BPRounds)
+	if err != nil {
+		return outcome{}, err
+	}
+	_, err = icm(s.ctx, g, labels, s.rng)
 	return outcome{labels: labels, by: BP, rounds: rounds}, err
 }
 
-func (s *solver) fallBack(component, piece *graph, cause Cause) {
-	s.result.Fallbacks = append(s.result.Fallbacks, Fallback{
-		Engine: s.engine, Point: component.points[0], Points: piece.size(), Cause: cause})
+// searched is the answer of branch and bound.
+func (s *solver) searched(g *graph, prefer []int32) (outcome, Cause, error) {
+	start, err := s.propagated(g, prefer)
+	if err != nil {
+		return outcome{}, "", err
+	}
+	a, err := climb(s.ctx, g, prefer, 0)
+	if err != nil {
+		return outcome{}, "", err
+	}
+	if a.energy < g.energy(start.labels) {
+		start.labels = a.labels
+	}
+	proved, err := branchAndBound(s.ctx, a.tighten(), start.labels, s.options.SearchNodes)
+	if err != nil {
+		return outcome{}, "", err
+	}
+	if !proved {
+		return start, OverNodeLimit, nil
+	}
+	return outcome{labels: start.labels, exact: true, by: Exact, rounds: a.rounds}, "", nil
 }

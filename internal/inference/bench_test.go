@@ -1,0 +1,38 @@
+package inference
+
+import "testing"
+
+// midSized has 300 points, 10 labels and 500 pairs: 3,000 shares and 5,000 violations as a linear
+// program, whose optimum is fractional.
+func midSized() (*Problem, []int32) {
+	rng := newRand(5)
+	const points, k, pairs = 300, 10, 500
+	p := &Problem{K: k, Unary: make([]float64, points*k)}
+	for i := range p.Unary {
+		p.Unary[i] = rng.Float64()
+	}
+	for range pairs {
+		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
+		if i != j {
+			p.Pairs = append(p.Pairs, Pair{i, j, rng.IntN(2) == 0, rng.Float64()})
+		}
+	}
+	current := make([]int32, points)
+	for i := range current {
+		current[i] = int32(rng.IntN(k))
+	}
+	return p, current
+}
+
+func BenchmarkEngines(b *testing.B) {
+	p, current := midSized()
+	for _, engine := range []Engine{ICM, BP, LP} {
+		b.Run(engine.String(), func(b *testing.B) {
+			energy := 0.0
+			for b.Loop() {
+				energy = solve(b, engine, p, current, 3, Options{}).Energy
+			}
+			b.ReportMetric(energy, "energy")
+		})
+	}
+}
