@@ -134,53 +134,85 @@ func (p *panel) factor() {
 	}
 }
 
-// update subtracts the outer product of a panel's lower rows from the panels to which they belong.
+// update subtracts the outer product of a panel's lower rows from the panels to which they belong. Points
+// that are neighbours there too are taken together.
 func (c *blockCholesky) update(p *panel) {
-	top := p.cols // of the rows of the point at hand
-	for at, i := range p.below {
-		target := &c.panels[c.panel[i]]
-		if at == 0 || c.panel[p.below[at-1]] != c.panel[i] {
-			c.place(target)
-		}
-		wide := int(c.width[i])
+	top := p.cols // the first row of the points at hand
+	for from := 0; from < len(p.below); {
+		target := &c.panels[c.panel[p.below[from]]]
+		c.place(target)
+		until, wide := c.run(p.below, from, c.panel[p.below[from]])
 		right := p.entry[top*p.cols : (top+wide)*p.cols]
-		row := top
-		for _, j := range p.below[at:] {
-			high := int(c.width[j])
+		for at, row := from, top; at < len(p.below); {
+			next, high := c.run(p.below, at, -1)
 			left := p.entry[row*p.cols : (row+high)*p.cols]
-			into := target.entry[int(c.row[j])*target.cols+int(c.column[i]):]
+			into := target.entry[int(c.row[p.below[at]])*target.cols+int(c.column[p.below[from]]):]
 			subtractProduct(into, target.cols, left, right, high, wide, p.cols)
-			row += high
+			at, row = next, row+high
 		}
-		top += wide
+		from, top = until, top+wide
 	}
 }
 
-// subtractProduct does into -= left right' for rows of the given length, four products at a time.
+// run is where the points from a place on stop having consecutive rows in the panel at hand, or stop
+// being the panel's own if that is asked for, and how many rows there are until then.
+func (c *blockCholesky) run(points []int32, from int, panel int32) (until, rows int) {
+	for until = from; until < len(points); until++ {
+		i := points[until]
+		if panel >= 0 && c.panel[i] != panel || int(c.row[i]) != int(c.row[points[from]])+rows {
+			break
+		}
+		rows += int(c.width[i])
+	}
+	return until, rows
+}
+
+// subtractProduct does into -= left right' for rows of the given length, two rows by four at a time.
+// Each inner product is summed in order, however it is grouped with others.
 func subtractProduct(into []float64, stride int, left, right []float64, high, wide, length int) {
-	for r := range high {
-		a := left[r*length : (r+1)*length]
-		out := into[r*stride : r*stride+wide]
+	row := 0
+	for ; row+2 <= high; row += 2 {
+		a0 := left[row*length:][:length]
+		a1 := left[(row+1)*length:][:length]
+		out0, out1 := into[row*stride:][:wide], into[(row+1)*stride:][:wide]
 		col := 0
 		for ; col+4 <= wide; col += 4 {
-			b0 := right[col*length:][:len(a)]
-			b1 := right[(col+1)*length:][:len(a)]
-			b2 := right[(col+2)*length:][:len(a)]
-			b3 := right[(col+3)*length:][:len(a)]
-			var s0, s1, s2, s3 float64
-			for t, x := range a {
-				s0 += float64(x * b0[t])
-				s1 += float64(x * b1[t])
-				s2 += float64(x * b2[t])
-				s3 += float64(x * b3[t])
+			b0 := right[col*length:][:length]
+			b1 := right[(col+1)*length:][:length]
+			b2 := right[(col+2)*length:][:length]
+			b3 := right[(col+3)*length:][:length]
+			var s00, s01, s02, s03, s10, s11, s12, s13 float64
+			for t := range length {
+				x, y := a0[t], a1[t]
+				s00 += float64(x * b0[t])
+				s10 += float64(y * b0[t])
+				s01 += float64(x * b1[t])
+				s11 += float64(y * b1[t])
+				s02 += float64(x * b2[t])
+				s12 += float64(y * b2[t])
+				s03 += float64(x * b3[t])
+				s13 += float64(y * b3[t])
 			}
-			out[col] -= s0
-			out[col+1] -= s1
-			out[col+2] -= s2
-			out[col+3] -= s3
+			out0[col] -= s00
+			out0[col+1] -= s01
+			out0[col+2] -= s02
+			out0[col+3] -= s03
+			out1[col] -= s10
+			out1[col+1] -= s11
+			out1[col+2] -= s12
+			out1[col+3] -= s13
 		}
 		for ; col < wide; col++ {
-			out[col] -= dot(a, right[col*length:(col+1)*length])
+			b := right[col*length:][:length]
+			out0[col] -= dot(a0, b)
+			out1[col] -= dot(a1, b)
+		}
+	}
+	for ; row < high; row++ {
+		a := left[row*length:][:length]
+		out := into[row*stride:][:wide]
+		for col := range wide {
+			out[col] -= dot(a, right[col*length:][:length])
 		}
 	}
 }

@@ -1,7 +1,14 @@
 package inference
 
 import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 var engines = []Engine{ICM, BP, LP, Exact}
@@ -9,51 +16,264 @@ var engines = []Engine{ICM, BP, LP, Exact}
 // Every engine on hundreds of tiny problems, against the least energy of all labellings.
 func TestEnginesAgainstBruteForce(t *testing.T) {
 	rng := newRand(1)
-	const problems = 600
-	optimal, loopy, fallbacks := map[Engine]int{}, 0, 0
-	for range problems {
-		k := 1 + rng.IntN(4)
-		points := 1 + rng.IntN(7)
+	optimal, loopy := map[Engine]int{}, 0
+	for range 1500 {
+		k, points := 1+rng.IntN(4), 1+rng.IntN(7)
 		p := randomProblem(rng, points, k, rng.IntN(3*points))
-		current := randomLabels(rng, p)
-		least := bruteForce(p)
-		reduced := solve(t, BP, p, current, 1, Options{})
-		isLoopy := reduced.Used.Reduced+reduced.Used.Alone < reduced.Used.total()
+		current, least := randomLabels(rng, p), bruteForce(p)
+		isLoopy := solve(t, BP, p, current, 1, Options{}).Used.BP > 0
 		if isLoopy {
 			loopy++
 		}
 		for _, engine := range engines {
 			r := solve(t, engine, p, current, 7, Options{})
-			if !near(r.Energy, p.Energy(r.Labels)) {
-				t.Fatalf("%v: energy %g, but the labels have %g", engine, r.Energy, p.Energy(r.Labels))
-			}
-			if r.Energy < least-1e-12 {
-				t.Fatalf("%v: energy %g is below the least %g", engine, r.Energy, least)
-			}
-			if complete(current) && r.Energy > p.Energy(current) {
-				t.Fatalf("%v: energy %g, above %g of the current labels", engine, r.Energy, p.Energy(current))
-			}
-			if r.Exact && !near(r.Energy, least) {
-				t.Fatalf("%v: energy %.17g is said to be exact, the least is %.17g\n%+v", engine, r.Energy, least, p)
-			}
-			if engine == Exact && (!r.Exact || len(r.Fallbacks) > 0) {
-				t.Fatalf("exact gave up on %d points: %+v", points, r)
-			}
-			if engine == LP {
-				fallbacks += len(r.Fallbacks)
-				if r.LPValue > least+1e-7*(1+abs(least)) {
-					t.Fatalf("the LP's value %.12g is above the least energy %.12g", r.LPValue, least)
-				}
-			}
+			checkResult(t, engine, p, current, r, least)
 			if isLoopy && near(r.Energy, least) {
 				optimal[engine]++
 			}
 		}
 	}
-	if fallbacks > 0 {
-		t.Errorf("%d relaxations fell back", fallbacks)
-	}
 	for _, engine := range engines {
 		t.Logf("%v finds the optimum of %.1f%% of %d loopy problems", engine, 100*float64(optimal[engine])/float64(loopy), loopy)
+	}
+	if !(optimal[ICM] < optimal[BP] && optimal[BP] < optimal[Exact] && optimal[LP] <= optimal[Exact]) {
+		t.Errorf("optima found: %v", optimal)
+	}
+}
+
+func checkResult(t *testing.T, engine Engine, p *Problem, current []int32, r Result, least float64) {
+	t.Helper()
+	switch {
+	case r.Energy != p.Energy(r.Labels):
+		t.Fatalf("%v: energy %g, but the labels have %g", engine, r.Energy, p.Energy(r.Labels))
+	case r.Energy < least-1e-12:
+		t.Fatalf("%v: energy %g is below the least %g", engine, r.Energy, least)
+	case complete(current) && r.Energy > p.Energy(current):
+		t.Fatalf("%v: energy %g, above %g of the current labels", engine, r.Energy, p.Energy(current))
+	case r.Exact && !near(r.Energy, least):
+		t.Fatalf("%v: energy %.17g is said to be exact, the least is %.17g", engine, r.Energy, least)
+	case engine == Exact && !r.Exact:
+		t.Fatalf("exact is not: %+v", r)
+	case len(r.Fallbacks) > 0:
+		t.Fatalf("%v fell back: %+v", engine, r.Fallbacks)
+	case engine == LP && r.LPValue > least+1e-7*(1+math.Abs(least)):
+		t.Fatalf("the LP's value %.12g is above the least energy %.12g", r.LPValue, least)
+	case engine == LP && r.Exact && !near(r.LPValue, least):
+		t.Fatalf("the LP is exact with value %.12g, the least energy is %.12g", r.LPValue, least)
+	case engine != LP && r.LPValue != 0:
+		t.Fatalf("%v has an LP value", engine)
+	}
+}
+
+// Max-product is exact on forests, ties and parallel pairs included, and so is the relaxation.
+func TestForestsAreExact(t *testing.T) {
+	rng := newRand(2)
+	for range 500 {
+		p := randomForest(rng, 1+rng.IntN(8), 1+rng.IntN(4))
+		current, least := randomLabels(rng, p), bruteForce(p)
+		for _, engine := range []Engine{BP, LP, Exact} {
+			r := solve(t, engine, p, current, 1, Options{})
+			if !r.Exact || !near(r.Energy, least) || r.Used.Reduced+r.Used.Alone != r.Used.total() {
+				t.Fatalf("%v: energy %g, least %g, %+v", engine, r.Energy, least, r)
+			}
+			if engine == LP && !near(r.LPValue, least) {
+				t.Fatalf("value %g of a forest, least energy %g", r.LPValue, least)
+			}
+		}
+	}
+}
+
+// Evidence at one end reaches the other end of a chain of 100,000 must-links.
+func TestLongChain(t *testing.T) {
+	const points = 100_000
+	p := &Problem{K: 3, Unary: make([]float64, points*3)}
+	p.Unary[0], p.Unary[1] = 0.5, 0.5 // the first point wants label 2
+	for i := range int32(points - 1) {
+		p.Pairs = append(p.Pairs, Pair{i, i + 1, true, 1})
+	}
+	current := make([]int32, points)
+	for _, engine := range engines {
+		r := solve(t, engine, p, current, 1, Options{})
+		want := 0.0
+		if engine == ICM {
+			want = 0.5 // no single point gains by moving
+		}
+		if r.Energy != want || engine == LP && math.Abs(r.LPValue) > 1e-7 {
+			t.Errorf("%v: energy %g, want %g; value %g", engine, r.Energy, want, r.LPValue)
+		}
+	}
+}
+
+// A long cycle has no leaf, and still takes each engine little.
+func TestLongCycle(t *testing.T) {
+	const points = 5000
+	rng := newRand(3)
+	p := randomProblem(rng, points, 3, 0)
+	for i := range int32(points) {
+		p.Pairs = append(p.Pairs, Pair{i, (i + 1) % points, rng.IntN(2) == 0, 1 + rng.Float64()})
+	}
+	current := make([]int32, points)
+	lp := solve(t, LP, p, current, 1, Options{})
+	if len(lp.Fallbacks) > 0 || lp.LPValue > lp.Energy+1e-7 {
+		t.Errorf("value %g, energy %g, %+v", lp.LPValue, lp.Energy, lp.Fallbacks)
+	}
+	for _, engine := range engines {
+		if r := solve(t, engine, p, current, 1, Options{}); r.Energy < lp.LPValue-1e-6 || r.Energy > p.Energy(current) {
+			t.Errorf("%v: energy %g, bound %g, current %g", engine, r.Energy, lp.LPValue, p.Energy(current))
+		}
+	}
+}
+
+// The same seed gives the same bits, and the order of pairs and of their ends changes none.
+func TestSameBits(t *testing.T) {
+	p, current := midSized()
+	p.Pairs = append(p.Pairs, p.Pairs[:100]...)
+	for at := range p.Pairs[:50] {
+		p.Pairs[len(p.Pairs)-1-at].MustLink = !p.Pairs[len(p.Pairs)-1-at].MustLink
+		p.Pairs[len(p.Pairs)-1-at].Cost /= 3
+	}
+	shuffled := &Problem{K: p.K, Unary: p.Unary, Pairs: slices.Clone(p.Pairs)}
+	newRand(4).Shuffle(len(p.Pairs), func(a, b int) {
+		shuffled.Pairs[a], shuffled.Pairs[b] = shuffled.Pairs[b], shuffled.Pairs[a]
+	})
+	for at, pair := range shuffled.Pairs[:200] {
+		shuffled.Pairs[at].I, shuffled.Pairs[at].J = pair.J, pair.I
+	}
+	o := Options{SearchNodes: 20_000}
+	for _, engine := range engines {
+		first := solve(t, engine, p, current, 3, o)
+		if again := solve(t, engine, p, current, 3, o); !reflect.DeepEqual(first, again) {
+			t.Errorf("%v: the same seed gave %+v, then %+v", engine, first, again)
+		}
+		other := solve(t, engine, shuffled, current, 3, o)
+		if !slices.Equal(first.Labels, other.Labels) || math.Float64bits(first.LPValue) != math.Float64bits(other.LPValue) {
+			t.Errorf("%v: the order of the pairs gave energy %g instead of %g", engine, other.Energy, first.Energy)
+		}
+	}
+}
+
+// An answer is a place to rest: the engine does not move away from it for equal energy.
+func TestAnswersStay(t *testing.T) {
+	rng := newRand(5)
+	for range 200 {
+		p := randomProblem(rng, 1+rng.IntN(7), 1+rng.IntN(4), rng.IntN(15))
+		for _, engine := range []Engine{ICM, Exact} {
+			first := solve(t, engine, p, randomLabels(rng, p), 1, Options{})
+			if again := solve(t, engine, p, first.Labels, 2, Options{}); !slices.Equal(first.Labels, again.Labels) {
+				t.Fatalf("%v moved from %v to %v for energies %g and %g", engine, first.Labels, again.Labels, first.Energy, again.Energy)
+			}
+		}
+	}
+}
+
+func TestExactOverTheNodeLimit(t *testing.T) {
+	p, current := midSized()
+	r := solve(t, Exact, p, current, 1, Options{SearchNodes: 1000})
+	if r.Exact || len(r.Fallbacks) != 1 || r.Fallbacks[0].Cause != OverNodeLimit || r.Used.BP != 1 {
+		t.Errorf("exact %v, %+v, %+v", r.Exact, r.Fallbacks, r.Used)
+	}
+	if bp := solve(t, BP, p, current, 1, Options{}); r.Energy > bp.Energy {
+		t.Errorf("energy %g, BP alone has %g", r.Energy, bp.Energy)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, current := midSized()
+	for _, engine := range engines {
+		if _, err := Solve(ctx, engine, p, current, newRand(1), Options{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: error %v", engine, err)
+		}
+	}
+}
+
+// A pair that costs 0, and opposite pairs of equal cost, bind nothing.
+func TestPairsThatBindNothing(t *testing.T) {
+	p := &Problem{K: 2, Unary: []float64{0, 1, 1, 0, 0, 1}, Pairs: []Pair{
+		{0, 1, true, 0}, {1, 2, false, 0}, {0, 2, true, 2}, {2, 0, false, 1.5}, {0, 2, false, 0.5}}}
+	for _, engine := range engines {
+		r := solve(t, engine, p, []int32{-1, -1, -1}, 1, Options{})
+		if r.Used != (Usage{Alone: 3}) || !slices.Equal(r.Labels, []int32{0, 1, 0}) || r.Energy != 2 || !r.Exact {
+			t.Errorf("%v: %+v", engine, r)
+		}
+		if engine == LP && r.LPValue != 2 {
+			t.Errorf("value %g, want 2", r.LPValue)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	good := func() *Problem { return &Problem{K: 2, Unary: []float64{0, 1, 1, 0}, Pairs: []Pair{{0, 1, true, 1}}} }
+	for _, c := range []struct {
+		reason string
+		spoil  func(*Problem, []int32) []int32
+	}{
+		{"BAD_K", func(p *Problem, l []int32) []int32 { p.K = 0; return l }},
+		{"BAD_K", func(p *Problem, l []int32) []int32 { p.K = -3; return l }},
+		{"SIZE_MISMATCH", func(p *Problem, l []int32) []int32 { p.K = 3; return l }},
+		{"SIZE_MISMATCH", func(_ *Problem, l []int32) []int32 { return l[:1] }},
+		{"LABEL_OUT_OF_RANGE", func(_ *Problem, l []int32) []int32 { l[0] = 2; return l }},
+		{"LABEL_OUT_OF_RANGE", func(_ *Problem, l []int32) []int32 { l[0] = -2; return l }},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Unary[1] = math.NaN(); return l }},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Unary[1] = math.Inf(-1); return l }},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 {
+			p.Unary[1], p.Unary[0] = math.MaxFloat64, math.MaxFloat64
+			return l
+		}},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = -1; return l }},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = math.NaN(); return l }},
+		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = math.Inf(1); return l }},
+		{"POINT_OUT_OF_RANGE", func(p *Problem, l []int32) []int32 { p.Pairs[0].J = 2; return l }},
+		{"POINT_OUT_OF_RANGE", func(p *Problem, l []int32) []int32 { p.Pairs[0].I = -1; return l }},
+		{"SELF_PAIR", func(p *Problem, l []int32) []int32 { p.Pairs[0].J = 0; return l }},
+	} {
+		p := good()
+		labels := c.spoil(p, []int32{0, 1})
+		for _, engine := range engines {
+			if _, err := Solve(t.Context(), engine, p, labels, newRand(1), Options{}); !fault.Is(err, c.reason) {
+				t.Errorf("%v: error %v, want %s", engine, err, c.reason)
+			}
+		}
+	}
+	if _, err := Solve(t.Context(), 9, good(), []int32{0, 1}, newRand(1), Options{}); !fault.Is(err, "UNKNOWN_ENGINE") {
+		t.Errorf("error %v, want UNKNOWN_ENGINE", err)
+	}
+	if _, err := Solve(t.Context(), LP, good(), []int32{0, 1}, newRand(1), Options{LPWork: math.NaN()}); !fault.Is(err, "BAD_LIMIT") {
+		t.Errorf("error %v, want BAD_LIMIT", err)
+	}
+}
+
+func TestNothingToLabel(t *testing.T) {
+	for _, engine := range engines {
+		if r := solve(t, engine, &Problem{K: 3}, nil, 1, Options{}); len(r.Labels) != 0 || r.Energy != 0 || !r.Exact {
+			t.Errorf("%v: %+v", engine, r)
+		}
+	}
+}
+
+// Any finite costs are fine: huge, tiny, negative, all equal.
+func TestExtremeCosts(t *testing.T) {
+	rng := newRand(6)
+	for _, scale := range []float64{1e-300, 1e-30, 1, 1e30, 1e300} {
+		for range 40 {
+			p := randomProblem(rng, 5, 3, 12)
+			for at := range p.Unary {
+				p.Unary[at] *= scale
+			}
+			for at := range p.Pairs {
+				p.Pairs[at].Cost *= scale * math.Pow(10, float64(rng.IntN(5)-4))
+			}
+			least := bruteForce(p)
+			for _, engine := range engines {
+				r := solve(t, engine, p, randomLabels(rng, p), 1, Options{})
+				if r.Energy < least || engine == Exact && math.Abs(r.Energy-least) > 1e-9*math.Abs(least) {
+					t.Fatalf("scale %g, %v: energy %g, least %g", scale, engine, r.Energy, least)
+				}
+				if engine == LP && r.LPValue > least+1e-7*math.Abs(least) {
+					t.Fatalf("scale %g: value %g, least %g", scale, r.LPValue, least)
+				}
+			}
+		}
 	}
 }

@@ -38,11 +38,12 @@ type blockPlace struct {
 
 const (
 	relativeGap   = 1e-10 // where the path ends
-	enoughGap     = 1e-8  // what is accepted when it gets no further
-	idleSteps     = 3     // without halving the gap: it gets no further
+	enoughGap     = 1e-7  // what is accepted when it gets no further
+	idleSteps     = 5     // without halving the gap: it gets no further
+	lostSteps     = 30    // the same, before enough is reached: some of the way is slow
 	mostSteps     = 100
 	toTheBoundary = 0.99
-	firstProduct  = 0.3 // the products at the start, in units of the largest cost
+	firstProduct  = 0.3 // the products at the start, in units of scale
 )
 
 // solution is the optimum of a relaxation, in units of its scale.
@@ -70,11 +71,14 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	return p
 }
 
-// start is the middle of everything: equal shares, multipliers half way, and products about equal.
+// start is the middle of everything: equal shares, multipliers half way but no larger than the costs, and
+// products about equal. A term that equal shares violate and that weighs more than all else is not
+// consistent yet, as its product would be far above the others; the first steps see to it.
 func (p *interior) start() {
 	for at := range p.x.terms {
-		p.multiplier[at] = p.x.terms[at].weight / 2
-		p.v[at] = p.multiplier[at]
+		weight := p.x.terms[at].weight
+		p.multiplier[at] = min(weight, 1) / 2
+		p.v[at] = weight - p.multiplier[at]
 	}
 	p.x.reducedCosts(p.multiplier, p.reduced)
 	for i := range p.x.points() {
@@ -89,9 +93,8 @@ func (p *interior) start() {
 	}
 	for at := range p.x.terms {
 		part := p.x.terms[at].part(p.y)
-		room := firstProduct / max(p.v[at], 1e-3)
-		p.z[at] = max(part, 0) + room
-		p.s[at] = p.z[at] - part
+		p.z[at] = firstProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
+		p.s[at] = max(p.z[at]-part, firstProduct/p.multiplier[at])
 	}
 }
 
@@ -110,7 +113,7 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 		}
 		if gap := best.gap(); gap < reached/2 {
 			reached, idle = gap, 0
-		} else if idle++; idle > idleSteps && gap <= enoughGap {
+		} else if idle++; idle > lostSteps || idle > idleSteps && gap <= enoughGap {
 			return best, nil
 		}
 		if reached <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
@@ -137,7 +140,7 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 // gap is how far value and bound are apart, relative to their magnitude.
 func (s *solution) gap() float64 { return (s.value - s.bound) / s.magnitude() }
 
-// magnitude is the value, or a thousandth of the largest cost where that is more.
+// magnitude is the value, or a thousandth of what a point pays where that is more.
 func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 
 // product is the mean of all products, which is 0 at the optimum.

@@ -38,7 +38,7 @@ func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
 		return outcome{}, "", err
 	}
 	bound := max(a.bound, g.constant+x.constant+float64(x.scale*optimum.bound))
-	if optimum.gap() > enoughGap {
+	if !(optimum.gap() <= enoughGap) {
 		cause := LostToRounding
 		if float64(optimum.steps+1)*e.work > s.options.LPWork {
 			cause = OverWorkLimit

@@ -27,6 +27,7 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 	}
 	done := make([]bool, n)
 	var union []int32
+	merged, entries := 0.0, float64(len(g.to)) // what keeping the lists has cost, and how long they are
 	for len(e.order) < n {
 		next := queue.take()
 		i := next.point
@@ -53,10 +54,15 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 			break
 		}
 		for _, j := range near[i] {
+			merged += float64(len(near[j]) + len(near[i]))
 			union = unionExcept(union[:0], near[j], near[i], i, j)
+			entries += float64(len(union) - len(near[j]))
 			near[j] = append(near[j][:0], union...)
 			rows[j] = totalWidth(near[j], width)
 			queue.add(rows[j], j)
+		}
+		if merged > workLimit || entries/2 > roomLimit { // each entry will need room in the factor
+			return nil, false
 		}
 	}
 	return e, e.work <= workLimit && e.room <= roomLimit

@@ -1,6 +1,9 @@
 package inference
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // relaxation is the linear program of Bilenko2004 (8)-(15) over the shares y_il of points in labels,
 // with what can be eliminated eliminated:
@@ -24,7 +27,7 @@ type relaxation struct {
 	cost     []float64 // of each variable, in units of scale, the least of each point 0
 	terms    []term
 	edges    []termsOfEdge
-	scale    float64 // the largest cost
+	scale    float64 // the mean over points of their largest cost
 	constant float64 // in the problem's own units
 }
 
@@ -85,6 +88,9 @@ func (x *relaxation) addEdge(from, to []int32, weight float64) {
 	}
 }
 
+// normalise takes the unavoidable costs out and scales the rest by what points have to choose about.
+// The weights are no measure: equal shares violate nothing, so the optimum is of the size of the costs,
+// however large the weights are.
 func (x *relaxation) normalise() {
 	for i := range x.points() {
 		costs := x.cost[x.first[i]:x.first[i+1]]
@@ -92,11 +98,11 @@ func (x *relaxation) normalise() {
 		x.constant += least
 		for v := range costs {
 			costs[v] -= least
-			x.scale = max(x.scale, costs[v])
 		}
+		x.scale += slices.Max(costs) / float64(x.points())
 	}
-	for _, t := range x.terms {
-		x.scale = max(x.scale, t.weight)
+	if x.scale == 0 { // nothing to choose about: any unit will do
+		x.scale = 1
 	}
 	for v := range x.cost {
 		x.cost[v] /= x.scale

@@ -1,0 +1,177 @@
+package inference
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// ICM: each move lowers the energy, from any labels, and in the end no single move would.
+func TestICMMovesLowerTheEnergy(t *testing.T) {
+	rng := newRand(1)
+	moves := 0
+	for range 300 {
+		p := randomProblem(rng, 2+rng.IntN(8), 1+rng.IntN(4), rng.IntN(25))
+		g := wholeGraph(p)
+		labels := make([]int32, p.Points())
+		for i := range labels {
+			labels[i] = int32(rng.IntN(p.K))
+		}
+		cost := make([]float64, p.K)
+		for range 40 {
+			before := p.Energy(labels)
+			if g.improve(int32(rng.IntN(p.Points())), labels, cost) {
+				moves++
+				if p.Energy(labels) >= before {
+					t.Fatalf("a move took the energy from %.17g to %.17g", before, p.Energy(labels))
+				}
+			}
+		}
+		if _, err := icm(t.Context(), g, labels, rng); err != nil {
+			t.Fatal(err)
+		}
+		rest := p.Energy(labels)
+		for i := range labels {
+			kept := labels[i]
+			for label := range int32(p.K) {
+				if labels[i] = label; p.Energy(labels) < rest-1e-12 {
+					t.Fatalf("point %d would gain %g by label %d", i, rest-p.Energy(labels), label)
+				}
+			}
+			labels[i] = kept
+		}
+	}
+	if moves < 100 {
+		t.Errorf("only %d moves", moves)
+	}
+}
+
+// A tie keeps the label; without one, the lowest wins; without labels around, the cheapest.
+func TestICMTies(t *testing.T) {
+	p := &Problem{K: 3, Unary: []float64{1, 1, 1, 0, 2, 2}, Pairs: []Pair{{0, 1, false, 1}}}
+	for _, c := range []struct{ current, want []int32 }{
+		{[]int32{2, 0}, []int32{2, 0}},
+		{[]int32{1, -1}, []int32{1, 0}},
+		{[]int32{0, 0}, []int32{1, 0}},
+	} {
+		if r := solve(t, ICM, p, c.current, 1, Options{}); !slices.Equal(r.Labels, c.want) {
+			t.Errorf("from %v to %v, want %v", c.current, r.Labels, c.want)
+		}
+	}
+}
+
+// The graph has the energy of the problem, and its parts together have it too.
+func TestPartsKeepTheEnergy(t *testing.T) {
+	rng := newRand(2)
+	for range 300 {
+		p := randomProblem(rng, 1+rng.IntN(12), 1+rng.IntN(4), rng.IntN(12))
+		labels := make([]int32, p.Points())
+		for i := range labels {
+			labels[i] = int32(rng.IntN(p.K))
+		}
+		seen, total := 0, 0.0
+		for _, part := range split(wholeGraph(p)) {
+			seen += part.size()
+			total += part.energy(pick(labels, part.points))
+		}
+		if seen != p.Points() || !near(total, p.Energy(labels)) {
+			t.Fatalf("%d of %d points with energy %g, want %g", seen, p.Points(), total, p.Energy(labels))
+		}
+	}
+}
+
+// Reducing a component keeps its least energy, and extending an optimum of the rest gives one of all.
+func TestReductionKeepsTheLeastEnergy(t *testing.T) {
+	rng := newRand(3)
+	left := 0
+	for range 600 {
+		p := randomProblem(rng, 2+rng.IntN(6), 2+rng.IntN(3), 3+rng.IntN(20))
+		least := bruteForce(p)
+		g := wholeGraph(p)
+		r := reduce(g, randomLabels(rng, p))
+		labels, total := make([]int32, p.Points()), r.constant
+		for _, piece := range r.pieces() {
+			left++
+			best, energy := optimumOf(piece)
+			total += energy
+			for at, i := range piece.points {
+				labels[i] = best[at]
+			}
+		}
+		r.extend(labels)
+		if !near(total, least) || !near(p.Energy(labels), least) {
+			t.Fatalf("reduced %g, extended %g, least %g", total, p.Energy(labels), least)
+		}
+	}
+	if left < 50 {
+		t.Errorf("only %d pieces were left", left)
+	}
+}
+
+func optimumOf(g *graph) ([]int32, float64) {
+	labels, best, least := make([]int32, g.size()), []int32(nil), math.Inf(1)
+	for {
+		if energy := g.energy(labels); energy < least {
+			best, least = slices.Clone(labels), energy
+		}
+		at := 0
+		for ; at < len(labels); at++ {
+			if labels[at]++; int(labels[at]) < g.k {
+				break
+			}
+			labels[at] = 0
+		}
+		if at == len(labels) {
+			return best, least
+		}
+	}
+}
+
+// The ascent's bound never exceeds the least energy, never falls, and the tightened costs are not
+// negative and add up to the energy of any labelling.
+func TestAscentTightens(t *testing.T) {
+	rng := newRand(4)
+	for range 200 {
+		p := distinctPairs(rng, 3+rng.IntN(4), 2+rng.IntN(3), 0.8)
+		g := wholeGraph(p)
+		least := bruteForce(p)
+		a, err := climb(t.Context(), g, make([]int32, p.Points()), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.bound > least+1e-9 || !near(a.energy, g.energy(a.labels)) {
+			t.Fatalf("bound %g, least energy %g", a.bound, least)
+		}
+		tight := a.tighten()
+		if tight.bound < a.bound-1e-9 {
+			t.Fatalf("the bound falls from %g to %g", a.bound, tight.bound)
+		}
+		for range 20 {
+			labels := make([]int32, p.Points())
+			total := tight.bound
+			for i := range labels {
+				labels[i] = int32(rng.IntN(p.K))
+			}
+			for i, label := range labels {
+				cost := tight.point[i*p.K+int(label)]
+				for e := g.start[i]; e < g.start[i+1]; e++ {
+					if j := g.to[e]; int(j) > i {
+						own, other := tight.edge[e*p.K+int(label)], tight.edge[tight.reverse[e]*p.K+int(labels[j])]
+						onEdge := own + other + penalty(g.weight[e], label, labels[j])
+						if onEdge < -1e-9 {
+							t.Fatalf("an edge costs %g", onEdge)
+						}
+						cost += onEdge
+					}
+				}
+				if cost < -1e-9 {
+					t.Fatalf("a point costs %g", cost)
+				}
+				total += cost
+			}
+			if !near(total, p.Energy(labels)) {
+				t.Fatalf("tightened %g, energy %g", total, p.Energy(labels))
+			}
+		}
+	}
+}
