@@ -24,9 +24,10 @@ type ascent struct {
 }
 
 const (
-	mostClimbs    = 300
-	climbsToJudge = 20   // a gain over this many rounds
-	slowClimb     = 1e-4 // of the gap that is left is too slow to go on
+	mostClimbs     = 1000
+	climbsToDecode = 5     // labels are decoded once in so many rounds,
+	climbsToJudge  = 20    // and the gain is judged once in so many:
+	slowClimb      = 0.003 // of the gap that is left is too slow to go on
 )
 
 // climb ascends until the bound meets the energy of the best labels, to rounding or to a relative gap,
@@ -48,9 +49,11 @@ func climb(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent,
 		a.rounds++
 		a.pass(false)
 		a.bound = max(a.bound, a.pass(true))
-		labels := a.decode(prefer)
-		if energy := g.energy(labels); energy < a.energy {
-			a.labels, a.energy = labels, energy
+		if a.rounds%climbsToDecode == 1 {
+			labels := a.decode(prefer)
+			if energy := g.energy(labels); energy < a.energy {
+				a.labels, a.energy = labels, energy
+			}
 		}
 		if a.rounds%climbsToJudge == 0 {
 			if a.bound-judged < slowClimb*(a.energy-a.bound) {

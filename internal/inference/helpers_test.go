@@ -94,5 +94,3 @@ func complete(labels []int32) bool {
 }
 
 func (u Usage) total() int { return u.Alone + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }
-
-func abs(x float64) float64 { return math.Abs(x) }

@@ -36,9 +36,10 @@ type Pair struct {
 }
 
 // Points is the number of points m.
-func (p *Problem) Points() int { return len(p.Unary) / p.K }
+func (p *Problem) Points() int { return len(p.Unary) / max(p.K, 1) }
 
-// Energy is E(labels), summed over the points, then over the pairs, in their order.
+// Energy is E(labels), summed over the points, then over the pairs, in their order. Every point needs
+// a label.
 func (p *Problem) Energy(labels []int32) float64 {
 	total := 0.0
 	for i, label := range labels {
@@ -82,8 +83,8 @@ func (e Engine) String() string {
 type Options struct {
 	BPRounds    int     // rounds of messages on a cycle: 100
 	Roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts: 50
-	LPWork      float64 // multiplications that one relaxation may take: 2e11, some minutes
-	SearchNodes int     // nodes that one exact search may visit: 5,000,000, some seconds
+	LPWork      float64 // multiplications that one relaxation may take: 2e11, about a minute
+	SearchNodes int     // nodes that one exact search may visit: 2,000,000, some seconds
 }
 
 func (o Options) withDefaults() Options {
@@ -97,7 +98,7 @@ func (o Options) withDefaults() Options {
 		o.LPWork = 2e11
 	}
 	if o.SearchNodes == 0 {
-		o.SearchNodes = 5_000_000
+		o.SearchNodes = 2_000_000
 	}
 	return o
 }
