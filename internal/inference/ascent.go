@@ -92,7 +92,7 @@ func (a *ascent) pass(upwards bool) float64 {
 
 // tightened is the energy rewritten by the messages, to the same total for every labelling: the bound,
 // plus costs of points and edges of which none is below 0. Each edge takes its chain's share of the
-// lower point's costs. It holds after an upward pass, whose bound it has.
+// lower point's costs.
 type tightened struct {
 	g       *graph
 	bound   float64
@@ -101,6 +101,7 @@ type tightened struct {
 	reverse []int     // the same edge in the other point's list
 }
 
+// tighten rewrites the energy after one more upward pass.
 func (a *ascent) tighten() *tightened {
 	k := a.g.k
 	t := &tightened{g: a.g, reverse: a.reverse, point: make([]float64, len(a.g.unary)), edge: make([]float64, len(a.message))}
@@ -110,11 +111,8 @@ func (a *ascent) tighten() *tightened {
 		least := slices.Min(belief)
 		kept := float64(max(a.lower[i], a.higher[i], 1)-a.higher[i]) * a.share[i]
 		for label, cost := range belief {
-			switch at := int(i)*k + label; {
-			case math.IsInf(cost, 1):
-				t.point[at] = cost
-			default:
-				t.point[at] = float64(kept * (cost - least))
+			if t.point[int(i)*k+label] = cost; !math.IsInf(cost, 1) {
+				t.point[int(i)*k+label] = float64(kept * (cost - least))
 			}
 		}
 		for e := a.g.start[i]; e < a.g.start[i+1]; e++ {
@@ -128,14 +126,14 @@ func (a *ascent) tighten() *tightened {
 			for label, m := range heard {
 				told[label] = float64(a.share[i]*belief[label]) - m
 			}
-			a.settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
+			settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
 		}
 	}
 	return t
 }
 
 // settleEdge lowers an edge's costs for its lower point so that its cheapest pair of labels costs 0.
-func (a *ascent) settleEdge(told, message []float64, weight float64) {
+func settleEdge(told, message []float64, weight float64) {
 	first, second := twoCheapest(told, -1)
 	least := math.Inf(1)
 	for label, m := range message {

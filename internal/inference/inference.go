@@ -108,7 +108,7 @@ type Result struct {
 	Labels []int32
 	Energy float64
 	Exact  bool // no labelling has less energy: to rounding, or for LP to 1e-9 of the energy
-	Rounds int  // the most rounds of any component: passes, message rounds or interior-point steps
+	Rounds int  // the most rounds of any component: passes, rounds of messages or interior-point steps
 	// LPValue is set by LP alone: a lower bound of every labelling's energy. It is the optimum of the
 	// relaxation where no component fell back, and something less otherwise.
 	LPValue   float64
@@ -120,7 +120,7 @@ type Result struct {
 type Usage struct {
 	Alone   int // points without a constraint that binds: their cheapest label
 	Reduced int // solved exactly by the reductions: trees, for one
-	ICM     int // ICM, also where another engine was asked for and found nothing better
+	ICM     int // ICM, also where another engine was asked for and did worse
 	BP      int
 	LP      int
 	Exact   int

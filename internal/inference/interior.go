@@ -106,7 +106,9 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 	still, affine, centred := p.newDirection(), p.newDirection(), p.newDirection()
 	for {
 		p.x.reducedCosts(p.multiplier, p.reduced)
-		best.bound = max(best.bound, p.x.bound(p.multiplier, p.reduced))
+		if bound := p.x.bound(p.multiplier, p.reduced); bound > best.bound {
+			best.bound = bound
+		}
 		if value := p.x.value(p.y); value < best.value {
 			best.value = value
 			copy(best.y, p.y)
@@ -124,7 +126,7 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 		if err := p.factor.factor(ctx); err != nil {
 			return solution{}, err
 		}
-		product := p.product()
+		product := p.productAfter(still, 0, 0)
 		p.aim(0, still, affine)
 		primal, dual := p.longest(affine)
 		ratio := p.productAfter(affine, primal, dual) / product
@@ -143,10 +145,7 @@ func (s *solution) gap() float64 { return (s.value - s.bound) / s.magnitude() }
 // magnitude is the value, or a thousandth of what a point pays where that is more.
 func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 
-// product is the mean of all products, which is 0 at the optimum.
-func (p *interior) product() float64 { return p.productAfter(p.newDirection(), 0, 0) }
-
-// productAfter is the same after a step along a direction.
+// productAfter is the mean of all products, which is 0 at the optimum, after a step along a direction.
 func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 	total := 0.0
 	for v := range p.y {
@@ -180,6 +179,7 @@ func room(value, step float64) float64 {
 	return 1
 }
 
+// move takes a step. The multipliers stay in their box even to the last bit, as the bound needs them to.
 func (p *interior) move(d *direction, primal, dual float64) {
 	for v := range p.y {
 		p.y[v] += float64(primal * d.y[v])
@@ -188,7 +188,7 @@ func (p *interior) move(d *direction, primal, dual float64) {
 	for t := range p.z {
 		p.z[t] += float64(primal * d.z[t])
 		p.s[t] += float64(primal * d.s[t])
-		p.multiplier[t] += float64(dual * d.multiplier[t])
+		p.multiplier[t] = min(p.multiplier[t]+float64(dual*d.multiplier[t]), p.x.terms[t].weight)
 		p.v[t] -= float64(dual * d.multiplier[t])
 	}
 }

@@ -66,8 +66,7 @@ func (s *solver) global(g *graph, current []int32) ([]int32, *int, error) {
 	r := reduce(g, current)
 	labels, exact, bound := make([]int32, g.size()), true, r.constant
 	by := &s.result.Used.Reduced
-	pieces := r.pieces()
-	for _, piece := range pieces {
+	for _, piece := range r.pieces() {
 		o, err := s.piece(piece, pick(current, piece.points), g)
 		if err != nil {
 			return nil, nil, err
