@@ -38,8 +38,8 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 		e.order = append(e.order, i)
 		e.later[i] = near[i]
 		own := float64(width[i])
-		e.work += own * (own + rows[i]) * (own + rows[i])
-		e.room += own * (own + rows[i])
+		e.work += float64(own * (own + rows[i]) * (own + rows[i]))
+		e.room += float64(own * (own + rows[i]))
 		if e.work > workLimit || e.room > roomLimit {
 			return nil, false
 		}
@@ -48,8 +48,8 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 				e.order = append(e.order, j)
 				e.later[j] = near[i][at+1:]
 				rest := totalWidth(near[i][at:], width)
-				e.work += float64(width[j]) * rest * rest
-				e.room += float64(width[j]) * rest
+				e.work += float64(float64(width[j]) * rest * rest)
+				e.room += float64(float64(width[j]) * rest)
 			}
 			break
 		}

@@ -105,7 +105,7 @@ func (r *reduction) ruleOut(i int32) int {
 		if math.IsInf(cost[a], 1) {
 			continue
 		}
-		slack := 1e-12 * (math.Abs(cost[a]) + must[a] + math.Abs(cost[best]) + cannot[best])
+		slack := float64(1e-12 * (math.Abs(cost[a]) + must[a] + math.Abs(cost[best]) + cannot[best]))
 		if a == best || cost[a]-must[a] <= limit+slack {
 			left++
 			continue
