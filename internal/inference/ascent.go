@@ -126,21 +126,19 @@ func (a *ascent) tighten() *tightened {
 			for label, m := range heard {
 				told[label] = float64(a.share[i]*belief[label]) - m
 			}
-			settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
+			a.settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
 		}
 	}
 	return t
 }
 
 // settleEdge lowers an edge's costs for its lower point so that its cheapest pair of labels costs 0.
-func settleEdge(told, message []float64, weight float64) {
-	first, second := twoCheapest(told, -1)
-	least := math.Inf(1)
+func (b *beliefs) settleEdge(told, message []float64, weight float64) {
+	base, least := minSum(told, weight, b.fresh), math.Inf(1)
 	for label, m := range message {
-		answer := answerTo(int32(label), first, second, told, weight)
-		least = min(least, told[answer]-m+penalty(weight, answer, int32(label)))
+		least = min(least, b.fresh[label]-m)
 	}
 	for label := range told {
-		told[label] -= least
+		told[label] -= base + least
 	}
 }

@@ -81,8 +81,7 @@ func (b *beliefs) gather(i int32) []float64 {
 
 // send renews the messages from a point to its higher (or lower) neighbours. Each hears the given share
 // of all that the point pays and hears, less what came from there, and keeps a part of its old message.
-// It returns the largest change, and the total that normalising took out of the new messages. A
-// message takes O(k): both potentials are constant but for equal labels.
+// It returns the largest change, and the total that normalising took out of the new messages.
 func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, taken float64) {
 	belief := b.gather(i)
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
@@ -92,22 +91,34 @@ func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, take
 		for label, m := range b.heardBy(e) {
 			b.heard[label] = float64(share*belief[label]) - m
 		}
-		first, second := twoCheapest(b.heard, -1)
-		weight, least := b.g.weight[e], math.Inf(1)
-		for label := range int32(b.g.k) {
-			answer := answerTo(label, first, second, b.heard, weight)
-			b.fresh[label] = (b.heard[answer] - b.heard[first]) + penalty(weight, answer, label)
-			least = min(least, b.fresh[label])
-		}
-		taken += b.heard[first] + least
+		taken += minSum(b.heard, b.g.weight[e], b.fresh)
 		message := b.heardBy(b.reverse[e])
 		for label, old := range message {
-			renewed := float64(keep*old) + float64((1-keep)*(b.fresh[label]-least))
+			renewed := float64(keep*old) + float64((1-keep)*b.fresh[label])
 			change = max(change, math.Abs(renewed-old))
 			message[label] = renewed
 		}
 	}
 	return change, taken
+}
+
+// minSum fills in what a point with these costs tells the other end of an edge: for each label there, the
+// least that the point and the edge can cost, less the least of all, which it returns. It takes O(k), as
+// both potentials are constant but for equal labels. At least two labels are expected.
+func minSum(cost []float64, weight float64, message []float64) float64 {
+	first, second := twoCheapest(cost, -1)
+	least := cost[first]
+	if weight < 0 {
+		clear(message)
+		message[first] = min(cost[second]-least, -weight)
+		return least
+	}
+	for label, c := range cost {
+		if message[label] = weight; c-least < weight {
+			message[label] = c - least
+		}
+	}
+	return least
 }
 
 // decode labels the points in order, each given the labels of the lower ones and the messages of the

@@ -141,25 +141,26 @@ func (s *solver) propagated(g *graph, prefer []int32) (outcome, error) {
 	return outcome{labels: labels, by: BP, rounds: rounds}, err
 }
 
-// searched is the answer of branch and bound.
+// searched is the answer of branch and bound, where the ascent does not prove its own.
 func (s *solver) searched(g *graph, prefer []int32) (outcome, Cause, error) {
-	start, err := s.propagated(g, prefer)
-	if err != nil {
-		return outcome{}, "", err
-	}
 	a, err := climb(s.ctx, g, prefer, 0)
 	if err != nil {
 		return outcome{}, "", err
 	}
-	if a.energy < g.energy(start.labels) {
-		start.labels = a.labels
+	o := outcome{labels: a.labels, exact: true, by: Exact, rounds: a.rounds}
+	if a.solved() {
+		return o, "", nil
 	}
-	proved, err := branchAndBound(s.ctx, a.tighten(), start.labels, s.options.SearchNodes)
+	propagated, err := s.propagated(g, prefer)
 	if err != nil {
 		return outcome{}, "", err
 	}
-	if !proved {
-		return start, OverNodeLimit, nil
+	if g.energy(propagated.labels) < a.energy {
+		o.labels = propagated.labels
 	}
-	return outcome{labels: start.labels, exact: true, by: Exact, rounds: a.rounds}, "", nil
+	proved, err := branchAndBound(s.ctx, a.tighten(), o.labels, s.options.SearchNodes)
+	if err != nil || proved {
+		return o, "", err
+	}
+	return o, OverNodeLimit, nil
 }
