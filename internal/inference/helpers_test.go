@@ -1,8 +1,10 @@
 package inference
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -52,23 +54,44 @@ func randomLabels(rng *rand.Rand, p *Problem) []int32 {
 	return labels
 }
 
-// bruteForce tries every labelling.
-func bruteForce(p *Problem) float64 {
-	labels := make([]int32, p.Points())
-	best := math.Inf(1)
-	for {
-		best = min(best, p.Energy(labels))
-		at := 0
-		for ; at < len(labels); at++ {
-			if labels[at]++; int(labels[at]) < p.K {
-				break
+// eachLabelling goes through all labellings; the slice is reused.
+func eachLabelling(points, k int) iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		labels := make([]int32, points)
+		for yield(labels) {
+			at := 0
+			for ; at < points; at++ {
+				if labels[at]++; int(labels[at]) < k {
+					break
+				}
+				labels[at] = 0
 			}
-			labels[at] = 0
-		}
-		if at == len(labels) {
-			return best
+			if at == points {
+				return
+			}
 		}
 	}
+}
+
+// bruteForce is the least energy of all labellings.
+func bruteForce(p *Problem) float64 {
+	best := math.Inf(1)
+	for labels := range eachLabelling(p.Points(), p.K) {
+		best = min(best, p.Energy(labels))
+	}
+	return best
+}
+
+// optimaOf are all labellings of the least energy, to rounding.
+func optimaOf(p *Problem) [][]int32 {
+	var optima [][]int32
+	least := bruteForce(p)
+	for labels := range eachLabelling(p.Points(), p.K) {
+		if p.Energy(labels) <= least+1e-15 {
+			optima = append(optima, slices.Clone(labels))
+		}
+	}
+	return optima
 }
 
 func solve(t testing.TB, engine Engine, p *Problem, current []int32, seed uint64, o Options) Result {

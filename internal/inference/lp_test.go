@@ -70,6 +70,31 @@ func TestInteriorPointAgainstSimplex(t *testing.T) {
 	}
 }
 
+// Reductions leave the optimum of the relaxation as it is, also where points lose some of their labels.
+func TestReductionKeepsTheRelaxation(t *testing.T) {
+	rng := newRand(5)
+	partial := 0
+	for range 300 {
+		p := distinctPairs(rng, 4+rng.IntN(3), 4, 0.8)
+		want := literalRelaxation(t, p)
+		r := reduce(wholeGraph(p), randomLabels(rng, p))
+		got := r.constant
+		for _, piece := range r.pieces() {
+			optimum, x := interiorPoint(t, piece)
+			got += x.constant + x.scale*optimum.bound
+			if len(x.cost) < len(piece.unary) {
+				partial++
+			}
+		}
+		if math.Abs(got-want) > 1e-8*(1+math.Abs(want)) {
+			t.Fatalf("reduced %.12g, whole %.12g", got, want)
+		}
+	}
+	if partial < 30 {
+		t.Errorf("only %d pieces have points that lost labels", partial)
+	}
+}
+
 func interiorPoint(t *testing.T, g *graph) (solution, *relaxation) {
 	t.Helper()
 	x := relax(g)
