@@ -1,105 +1,96 @@
 package vector
 
-import "github.com/cleave-project/cleave/internal/metric"
+import (
+	"math"
 
-// quad is how many rows of a group are worked on together where each has a cluster of its own: their
-// chains of dependent additions overlap.
-const quad = 4
+	"github.com/cleave-project/cleave/internal/metric"
+)
 
-// addDense adds the rows of a dense tile to the sums of their clusters, width values each.
-func (t *tile) addDense(sums []float64, labels []int32) {
-	for r := 0; r < len(labels); r += quad {
-		group := t.group(r / groupRows)[r%groupRows:]
-		places, all := quadPlaces(labels[r:], t.width)
-		if !all {
-			for l, place := range places {
-				if place >= 0 {
-					for f := range t.width {
-						sums[place+f] += group[f*groupRows+l]
-					}
-				}
-			}
-			continue
-		}
-		s0, s1, s2, s3 := sums[places[0]:][:t.width], sums[places[1]:][:t.width], sums[places[2]:][:t.width], sums[places[3]:][:t.width]
-		for f := range s0 {
-			x := (*[quad]float64)(group[f*groupRows:])
-			s0[f] += x[0]
-			s1[f] += x[1]
-			s2[f] += x[2]
-			s3[f] += x[3]
-		}
-	}
-}
+// places is where, for each row of a group, the values of a cluster begin among those of all clusters.
+type places [groupRows]int64
 
-// quadPlaces is where the clusters of the next rows begin when each has some values; -1 for no cluster
-// or no row. all: every one has a place.
-func quadPlaces(labels []int32, width int) (places [quad]int, all bool) {
-	all = true
-	for l := range places {
+// set places rows, maybe fewer than a group has, at their own clusters, and at none where a row has
+// no cluster.
+func (p *places) set(labels []int32, perCluster, none int) {
+	for l := range p {
+		p[l] = int64(none)
 		if l < len(labels) && labels[l] >= 0 {
-			places[l] = int(labels[l]) * width
-		} else {
-			places[l], all = -1, false
+			p[l] = int64(labels[l]) * int64(perCluster)
 		}
 	}
-	return places, all
 }
 
-// eachOwn calls do with the distance of each labelled row of a tile to its own centroid, in row order.
+// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without
+// a cluster are added to what comes after the last.
+func (t *tile) addDense(sums []float64, labels []int32) {
+	var at places
+	for from := 0; from < len(labels); from += groupRows {
+		group := t.group(from / groupRows)
+		at.set(labels[from:], t.width, len(sums)-t.width)
+		for f := range t.width {
+			of := sums[f:]
+			for l, v := range (*[groupRows]float64)(group[f*groupRows:]) {
+				of[at[l]] += v
+			}
+		}
+	}
+}
+
+// quick tells whether distances to single centroids have vector code.
+func (t *terms) quick(of *tile) bool {
+	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
+}
+
+// eachOwn calls do with the distance of each row of a tile to its own centroid, in row order. Rows
+// without a cluster, and those of absent ones, are left out.
 func (s *Shard) eachOwn(t *tile, w *workspace, do func(r int, distance float64)) {
 	labels, terms := s.labelsOf(t), &s.terms
-	quick := t.packed != nil && terms.model.Distortion == metric.SquaredEuclidean && terms.form != metric.Full
-	for r := 0; r < len(labels); {
-		if quick && r%quad == 0 {
-			if places, all := quadPlaces(labels[r:], s.source.spec.Columns); all && terms.allPresent(labels[r:r+quad]) {
-				for l, distance := range terms.quadDistances(t.group(r / groupRows)[r%groupRows:], &places) {
-					do(r+l, distance)
-				}
-				r += quad
-				continue
+	counts := func(c int32) bool { return c >= 0 && terms.place[c] >= 0 }
+	if !terms.quick(t) {
+		for r, c := range labels {
+			if counts(c) {
+				do(r, terms.distance(int(c), w.row(r), w))
 			}
 		}
-		if c := labels[r]; c >= 0 && terms.place[c] >= 0 {
-			do(r, terms.distance(int(c), w.row(r), w))
+		return
+	}
+	for from := 0; from < len(labels); from += groupRows {
+		rows := labels[from:min(from+groupRows, len(labels))]
+		w.places.set(rows, s.source.spec.Columns, 0)
+		s.source.routines.distances(&w.least, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.byFeature)
+		for l, c := range rows {
+			if counts(c) {
+				do(from+l, w.least[l])
+			}
 		}
-		r++
 	}
 }
 
-func (t *terms) allPresent(labels []int32) bool {
-	for _, c := range labels {
-		if t.place[c] < 0 {
-			return false
+// nearestOf is, for every row of a tile, the distance to the nearest centroid.
+func (s *Shard) nearestOf(t *tile, w *workspace, nearest []float64) {
+	terms := &s.terms
+	for r := range nearest {
+		nearest[r] = math.Inf(1)
+	}
+	if !terms.quick(t) {
+		for r := range nearest {
+			x := w.row(r)
+			for _, c := range terms.present {
+				nearest[r] = min(nearest[r], terms.distance(int(c), x, w))
+			}
+		}
+		return
+	}
+	for from := 0; from < len(nearest); from += groupRows {
+		rows := nearest[from:min(from+groupRows, len(nearest))]
+		for _, c := range terms.present {
+			for l := range w.places {
+				w.places[l] = int64(c) * int64(s.source.spec.Columns)
+			}
+			s.source.routines.distances(&w.least, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.byFeature)
+			for l := range rows {
+				rows[l] = min(rows[l], w.least[l])
+			}
 		}
 	}
-	return true
-}
-
-// quadDistances are the distances of four rows of a group to the centroids that begin at places: the
-// same operations as those of distance.
-func (t *terms) quadDistances(group []float64, places *[quad]int) (distances [quad]float64) {
-	d, all := len(t.model.Centroids)/t.model.Clusters, t.model.Centroids
-	m0, m1, m2, m3 := all[places[0]:][:d], all[places[1]:][:d], all[places[2]:][:d], all[places[3]:][:d]
-	var sum0, sum1, sum2, sum3 float64
-	if t.form == metric.Diagonal {
-		for f, a := range t.model.Metric {
-			x := (*[quad]float64)(group[f*groupRows:])
-			d0, d1, d2, d3 := x[0]-m0[f], x[1]-m1[f], x[2]-m2[f], x[3]-m3[f]
-			sum0 += float64(a * float64(d0*d0))
-			sum1 += float64(a * float64(d1*d1))
-			sum2 += float64(a * float64(d2*d2))
-			sum3 += float64(a * float64(d3*d3))
-		}
-		return [quad]float64{sum0, sum1, sum2, sum3}
-	}
-	for f := range m0 {
-		x := (*[quad]float64)(group[f*groupRows:])
-		d0, d1, d2, d3 := x[0]-m0[f], x[1]-m1[f], x[2]-m2[f], x[3]-m3[f]
-		sum0 += float64(d0 * d0)
-		sum1 += float64(d1 * d1)
-		sum2 += float64(d2 * d2)
-		sum3 += float64(d3 * d3)
-	}
-	return [quad]float64{sum0, sum1, sum2, sum3}
 }

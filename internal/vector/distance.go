@@ -152,16 +152,14 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 	if err := s.arm(ctx, model, false); err != nil {
 		return nil, err
 	}
-	begin, total := starts(tiles, 1)
+	begin, total := make([]int, len(tiles)), 0
+	for at, t := range tiles {
+		begin[at] = total
+		total += t.rows.Len()
+	}
 	nearest := make([]float64, total)
 	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
-		for r := range t.rows.Len() {
-			x, least := w.row(r), math.Inf(1)
-			for _, c := range s.terms.present {
-				least = min(least, s.terms.distance(int(c), x, w))
-			}
-			nearest[begin[at]+r] = least
-		}
+		s.nearestOf(t, w, nearest[begin[at]:][:t.rows.Len()])
 	})
 	return nearest, err
 }

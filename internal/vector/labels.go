@@ -118,7 +118,7 @@ func (s *Shard) sum(ctx context.Context, tiles []*tile, step uint64) ([]float64,
 	threads := min(s.threads, 1+entries/size)
 	err := s.perTile(ctx, threads, tiles, func(_ int, t *tile, w *workspace) {
 		if len(w.sums) == 0 {
-			w.sums = grown(w.sums, size)
+			w.sums = grown(w.sums, size+width) // and a place for rows without a cluster
 			clear(w.sums)
 		}
 		if t.packed != nil {
@@ -136,7 +136,7 @@ func (s *Shard) sum(ctx context.Context, tiles []*tile, step uint64) ([]float64,
 	}
 	total := make([]float64, size)
 	for _, w := range s.workspaces.idle {
-		for at, v := range w.sums {
+		for at, v := range w.sums[:min(size, len(w.sums))] {
 			total[at] += v
 		}
 	}

@@ -22,12 +22,16 @@ type routines struct {
 	scoreBlock func(scores, rows, weights, bias []float64)
 	// extremes finds the least and the greatest score of each row of a group.
 	extremes func(least, most *[groupRows]float64, scores []float64)
+	// distances finds the squared distances of a group of rows, features times their weights, each row's
+	// to the centroid that begins at its place.
+	distances func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64)
 	// scoreSparse adds entries of one row to its scores; there are len(scores) weights per column.
 	scoreSparse func(scores, weights []float64, columns []int32, values []float64)
 }
 
 func portable() routines {
-	return routines{name: "portable", scoreBlock: scoreBlockPortable, extremes: extremesPortable, scoreSparse: scoreSparsePortable}
+	return routines{name: "portable", scoreBlock: scoreBlockPortable, extremes: extremesPortable,
+		distances: distancesPortable, scoreSparse: scoreSparsePortable}
 }
 
 func scoreBlockPortable(scores, rows, weights, bias []float64) {
@@ -53,6 +57,16 @@ func extremesPortable(least, most *[groupRows]float64, scores []float64) {
 	for at := groupRows; at < len(scores); at += groupRows {
 		for r, score := range (*[groupRows]float64)(scores[at:]) {
 			least[r], most[r] = min(least[r], score), max(most[r], score)
+		}
+	}
+}
+
+func distancesPortable(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64) {
+	clear(out[:])
+	for f, a := range weights {
+		for r, v := range (*[groupRows]float64)(rows[f*groupRows:]) {
+			difference := v - centroids[int(at[r])+f]
+			out[r] += float64(a * float64(difference*difference))
 		}
 	}
 }

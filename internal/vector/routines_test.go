@@ -53,6 +53,15 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				sameBits(t, "least", least[:], otherLeast[:])
 				sameBits(t, "most", most[:], otherMost[:])
 
+				var at places
+				centroids := floats(5 * features)
+				for r := range at {
+					at[r] = int64(rng.IntN(5) * features)
+				}
+				reference.distances(&least, rows, &at, centroids, weights[:features])
+				other.distances(&otherLeast, rows, &at, centroids, weights[:features])
+				sameBits(t, "distances", least[:], otherLeast[:])
+
 				stride, columns := sparsePiece*(1+rng.IntN(12)), []int32{}
 				for f := range features {
 					if rng.IntN(2) == 0 {

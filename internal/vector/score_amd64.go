@@ -16,10 +16,10 @@ func detect() routines {
 func available() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, vectorised("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+		all = append(all, vectorised("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, vectorised("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+		all = append(all, vectorised("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
 	}
 	return all
 }
@@ -29,9 +29,10 @@ type sparseCode func(scores, weights *float64, stride int, columns *int32, value
 
 // vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers
 // and works on some rows of a group at a time.
-func vectorised(name string, scoreRows, extremeRows int,
+func vectorised(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
 	extremes func(least, most, scores *float64, clusters int),
+	distances func(out, rows *float64, places *int64, centroids, weights *float64, features int),
 	scoreSparse8, scoreSparse32 sparseCode,
 ) routines {
 	return routines{
@@ -53,8 +54,21 @@ func vectorised(name string, scoreRows, extremeRows int,
 			if len(scores) < groupRows {
 				panic("vector: no scores to compare")
 			}
-			for r := 0; r < groupRows; r += extremeRows {
+			for r := 0; r < groupRows; r += otherRows {
 				extremes(&least[r], &most[r], &scores[r], len(scores)/groupRows)
+			}
+		},
+		distances: func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64) {
+			features := len(weights)
+			if features == 0 {
+				panic("vector: no features to compare")
+			}
+			rows = rows[:features*groupRows]
+			for _, place := range at {
+				_ = centroids[place:][:features]
+			}
+			for r := 0; r < groupRows; r += otherRows {
+				distances(&out[r], &rows[r], &at[r], &centroids[0], &weights[0], features)
 			}
 		},
 		scoreSparse: func(scores, weights []float64, columns []int32, values []float64) {

@@ -111,16 +111,6 @@ func (s *Shard) ready(numbers []int, step uint64) ([]*tile, error) {
 // labelsOf is the labels of a tile's rows.
 func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.To] }
 
-// starts tells where the values of each tile begin when every row has some, and how many there are.
-func starts(tiles []*tile, perRow int) ([]int, int) {
-	begin, total := make([]int, len(tiles)), 0
-	for at, t := range tiles {
-		begin[at] = total
-		total += t.rows.Len() * perRow
-	}
-	return begin, total
-}
-
 // perTile calls do for every tile with a workspace whose reader is open on it.
 func (s *Shard) perTile(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
 	return s.parallel(ctx, threads, len(tiles), func(at int) error {

@@ -21,6 +21,8 @@ type terms struct {
 	model Model
 	form  metric.Form
 	bias  []float64 // b_c
+	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones.
+	byFeature []float64
 	// What scores are made of: the clusters that are there, packed in pieces of some.
 	present []int32 // ascending
 	place   []int32 // per cluster: where in present; -1: absent
@@ -53,6 +55,12 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 		return errNoCluster
 	}
 	t.bias = grown(t.bias, model.Clusters)
+	t.byFeature = append(t.byFeature[:0], model.Metric...)
+	if t.form == metric.Identity {
+		for range spec.Columns {
+			t.byFeature = append(t.byFeature, 1)
+		}
+	}
 	width := 0
 	if forScores || model.Distortion == metric.KL {
 		width = spec.Width()

@@ -13,6 +13,7 @@ type workspace struct {
 	sums        []float64 // of the clusters in the tiles it served
 	scores      []float64
 	least, most [groupRows]float64
+	places      places
 	farthest    kernel.Candidate // of the tiles it served
 	writtenOut  []float64        // a sparse row with all its zeros
 	difference  []float64        // x - mu

@@ -27,6 +27,7 @@ func main() {
 	for _, w := range []width{avx512, avx2} {
 		scoreBlock(w)
 		extremes(w)
+		distances(w)
 		for _, clusters := range []int{sparsePiece, 4 * sparsePiece} {
 			scoreSparse(w, clusters)
 		}
@@ -149,6 +150,65 @@ func extremes(w width) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// distances: out[r] = sum over f of weights[f] (rows[f][r] - centroids[places[r]+f])^2; every operation
+// is rounded, as it is in Go.
+func distances(w width) {
+	name := "distances" + w.name
+	TEXT(name, NOSPLIT, "func(out, rows *float64, places *int64, centroids, weights *float64, features int)")
+	Doc(fmt.Sprintf("%s finds the weighted squared distances of %d rows, each to the centroid at its place.", name, w.extremeParts*w.lanes))
+	rows := Load(Param("rows"), GP64())
+	places := Load(Param("places"), GP64())
+	centroids := Load(Param("centroids"), GP64())
+	weights := Load(Param("weights"), GP64())
+	features := Load(Param("features"), GP64())
+	sums, place := w.vectors(w.extremeParts), w.vectors(w.extremeParts)
+	for r := range sums {
+		VMOVUPD(operand.Mem{Base: places, Disp: r * w.bytes()}, place[r])
+		if w.lanes == 8 {
+			VPXORQ(sums[r], sums[r], sums[r])
+		} else {
+			VXORPD(sums[r], sums[r], sums[r])
+		}
+	}
+	weight := w.vectors(1)[0]
+	Label("loop")
+	VBROADCASTSD(operand.Mem{Base: weights}, weight)
+	for r := range sums {
+		centroid, x := w.vectors(1)[0], w.vectors(1)[0]
+		w.gather(centroids, place[r], centroid)
+		VMOVUPD(operand.Mem{Base: rows, Disp: r * w.bytes()}, x)
+		VSUBPD(centroid, x, x)
+		VMULPD(x, x, x)
+		VMULPD(weight, x, x)
+		VADDPD(x, sums[r], sums[r])
+	}
+	ADDQ(operand.U32(groupBytes), rows)
+	ADDQ(operand.Imm(8), centroids)
+	ADDQ(operand.Imm(8), weights)
+	DECQ(features)
+	JNZ(operand.LabelRef("loop"))
+	out := Load(Param("out"), GP64())
+	for r := range sums {
+		VMOVUPD(sums[r], operand.Mem{Base: out, Disp: r * w.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// gather reads a value at each of some places after an address.
+func (w width) gather(base reg.Register, places, into reg.VecVirtual) {
+	from := operand.Mem{Base: base, Index: places, Scale: 8}
+	if w.lanes == 8 {
+		mask := K()
+		KXNORB(mask, mask, mask)
+		VGATHERQPD(from, mask, into)
+		return
+	}
+	mask := YMM()
+	VPCMPEQQ(mask, mask, mask)
+	VGATHERQPD(mask, from, into)
 }
 
 // scoreSparse: scores[c] += sum over the entries of a row of value * weights[column][c].
