@@ -79,7 +79,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Rows that take several calls of vector code.
+// Rows that take several calls of vector code go to the nearest cluster, at the same distance.
 func TestWideRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	const n, d, k = 40, 2*featuresPerCall + 77, 7
@@ -109,8 +109,15 @@ func TestWideRows(t *testing.T) {
 			for _, m := range moves {
 				after[m.Point] = m.To
 			}
+			nearestOf, err := s.Nearest(t.Context(), partition.All(n), model)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i, row := range stored(s) {
-				best, nearest := int32(0), math.Inf(1)
+				best, nearest, square := int32(0), math.Inf(1), 0.0
+				for _, v := range row {
+					square += v * v
+				}
 				for c := range k {
 					distance := 0.0
 					for f, v := range row {
@@ -120,6 +127,9 @@ func TestWideRows(t *testing.T) {
 					if distance < nearest {
 						best, nearest = int32(c), distance
 					}
+				}
+				if !near(nearestOf[i], nearest, square) || !source.sparse() && nearestOf[i] != nearest {
+					t.Fatalf("%s: point %d is at %g, want %g", what, i, nearestOf[i], nearest)
 				}
 				if after[i] != best {
 					t.Fatalf("%s: point %d goes to %d, want %d", what, i, after[i], best)

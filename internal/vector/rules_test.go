@@ -208,7 +208,7 @@ func TestBadOperations(t *testing.T) {
 		"from":          {{Point: 0, From: 0, To: 1}, {Point: 1, From: 0, To: 1}},
 		"to":            {{Point: 0, From: 0, To: 2}},
 		"to below":      {{Point: 0, From: 0, To: -2}},
-		"twice":         {{Point: 0, From: 0, To: 1}, {Point: 0, From: 1, To: 0}},
+		"twice":         {{Point: 0, From: 0, To: 1}, {Point: 0, From: 1, To: -1}},
 	} {
 		if _, err := s.Update(ctx, all, 0, moves); err == nil {
 			t.Errorf("moves: %s", what)
@@ -328,6 +328,15 @@ func TestBadData(t *testing.T) {
 	}
 	if _, err := NewSource(spec, &dataset.Kernel{N: 2}); err == nil {
 		t.Error("a kernel matrix for points")
+	}
+	source := newSource(t, dense, Plain)
+	for _, i := range []int{-1, 2} {
+		if err := source.Row(make([]float64, 2), i); err == nil {
+			t.Errorf("read row %d", i)
+		}
+	}
+	if err := source.Row(make([]float64, 1), 0); err == nil {
+		t.Error("read a row into too few values")
 	}
 	// A worker with other data than the coordinator saw has an error, not a panic.
 	other, err := NewSource(&Spec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}}, densePoints(t, 2, 2, make([]float64, 4)))

@@ -30,7 +30,7 @@ func (k Scatter) size(d int) int {
 
 // Scatter sums up each of the given tiles in row order, and returns the sums tile after tile. They are
 // rounded, so that who adds them up does it in the order of all tiles. A point of an absent cluster
-// counts nowhere.
+// counts nowhere. Full scatter of many features is large: ask for some tiles at a time.
 func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *Model, kind Scatter) ([]float64, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, nil, false)
 	if err != nil {

@@ -59,16 +59,16 @@ func vectorised(name string, scoreRows, otherRows int,
 			}
 		},
 		distances: func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64) {
-			features := len(weights)
-			if features == 0 {
-				panic("vector: no features to compare")
-			}
-			rows = rows[:features*groupRows]
+			clear(out[:])
+			rows = rows[:len(weights)*groupRows]
 			for _, place := range at {
-				_ = centroids[place:][:features]
+				_ = centroids[place:][:len(weights)]
 			}
-			for r := 0; r < groupRows; r += otherRows {
-				distances(&out[r], &rows[r], &at[r], &centroids[0], &weights[0], features)
+			for from := 0; from < len(weights); from += featuresPerCall {
+				features := min(featuresPerCall, len(weights)-from)
+				for r := 0; r < groupRows; r += otherRows {
+					distances(&out[r], &rows[from*groupRows+r], &at[r], &centroids[from], &weights[from], features)
+				}
 			}
 		},
 		scoreSparse: func(scores, weights []float64, columns []int32, values []float64) {

@@ -178,56 +178,56 @@ loop:
 // func distancesAVX512(out *float64, rows *float64, places *int64, centroids *float64, weights *float64, features int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·distancesAVX512(SB), NOSPLIT, $0-48
-	MOVQ    rows+8(FP), AX
-	MOVQ    places+16(FP), CX
-	MOVQ    centroids+24(FP), DX
-	MOVQ    weights+32(FP), BX
-	MOVQ    features+40(FP), SI
-	VMOVUPD (CX), Z4
-	VPXORQ  Z0, Z0, Z0
-	VMOVUPD 64(CX), Z5
-	VPXORQ  Z1, Z1, Z1
-	VMOVUPD 128(CX), Z6
-	VPXORQ  Z2, Z2, Z2
-	VMOVUPD 192(CX), Z7
-	VPXORQ  Z3, Z3, Z3
+	MOVQ    out+0(FP), AX
+	MOVQ    rows+8(FP), CX
+	MOVQ    places+16(FP), DX
+	MOVQ    centroids+24(FP), BX
+	MOVQ    weights+32(FP), SI
+	MOVQ    features+40(FP), DI
+	VMOVUPD (DX), Z4
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(DX), Z5
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(DX), Z6
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(DX), Z7
+	VMOVUPD 192(AX), Z3
 
 loop:
-	VBROADCASTSD (BX), Z8
+	VBROADCASTSD (SI), Z8
 	KXNORB       K1, K1, K1
-	VGATHERQPD   (DX)(Z4*8), K1, Z9
-	VMOVUPD      (AX), Z10
+	VGATHERQPD   (BX)(Z4*8), K1, Z9
+	VMOVUPD      (CX), Z10
 	VSUBPD       Z9, Z10, Z10
 	VMULPD       Z10, Z10, Z10
 	VMULPD       Z8, Z10, Z10
 	VADDPD       Z10, Z0, Z0
 	KXNORB       K2, K2, K2
-	VGATHERQPD   (DX)(Z5*8), K2, Z11
-	VMOVUPD      64(AX), Z10
+	VGATHERQPD   (BX)(Z5*8), K2, Z11
+	VMOVUPD      64(CX), Z10
 	VSUBPD       Z11, Z10, Z10
 	VMULPD       Z10, Z10, Z10
 	VMULPD       Z8, Z10, Z10
 	VADDPD       Z10, Z1, Z1
 	KXNORB       K3, K3, K3
-	VGATHERQPD   (DX)(Z6*8), K3, Z12
-	VMOVUPD      128(AX), Z10
+	VGATHERQPD   (BX)(Z6*8), K3, Z12
+	VMOVUPD      128(CX), Z10
 	VSUBPD       Z12, Z10, Z10
 	VMULPD       Z10, Z10, Z10
 	VMULPD       Z8, Z10, Z10
 	VADDPD       Z10, Z2, Z2
 	KXNORB       K4, K4, K4
-	VGATHERQPD   (DX)(Z7*8), K4, Z13
-	VMOVUPD      192(AX), Z10
+	VGATHERQPD   (BX)(Z7*8), K4, Z13
+	VMOVUPD      192(CX), Z10
 	VSUBPD       Z13, Z10, Z10
 	VMULPD       Z10, Z10, Z10
 	VMULPD       Z8, Z10, Z10
 	VADDPD       Z10, Z3, Z3
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, CX
 	ADDQ         $0x08, BX
-	DECQ         SI
+	ADDQ         $0x08, SI
+	DECQ         DI
 	JNZ          loop
-	MOVQ         out+0(FP), AX
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)
 	VMOVUPD      Z2, 128(AX)
@@ -418,56 +418,56 @@ loop:
 // func distancesAVX2(out *float64, rows *float64, places *int64, centroids *float64, weights *float64, features int)
 // Requires: AVX, AVX2
 TEXT ·distancesAVX2(SB), NOSPLIT, $0-48
-	MOVQ    rows+8(FP), AX
-	MOVQ    places+16(FP), CX
-	MOVQ    centroids+24(FP), DX
-	MOVQ    weights+32(FP), BX
-	MOVQ    features+40(FP), SI
-	VMOVUPD (CX), Y4
-	VXORPD  Y0, Y0, Y0
-	VMOVUPD 32(CX), Y5
-	VXORPD  Y1, Y1, Y1
-	VMOVUPD 64(CX), Y6
-	VXORPD  Y2, Y2, Y2
-	VMOVUPD 96(CX), Y7
-	VXORPD  Y3, Y3, Y3
+	MOVQ    out+0(FP), AX
+	MOVQ    rows+8(FP), CX
+	MOVQ    places+16(FP), DX
+	MOVQ    centroids+24(FP), BX
+	MOVQ    weights+32(FP), SI
+	MOVQ    features+40(FP), DI
+	VMOVUPD (DX), Y4
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(DX), Y5
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(DX), Y6
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(DX), Y7
+	VMOVUPD 96(AX), Y3
 
 loop:
-	VBROADCASTSD (BX), Y8
+	VBROADCASTSD (SI), Y8
 	VPCMPEQQ     Y10, Y10, Y10
-	VGATHERQPD   Y10, (DX)(Y4*8), Y9
-	VMOVUPD      (AX), Y10
+	VGATHERQPD   Y10, (BX)(Y4*8), Y9
+	VMOVUPD      (CX), Y10
 	VSUBPD       Y9, Y10, Y10
 	VMULPD       Y10, Y10, Y10
 	VMULPD       Y8, Y10, Y10
 	VADDPD       Y10, Y0, Y0
 	VPCMPEQQ     Y10, Y10, Y10
-	VGATHERQPD   Y10, (DX)(Y5*8), Y11
-	VMOVUPD      32(AX), Y10
+	VGATHERQPD   Y10, (BX)(Y5*8), Y11
+	VMOVUPD      32(CX), Y10
 	VSUBPD       Y11, Y10, Y10
 	VMULPD       Y10, Y10, Y10
 	VMULPD       Y8, Y10, Y10
 	VADDPD       Y10, Y1, Y1
 	VPCMPEQQ     Y10, Y10, Y10
-	VGATHERQPD   Y10, (DX)(Y6*8), Y12
-	VMOVUPD      64(AX), Y10
+	VGATHERQPD   Y10, (BX)(Y6*8), Y12
+	VMOVUPD      64(CX), Y10
 	VSUBPD       Y12, Y10, Y10
 	VMULPD       Y10, Y10, Y10
 	VMULPD       Y8, Y10, Y10
 	VADDPD       Y10, Y2, Y2
 	VPCMPEQQ     Y10, Y10, Y10
-	VGATHERQPD   Y10, (DX)(Y7*8), Y13
-	VMOVUPD      96(AX), Y10
+	VGATHERQPD   Y10, (BX)(Y7*8), Y13
+	VMOVUPD      96(CX), Y10
 	VSUBPD       Y13, Y10, Y10
 	VMULPD       Y10, Y10, Y10
 	VMULPD       Y8, Y10, Y10
 	VADDPD       Y10, Y3, Y3
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, CX
 	ADDQ         $0x08, BX
-	DECQ         SI
+	ADDQ         $0x08, SI
+	DECQ         DI
 	JNZ          loop
-	MOVQ         out+0(FP), AX
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
 	VMOVUPD      Y2, 64(AX)

@@ -10,7 +10,7 @@ func scoreBlockAVX512(scores *float64, rows *float64, weights *float64, bias *fl
 // extremesAVX512 finds the least and the greatest score of 32 rows.
 func extremesAVX512(least *float64, most *float64, scores *float64, clusters int)
 
-// distancesAVX512 finds the weighted squared distances of 32 rows, each to the centroid at its place.
+// distancesAVX512 adds the weighted squared distances of 32 rows, each to the centroid at its place.
 func distancesAVX512(out *float64, rows *float64, places *int64, centroids *float64, weights *float64, features int)
 
 // scoreSparse8AVX512 adds the entries of a sparse row to its scores for 8 clusters; a column's weights come every stride values.
@@ -25,7 +25,7 @@ func scoreBlockAVX2(scores *float64, rows *float64, weights *float64, bias *floa
 // extremesAVX2 finds the least and the greatest score of 16 rows.
 func extremesAVX2(least *float64, most *float64, scores *float64, clusters int)
 
-// distancesAVX2 finds the weighted squared distances of 16 rows, each to the centroid at its place.
+// distancesAVX2 adds the weighted squared distances of 16 rows, each to the centroid at its place.
 func distancesAVX2(out *float64, rows *float64, places *int64, centroids *float64, weights *float64, features int)
 
 // scoreSparse8AVX2 adds the entries of a sparse row to its scores for 8 clusters; a column's weights come every stride values.

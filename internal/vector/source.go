@@ -62,6 +62,26 @@ func (s *Source) round(r *row) {
 	}
 }
 
+// Row writes out row i as tiles hold it: every feature on its grid, the background added.
+func (s *Source) Row(dst []float64, i int) error {
+	if i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
+		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
+	}
+	dst = dst[:s.spec.Columns]
+	prepared, err := newPreparer(s.spec, s.data).prepare(i)
+	if err != nil {
+		return err
+	}
+	s.round(&prepared)
+	for f := range dst {
+		dst[f] = prepared.background
+	}
+	for at, v := range prepared.values {
+		dst[prepared.column(at)] += v
+	}
+	return nil
+}
+
 // Rows is n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
@@ -72,19 +92,4 @@ func (s *Source) Spec() *Spec { return s.spec }
 func (s *Source) sparse() bool {
 	_, sparse := s.data.(*dataset.SparsePoints)
 	return sparse
-}
-
-// Row writes out row i as tiles hold it: every feature on its grid, the background added.
-func (s *Source) Row(dst []float64, i int) error {
-	r, err := newPreparer(s.spec, s.data).prepare(i)
-	if err != nil {
-		return err
-	}
-	s.round(&r)
-	dst = dst[:s.spec.Columns]
-	copy(dst, r.writtenOut(dst))
-	for f := range dst {
-		dst[f] += r.background
-	}
-	return nil
 }

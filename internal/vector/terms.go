@@ -21,7 +21,8 @@ type terms struct {
 	model Model
 	form  metric.Form
 	bias  []float64 // b_c
-	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones.
+	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones. Not for a
+	// full A.
 	byFeature []float64
 	// What scores are made of: the clusters that are there, packed in pieces of some.
 	present []int32 // ascending
@@ -32,7 +33,7 @@ type terms struct {
 	// weights[(p/piece)*pieceStride + f*featureStride + p%piece].
 	pieceStride, featureStride int
 	weights                    []float64
-	starts                     []float64 // b_c by place; after the last: copies of it (dense) or 0 (sparse)
+	starts                     []float64 // b_c by place; after the last, copies of it
 }
 
 // arm makes a model ready; its weights only where they are needed: for scores, and for KL, whose
@@ -54,27 +55,12 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 	if len(t.present) == 0 {
 		return errNoCluster
 	}
-	t.bias = grown(t.bias, model.Clusters)
-	t.byFeature = append(t.byFeature[:0], model.Metric...)
-	if t.form == metric.Identity {
-		for range spec.Columns {
-			t.byFeature = append(t.byFeature, 1)
-		}
-	}
+	t.setByFeature(spec.Columns)
 	width := 0
 	if forScores || model.Distortion == metric.KL {
 		width = spec.Width()
 	}
-	t.piece = blockClusters
-	pieces := (len(t.present) + t.piece - 1) / t.piece
-	t.pieceStride, t.featureStride = width*t.piece, t.piece
-	if s.source.sparse() {
-		t.piece = sparsePiece
-		pieces = (len(t.present) + t.piece - 1) / t.piece
-		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
-	}
-	t.weights = grown(t.weights, width*pieces*t.piece)
-	t.starts = grown(t.starts, pieces*t.piece)
+	pieces := t.layOut(width, s.source.sparse())
 	err := s.parallel(ctx, s.threads, pieces, func(p int) error {
 		t.setPiece(p, spec, width > 0)
 		return nil
@@ -84,6 +70,37 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 		t.largest = max(t.largest, t.bias[c], -t.bias[c])
 	}
 	return err
+}
+
+func (t *terms) setByFeature(columns int) {
+	t.byFeature = t.byFeature[:0]
+	switch t.form {
+	case metric.Diagonal:
+		t.byFeature = append(t.byFeature, t.model.Metric...)
+	case metric.Identity:
+		for range columns {
+			t.byFeature = append(t.byFeature, 1)
+		}
+	}
+}
+
+// layOut makes room for the biases and for weights of a width, and tells how many pieces there are. For
+// dense rows a piece holds all features of a few clusters; for sparse ones all clusters of a feature
+// lie together, since a row needs few of the features.
+func (t *terms) layOut(width int, sparse bool) (pieces int) {
+	t.piece = blockClusters
+	if sparse {
+		t.piece = sparsePiece
+	}
+	pieces = (len(t.present) + t.piece - 1) / t.piece
+	t.pieceStride, t.featureStride = width*t.piece, t.piece
+	if sparse {
+		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
+	}
+	t.bias = grown(t.bias, t.model.Clusters)
+	t.weights = grown(t.weights, width*pieces*t.piece)
+	t.starts = grown(t.starts, pieces*t.piece)
+	return pieces
 }
 
 // setPiece computes the biases and, if asked, the weights of some clusters, feature by feature.

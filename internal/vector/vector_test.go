@@ -53,7 +53,14 @@ func TestStoredRows(t *testing.T) {
 							t.Fatalf("%s: background %g", w, background)
 						}
 					}
+					read := make([]float64, d)
+					if err := source.Row(read, i); err != nil {
+						t.Fatal(err)
+					}
 					for f, v := range row[:d] {
+						if read[f] != v+background {
+							t.Fatalf("%s: row %d reads as %v", w, i, read)
+						}
 						g := math.Ldexp(1, int(spec.Grids[f]))
 						if v != math.Trunc(v/g)*g || math.Abs(v+background-naive[i][f]) > g/2+1e-14*math.Abs(naive[i][f]) {
 							t.Fatalf("%s: row %d, feature %d is %g, want %g on grid %g", w, i, f, v, naive[i][f], g)

@@ -152,12 +152,13 @@ func extremes(w width) {
 	RET()
 }
 
-// distances: out[r] = sum over f of weights[f] (rows[f][r] - centroids[places[r]+f])^2; every operation
+// distances: out[r] += sum over f of weights[f] (rows[f][r] - centroids[places[r]+f])^2; every operation
 // is rounded, as it is in Go.
 func distances(w width) {
 	name := "distances" + w.name
 	TEXT(name, NOSPLIT, "func(out, rows *float64, places *int64, centroids, weights *float64, features int)")
-	Doc(fmt.Sprintf("%s finds the weighted squared distances of %d rows, each to the centroid at its place.", name, w.extremeParts*w.lanes))
+	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows, each to the centroid at its place.", name, w.extremeParts*w.lanes))
+	out := Load(Param("out"), GP64())
 	rows := Load(Param("rows"), GP64())
 	places := Load(Param("places"), GP64())
 	centroids := Load(Param("centroids"), GP64())
@@ -166,11 +167,7 @@ func distances(w width) {
 	sums, place := w.vectors(w.extremeParts), w.vectors(w.extremeParts)
 	for r := range sums {
 		VMOVUPD(operand.Mem{Base: places, Disp: r * w.bytes()}, place[r])
-		if w.lanes == 8 {
-			VPXORQ(sums[r], sums[r], sums[r])
-		} else {
-			VXORPD(sums[r], sums[r], sums[r])
-		}
+		VMOVUPD(operand.Mem{Base: out, Disp: r * w.bytes()}, sums[r])
 	}
 	weight := w.vectors(1)[0]
 	Label("loop")
@@ -189,7 +186,6 @@ func distances(w width) {
 	ADDQ(operand.Imm(8), weights)
 	DECQ(features)
 	JNZ(operand.LabelRef("loop"))
-	out := Load(Param("out"), GP64())
 	for r := range sums {
 		VMOVUPD(sums[r], operand.Mem{Base: out, Disp: r * w.bytes()})
 	}
