@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
@@ -71,6 +72,10 @@ func PrepareVector(data dataset.Dataset, spec Spec) (*VectorProblem, error) {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFull).OnField(p.field("metric"))
 	}
+	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > largestScatter {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+			p.d, size, p.n, int64(largestScatter)).OnField(p.field("metric"))
+	}
 	if err := p.prepareLinks(); err != nil {
 		return nil, err
 	}
@@ -101,6 +106,9 @@ func (p *VectorProblem) prepareConstraints() error {
 	}
 	return nil
 }
+
+// largestScatter bounds the scatter matrices of all tiles, which are added up in tile order.
+const largestScatter = 1 << 31
 
 // largestLinks bounds the memory of the rows of constrained points, which lie written out.
 const largestLinks = 1 << 31
