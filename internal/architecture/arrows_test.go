@@ -21,6 +21,7 @@ type kind int
 
 const (
 	pure     kind = iota // computes: no files, network, clock, logs, global randomness or gRPC
+	advice               // asks the system for what no result depends on: pure packages may import it
 	io                   // touches the world, but not the generated API
 	api                  // touches the world and the generated API
 	testOnly             // imports what it likes; only tests import it
@@ -37,10 +38,11 @@ type room struct {
 // a line names only packages above it, so that arrows cannot turn round.
 var house = []room{
 	{"fault", pure, ""},
+	{"pages", advice, ""},
 	{"dataset", pure, "fault"},
 	{"constraint", pure, "fault"},
 	{"partition", pure, "fault"},
-	{"kernel", pure, "constraint dataset fault partition"},
+	{"kernel", pure, "constraint dataset fault pages partition"},
 	{"planning", pure, "dataset fault kernel partition"},
 	{"metric", pure, "constraint dataset fault partition"},
 	{"vector", pure, "dataset fault kernel metric partition"},
@@ -100,7 +102,7 @@ func TestHouseIsBuiltFromTheGroundUp(t *testing.T) {
 			if !slices.Contains(below, name) {
 				t.Errorf("the line of %s names %s, which is not above it in the table", r.name, name)
 			}
-			if r.kind == pure && find(name).kind != pure {
+			if r.kind == pure && find(name).kind > advice {
 				t.Errorf("%s is pure and may not import %s, which is not", r.name, name)
 			}
 		}

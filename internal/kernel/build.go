@@ -57,8 +57,7 @@ func (s *Shard) storedTile(number int) *denseTile {
 // build computes one block, and its mirror.
 func (s *Source) build(b block) error {
 	if b.source != nil {
-		transpose(b.tile.entries, b.source.entries, b.tile, b.source)
-		transpose(b.tile.half, b.source.half, b.tile, b.source)
+		mirror(b.tile, b.source, b.tile.rows, 0)
 		return nil
 	}
 	m := s.maker(b.tile.rows)
@@ -75,14 +74,20 @@ func (s *Source) build(b block) error {
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
 		}
-		if err := m.fill(some, out); err != nil {
+		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
+		top, to, first := 0, b.mirror, 0
+		if b.columns == b.tile.rows {
+			top = from - b.tile.rows.From
+			to, first = b.tile, top+columnsPerFill
+			top -= top % s.routines.blockRows
+		}
+		if err := m.fillFrom(top, some, out); err != nil {
 			return err
 		}
-		b.tile.keep(from, out)
-	}
-	if b.mirror != nil {
-		transpose(b.mirror.entries, b.tile.entries, b.mirror, b.tile)
-		transpose(b.mirror.half, b.tile.half, b.mirror, b.tile)
+		b.tile.keep(from, top, out)
+		if to != nil {
+			mirror(to, b.tile, partition.Range{From: from, To: from + len(some)}, first)
+		}
 	}
 	return nil
 }
@@ -90,21 +95,37 @@ func (s *Source) build(b block) error {
 // transposeStep is the side of the squares that a transposition works in.
 const transposeStep = 16
 
-// transpose fills the columns of dst that are the rows of src from src's columns at dst's rows; it
-// does nothing for the kind of entries that the tiles do not have.
-func transpose[T any](dst, src []T, to, from *denseTile) {
-	if src == nil {
+// mirror fills from src's given columns, which are rows of dst, dst's columns that are rows of src,
+// from src's row first on, a multiple of transposeStep.
+func mirror(dst, src *denseTile, columns partition.Range, first int) {
+	if src.half != nil {
+		for r := first; r < src.height; r++ {
+			mirrorRow(dst.half, src.half, dst, src, columns, r)
+		}
 		return
 	}
-	for r := 0; r < from.height; r += transposeStep {
-		for c := 0; c < to.height; c += transposeStep {
-			for i := r; i < min(r+transposeStep, from.height); i++ {
-				column := dst[(from.rows.From+i)*to.stride : (from.rows.From+i+1)*to.stride]
-				for j := c; j < min(c+transposeStep, to.height); j++ {
-					column[j] = src[(to.rows.From+j)*from.stride+i]
-				}
-			}
+	squares := columns.Len() / transposeStep
+	rest := partition.Range{From: columns.From + squares*transposeStep, To: columns.To}
+	whole := src.height / transposeStep * transposeStep
+	for r := first; r < src.height; r++ {
+		switch {
+		case r >= whole:
+			mirrorRow(dst.entries, src.entries, dst, src, columns, r)
+			continue
+		case r%transposeStep == 0 && squares > 0:
+			to := dst.entries[(src.rows.From+r)*dst.stride+columns.From-dst.rows.From:]
+			from := src.entries[columns.From*src.stride+r:]
+			src.source.routines.transpose(to, dst.stride, from, src.stride, squares)
 		}
+		mirrorRow(dst.entries, src.entries, dst, src, rest, r)
+	}
+}
+
+// mirrorRow copies one row of src at the given columns into a column of dst.
+func mirrorRow[T any](to, from []T, dst, src *denseTile, columns partition.Range, r int) {
+	column := to[(src.rows.From+r)*dst.stride : (src.rows.From+r+1)*dst.stride]
+	for j := columns.From; j < columns.To; j++ {
+		column[j-dst.rows.From] = from[j*src.stride+r]
 	}
 }
 
@@ -130,7 +151,7 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		if err := s.spec.store(column, t.rows, j, values); err != nil {
 			return nil, err
 		}
-		t.keep(j, column)
+		t.keep(j, 0, column)
 	}
 	return t, nil
 }

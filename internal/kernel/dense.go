@@ -1,6 +1,9 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/partition"
+import (
+	"github.com/cleave-project/cleave/internal/pages"
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // denseTile is rows of a dense matrix. Stored, it lies column by column, so that a sweep is a stream
 // of additions into float64 accumulators and a delta touches only the columns of points that moved;
@@ -27,21 +30,25 @@ func (s *Source) newTile(number int) *denseTile {
 func (t *denseTile) allocate() {
 	if t.source.spec.HalfScale != 0 {
 		t.half = make([]uint16, t.stride*t.n)
+		pages.Large(t.half)
 		return
 	}
 	t.entries = make([]float32, t.stride*t.n)
+	pages.Large(t.entries)
 }
 
 func (t *denseTile) column(j int) []float32 {
 	return t.entries[j*t.stride : (j+1)*t.stride : (j+1)*t.stride]
 }
 
-// keep stores columns from..from+len/stride that lie in values.
-func (t *denseTile) keep(from int, values []float32) {
+// keep stores columns from..from+len/stride that lie in values, from a row on.
+func (t *denseTile) keep(from, row int, values []float32) {
 	if t.half == nil {
 		return // they were computed in place
 	}
-	t.source.routines.toHalf(t.half[from*t.stride:from*t.stride+len(values)], values, float32(1/t.source.spec.HalfScale))
+	for at := row; at < len(values); at += t.stride {
+		t.source.routines.toHalf(t.half[from*t.stride+at:][:t.stride-row], values[at:], float32(1/t.source.spec.HalfScale))
+	}
 }
 
 // visit hands over columns, a pass at a time and in order.

@@ -26,7 +26,7 @@ func (s *Source) maker(rows partition.Range) *entryMaker {
 		return m
 	}
 	m.tile, m.stride = rows, padded(rows.Len())
-	m.rows.pack(s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
+	m.rows.pack(&s.routines, s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
 	m.norms = append(m.norms[:0], s.points.norms[rows.From:rows.To]...)
 	for len(m.norms) < m.stride {
 		m.norms = append(m.norms, 0)
@@ -36,59 +36,63 @@ func (s *Source) maker(rows partition.Range) *entryMaker {
 
 func (s *Source) giveBack(m *entryMaker) { s.makers.Put(m) }
 
-// columnsPerFill is how many columns are multiplied for one reading of the packed rows.
+// columnsPerFill is how many columns are multiplied for one reading of the packed rows: whole groups,
+// and whole lines of their mirror.
 const columnsPerFill = 48
 
 // fill computes the columns' entries, at most columnsPerFill of them, one after the other into out.
-func (m *entryMaker) fill(columns []int32, out []float32) error {
-	r := &m.source.routines
-	height := m.rows.groups * r.blockRows // of a column of products
-	m.columns.pack(m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
-	size := max(height, m.stride) * m.columns.groups * r.blockColumns
-	if cap(m.products) < size {
-		m.products = make([]float64, size)
-	}
-	m.products = m.products[:size]
-	clear(m.products)
-	for from := 0; from < m.rows.features; from += featuresPerPass {
-		features := min(featuresPerPass, m.rows.features-from)
-		for group := range m.columns.groups {
-			packedColumns := m.columns.group(from, group)
-			for row := range m.rows.groups {
-				block := m.products[group*r.blockColumns*height+row*r.blockRows:]
-				r.multiplyBlock(block, height, m.rows.group(from, row), packedColumns, features)
-			}
-		}
-	}
+func (m *entryMaker) fill(columns []int32, out []float32) error { return m.fillFrom(0, columns, out) }
+
+// fillFrom computes the columns' entries from a row on, a multiple of rowMultiple; what is above stays
+// as it is.
+func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
+	m.multiply(row/m.rows.lanes, columns)
+	height := m.rows.groups * m.rows.lanes
 	for at, j := range columns {
 		column := out[at*m.stride : (at+1)*m.stride]
-		if err := m.finish(column, int(j), m.products[at*height:]); err != nil {
+		if err := m.finish(column, row, int(j), m.products[at*height:(at+1)*height]); err != nil {
 			return err
 		}
-		m.source.roundHalf(column, &m.half)
+		m.source.roundHalf(column[row:], &m.half)
 	}
 	return nil
 }
 
-// finish turns the products of column j into entries: the kernel function, one rounding to float32,
-// one to the grid.
-func (m *entryMaker) finish(column []float32, j int, products []float64) error {
+// multiply makes the products of the columns and the rows from a group on. The packed rows of one group
+// stay in the first-level cache while all columns pass by.
+func (m *entryMaker) multiply(firstGroup int, columns []int32) {
+	r := &m.source.routines
+	height := m.rows.groups * r.blockRows // of a column of products
+	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
+	m.products = grown(m.products, height*m.columns.groups*r.blockColumns)
+	for from := 0; from < m.rows.features; from += m.rows.perPass {
+		for row := firstGroup; row < m.rows.groups; row++ {
+			packedRows := m.rows.group(from, row)
+			for group := range m.columns.groups {
+				block := m.products[group*r.blockColumns*height+row*r.blockRows:]
+				r.multiplyBlock(block, height, packedRows, m.columns.group(from, group), len(packedRows)/r.blockRows, from == 0)
+			}
+		}
+	}
+}
+
+// finish turns the products of column j from a row on into entries: the kernel function, one rounding
+// to float32, one to the grid.
+func (m *entryMaker) finish(column []float32, row, j int, products []float64) error {
 	s, spec := m.source, &m.source.spec
-	height := m.tile.Len()
-	if spec.Function == Gaussian && spec.Scale == nil && len(products) >= m.stride {
-		s.routines.gaussian(column, products, m.norms, s.points.norms[j], spec.inverseWidth(), spec.Grid.rounder())
-		clear(column[height:])
-		spec.clearDiagonal(column, m.tile, j)
+	rows := partition.Range{From: m.tile.From + row, To: m.tile.To}
+	column, products = column[row:], products[row:]
+	if spec.Function == Gaussian && spec.Scale == nil && len(products) >= len(column) {
+		s.routines.gaussian(column, products, m.norms[row:], s.points.norms[j], spec.inverseWidth(), spec.Grid.rounder())
+		clear(column[rows.Len():])
+		spec.clearDiagonal(column, rows, j)
 		return nil
 	}
-	if cap(m.values) < height {
-		m.values = make([]float64, m.stride)
+	m.values = grown(m.values, rows.Len())
+	for r := range m.values {
+		m.values[r] = spec.entry(products[r], m.norms[row+r], s.points.norms[j])
 	}
-	values := m.values[:height]
-	for r := range values {
-		values[r] = spec.entry(products[r], m.norms[r], s.points.norms[j])
-	}
-	return spec.store(column, m.tile, j, values)
+	return spec.store(column, rows, j, m.values)
 }
 
 // store puts kernel values into column j: weighted, rounded once to float32 and to the grid.

@@ -1,39 +1,44 @@
 package kernel
 
-// featuresPerPass is how many features are multiplied before going on to the next columns: the packed
-// rows of a tile for that many features stay in the second-level cache.
+// featuresPerPass is how many features are multiplied at most before going on to the next rows: a
+// group of packed rows for that many features takes 32 KiB, which stay in the first-level cache.
 const featuresPerPass = 128
+
+// pointsPerPack is how many points the routine pack takes at a time.
+const pointsPerPack = 8
 
 // packed is some points laid out for multiplyBlock: for each pass of features, for each group of
 // `lanes` points, feature by feature the values of the group. Missing points are zeros.
 type packed struct {
 	lanes, groups, features int
+	perPass                 int // features
 	values                  []float64
+	zeros                   []float32 // a missing point
 }
 
 // pack lays out count points in groups of lanes, into the values it has if they suffice.
-func (k *packed) pack(p *pointSet, lanes, count int, point func(at int) int) {
+func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at int) int) {
 	k.lanes, k.groups, k.features = lanes, (count+lanes-1)/lanes, p.d
+	passes := max(1, (p.d+featuresPerPass-1)/featuresPerPass)
+	k.perPass = padded((p.d + passes - 1) / passes) // equal passes, of whole vectors
+	// The routine may write beyond a feature's lanes, where the next one's come; the last has room too.
 	size := k.groups * lanes * p.d
-	if cap(k.values) < size {
-		k.values = make([]float64, size)
+	k.values = grown(k.values, size+pointsPerPack)[:size]
+	if len(k.zeros) < p.d {
+		k.zeros = make([]float32, p.d)
 	}
-	k.values = k.values[:size]
-	for from := 0; from < p.d; from += featuresPerPass {
-		to := min(from+featuresPerPass, p.d)
+	var points [pointsPerPack][]float32
+	for from := 0; from < p.d; from += k.perPass {
+		to := min(from+k.perPass, p.d)
 		for group := range k.groups {
-			part := k.group(from, group)
-			for lane := range lanes {
-				at := group*lanes + lane
-				if at >= count {
-					for f := range to - from {
-						part[f*lanes+lane] = 0
+			for lane := 0; lane < lanes; lane += pointsPerPack {
+				for i := range points {
+					points[i] = k.zeros[from:to]
+					if at := group*lanes + lane + i; lane+i < lanes && at < count {
+						points[i] = p.row(point(at))[from:to]
 					}
-					continue
 				}
-				for f, v := range p.row(point(at))[from:to] {
-					part[f*lanes+lane] = float64(v)
-				}
+				r.pack(k.group(from, group)[lane:], lanes, &points)
 			}
 		}
 	}
@@ -41,7 +46,16 @@ func (k *packed) pack(p *pointSet, lanes, count int, point func(at int) int) {
 
 // group is the values of one group for the pass of features that begins at from.
 func (k *packed) group(from, group int) []float64 {
-	width := min(featuresPerPass, k.features-from)
+	width := min(k.perPass, k.features-from)
 	start := from*k.groups*k.lanes + group*width*k.lanes
 	return k.values[start : start+width*k.lanes]
+}
+
+// packPortable lays out the points' values lanes apart, those beyond the lanes not at all.
+func packPortable(dst []float64, lanes int, points *[pointsPerPack][]float32) {
+	for i := range min(lanes, pointsPerPack) {
+		for f, v := range points[i] {
+			dst[f*lanes+i] = float64(v)
+		}
+	}
 }

@@ -15,10 +15,17 @@ type routines struct {
 	moveColumns func(from, to []float64, p *pass)
 	// addScaled adds columns times factors, one after the other.
 	addScaled func(dst []float64, p *pass, factors *[columnsPerPass]float64)
-	// multiplyBlock adds the products of blockRows packed rows and blockColumns packed columns, in
-	// feature order; out has a column every stride values.
-	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int)
+	// multiplyBlock sums the products of blockRows packed rows and blockColumns packed columns, in
+	// feature order; out has a column every stride values, whose sums go on unless these features are
+	// the first.
+	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int, first bool)
 	blockRows, blockColumns int
+	// pack lays out points of equal length: point i's value f at dst[f*lanes+i]. With fewer lanes than
+	// points, what lies beyond len(dst) within the capacity may change.
+	pack func(dst []float64, lanes int, points *[pointsPerPack][]float32)
+	// transpose turns squares of transposeStep by transposeStep values: src[c] of row r, rows srcStride
+	// apart, becomes dst[r] of column c. The squares lie below each other in src, side by side in dst.
+	transpose func(dst []float32, dstStride int, src []float32, srcStride, squares int)
 	// gaussian turns products into kernel values on the grid.
 	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
 	// toHalf scales and rounds to float16, fromHalf turns back and scales.
@@ -50,6 +57,8 @@ func portable() routines {
 		multiplyBlock:   multiplyBlockPortable,
 		blockRows:       4,
 		blockColumns:    1,
+		pack:            packPortable,
+		transpose:       transposePortable,
 		gaussian:        gaussianPortable,
 		toHalf:          toHalfPortable,
 		fromHalf:        fromHalfPortable,
@@ -91,8 +100,11 @@ func addScaledPortable(dst []float64, p *pass, factors *[columnsPerPass]float64)
 	}
 }
 
-func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int) {
-	s0, s1, s2, s3 := out[0], out[1], out[2], out[3]
+func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int, first bool) {
+	var s0, s1, s2, s3 float64
+	if !first {
+		s0, s1, s2, s3 = out[0], out[1], out[2], out[3]
+	}
 	for f := range features {
 		y, x := columns[f], rows[4*f:4*f+4:4*f+4]
 		s0 += x[0] * y
@@ -101,6 +113,15 @@ func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, featur
 		s3 += x[3] * y
 	}
 	out[0], out[1], out[2], out[3] = s0, s1, s2, s3
+}
+
+func transposePortable(dst []float32, dstStride int, src []float32, srcStride, squares int) {
+	for c := range transposeStep {
+		column := dst[c*dstStride : c*dstStride+squares*transposeStep]
+		for r := range column {
+			column[r] = src[r*srcStride+c]
+		}
+	}
 }
 
 func gaussianPortable(dst []float32, products, norms []float64, normY, scale, rounder float64) {

@@ -106,7 +106,14 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 			}
 			stride := r.blockRows + rng.IntN(5)
 			out := make([]float64, stride*r.blockColumns)
-			r.multiplyBlock(out, stride, rows, columns, features)
+			for i := range out {
+				out[i] = rng.NormFloat64() // what was there does not count
+			}
+			cut := rng.IntN(features)
+			if cut > 0 {
+				r.multiplyBlock(out, stride, rows, columns, cut, true)
+			}
+			r.multiplyBlock(out, stride, rows[cut*r.blockRows:], columns[cut*r.blockColumns:], features-cut, cut == 0)
 			for c := range r.blockColumns {
 				for i := range r.blockRows {
 					want := 0.0
@@ -114,6 +121,66 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 						want += rows[f*r.blockRows+i] * columns[f*r.blockColumns+c]
 					}
 					if got := out[c*stride+i]; math.Float64bits(got) != math.Float64bits(want) {
+						t.Fatalf("%s: (%d,%d) is %v, want %v", r.name, i, c, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Packed points lie group by group, feature by feature, for any number of points, lanes and features.
+func TestPackedPointsLieFeatureByFeature(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, r := range available() {
+		var k packed // used again and again
+		for range 100 {
+			p := &pointSet{n: 1 + rng.IntN(60), d: 1 + rng.IntN(300)}
+			for range p.n * p.d {
+				p.values = append(p.values, float32(rng.NormFloat64()))
+			}
+			lanes := []int{r.blockRows, r.blockColumns}[rng.IntN(2)]
+			k.pack(&r, p, lanes, p.n, func(at int) int { return p.n - 1 - at })
+			for from := 0; from < p.d; from += k.perPass {
+				for group := range k.groups {
+					for at, got := range k.group(from, group) {
+						point, f := group*lanes+at%lanes, from+at/lanes
+						want := 0.0
+						if point < p.n {
+							want = float64(p.row(p.n - 1 - point)[f])
+						}
+						if got != want {
+							t.Fatalf("%s, %d lanes: feature %d of point %d is %v, want %v", r.name, lanes, f, point, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Squares are turned, aligned or not, and nothing beside them changes.
+func TestTransposeTurnsSquares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, r := range available() {
+		for range 100 {
+			squares, offset := 1+rng.IntN(4), rng.IntN(2)
+			height, width := squares*transposeStep, transposeStep*(1+rng.IntN(3))
+			src := make([]float32, height*width)
+			for i := range src {
+				src[i] = float32(i + 1)
+			}
+			stride := height + 16*rng.IntN(2) + offset
+			dst := make([]float32, transposeStep*stride+offset)
+			column := rng.IntN(width/transposeStep) * transposeStep
+			r.transpose(dst[offset:], stride, src[column:], width, squares)
+			for c := range transposeStep {
+				for i, got := range dst[offset+c*stride : offset+(c+1)*stride] {
+					want := float32(0)
+					if i < height {
+						want = src[i*width+column+c]
+					}
+					if got != want {
 						t.Fatalf("%s: (%d,%d) is %v, want %v", r.name, i, c, got, want)
 					}
 				}

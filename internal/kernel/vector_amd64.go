@@ -41,7 +41,7 @@ func avx512() routines {
 		columnCode{addColumns1AVX512, addColumns4AVX512, addColumns8AVX512},
 		columnCode{subtractColumns1AVX512, subtractColumns4AVX512, subtractColumns8AVX512},
 		moveCode{moveColumns1AVX512, moveColumns4AVX512, moveColumns8AVX512},
-		addScaledAVX512, multiplyBlockAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
+		addScaledAVX512, multiplyBlockAVX512, transposeAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
@@ -49,8 +49,11 @@ func avx2() routines {
 		columnCode{addColumns1AVX2, addColumns4AVX2, addColumns8AVX2},
 		columnCode{subtractColumns1AVX2, subtractColumns4AVX2, subtractColumns8AVX2},
 		moveCode{moveColumns1AVX2, moveColumns4AVX2, moveColumns8AVX2},
-		addScaledAVX2, multiplyBlockAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
+		addScaledAVX2, multiplyBlockAVX2, transposeAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
 }
+
+// lineBytes is a line of the caches.
+const lineBytes = 64
 
 // columnCode and moveCode are code for 1, at most 4, and at most 8 columns.
 type (
@@ -73,7 +76,8 @@ func codeFor(count int) int {
 func vectorised(name string, blockRows, blockColumns int,
 	addColumns, subtractColumns columnCode, moveColumns moveCode,
 	addScaled func(dst *float64, columns *[columnsPerPass]*float32, factors *[columnsPerPass]float64, rows int),
-	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int),
+	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),
+	transpose func(dst *float32, dstStride int, src *float32, srcStride, squares int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
 	toHalf func(dst *uint16, src *float32, count int, scale float32),
 	fromHalf func(dst *float32, src *uint16, count int, scale float32),
@@ -111,9 +115,33 @@ func vectorised(name string, blockRows, blockColumns int,
 			table := pointers(&p.columns, len(dst))
 			addScaled(unsafe.SliceData(dst), &table, factors, len(dst))
 		},
-		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int) {
+		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
 			_ = out[(blockColumns-1)*stride+blockRows-1]
-			multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*blockRows]), unsafe.SliceData(columns[:features*blockColumns]), features)
+			multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*blockRows]), unsafe.SliceData(columns[:features*blockColumns]), features, first)
+		},
+		pack: func(dst []float64, lanes int, points *[pointsPerPack][]float32) {
+			// Whole vectors of features here, the rest in Go.
+			features := len(points[0]) / 8 * 8
+			var table [pointsPerPack]*float32
+			var rest [pointsPerPack][]float32
+			for i, values := range points {
+				table[i], rest[i] = unsafe.SliceData(values[:features]), values[features:]
+			}
+			if features > 0 {
+				_ = dst[: (features-1)*lanes+pointsPerPack : cap(dst)]
+				packAVX2(unsafe.SliceData(dst), lanes, &table, features)
+			}
+			if features < len(points[0]) {
+				packPortable(dst[features*lanes:], lanes, &rest)
+			}
+		},
+		transpose: func(dst []float32, dstStride int, src []float32, srcStride, squares int) {
+			if uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%lineBytes != 0 || dstStride%rowMultiple != 0 {
+				transposePortable(dst, dstStride, src, srcStride, squares) // stores of whole lines need them in place
+				return
+			}
+			_, _ = dst[(transposeStep-1)*dstStride+squares*transposeStep-1], src[(squares*transposeStep-1)*srcStride+transposeStep-1]
+			transpose(unsafe.SliceData(dst), dstStride, unsafe.SliceData(src), srcStride, squares)
 		},
 		gaussian: func(dst []float32, products, norms []float64, normY, scale, rounder float64) {
 			check(len(dst))

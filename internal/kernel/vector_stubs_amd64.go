@@ -34,8 +34,11 @@ func moveColumns1AVX512(from *float64, to *float64, columns *[8]*float32, next *
 // addScaledAVX512 adds eight columns of float32 times their factors; rows is a multiple of 16.
 func addScaledAVX512(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)
 
-// multiplyBlockAVX512 adds the products of 32 packed rows and 6 packed columns; out has a column every stride values.
-func multiplyBlockAVX512(out *float64, stride int, rows *float64, columns *float64, features int)
+// multiplyBlockAVX512 sums the products of 32 packed rows and 6 packed columns; out has a column every stride values.
+func multiplyBlockAVX512(out *float64, stride int, rows *float64, columns *float64, features int, first bool)
+
+// transposeAVX512 turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.
+func transposeAVX512(dst *float32, dstStride int, src *float32, srcStride int, squares int)
 
 // gaussianAVX512 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
 func gaussianAVX512(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
@@ -76,8 +79,11 @@ func moveColumns1AVX2(from *float64, to *float64, columns *[8]*float32, next *[8
 // addScaledAVX2 adds eight columns of float32 times their factors; rows is a multiple of 16.
 func addScaledAVX2(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)
 
-// multiplyBlockAVX2 adds the products of 8 packed rows and 6 packed columns; out has a column every stride values.
-func multiplyBlockAVX2(out *float64, stride int, rows *float64, columns *float64, features int)
+// multiplyBlockAVX2 sums the products of 8 packed rows and 6 packed columns; out has a column every stride values.
+func multiplyBlockAVX2(out *float64, stride int, rows *float64, columns *float64, features int, first bool)
+
+// transposeAVX2 turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.
+func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, squares int)
 
 // gaussianAVX2 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
 func gaussianAVX2(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
@@ -87,3 +93,6 @@ func toHalfAVX2(dst *uint16, src *float32, count int, scale float32)
 
 // fromHalfAVX2 turns float16 values into float32 and scales them; count is a multiple of 16.
 func fromHalfAVX2(dst *float32, src *uint16, count int, scale float32)
+
+// packAVX2 lays out eight points feature by feature, lanes values apart; features is a multiple of 8.
+func packAVX2(dst *float64, lanes int, points *[8]*float32, features int)

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// columnsPerPass is how many columns are summed in registers before they touch the destination, at
+// most; passes with fewer columns have code of their own.
+const columnsPerPass = 8
+
+var passSizes = []int{8, 4, 1}
+
+// columnPointers loads the addresses of the columns of one pass.
+func columnPointers(count int) []reg.GPVirtual {
+	columns := make([]reg.GPVirtual, count)
+	table := Load(Param("columns"), GP64())
+	for i := range columns {
+		columns[i] = GP64()
+		MOVQ(operand.Mem{Base: table, Disp: 8 * i}, columns[i])
+	}
+	return columns
+}
+
+// sumColumns is the sum of the columns' values at a row, by halves so that additions overlap.
+func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
+	var sums [2]reg.VecVirtual
+	for i, column := range columns {
+		v := w.vector()
+		VCVTPS2PD(at(column, row, 4, 4*offset), v)
+		if i < 2 {
+			sums[i] = v
+			continue
+		}
+		VADDPD(v, sums[i%2], sums[i%2])
+	}
+	if len(columns) > 1 {
+		VADDPD(sums[1], sums[0], sums[0])
+	}
+	return sums[0]
+}
+
+// prefetch asks for the next pass's columns at this row: a step of 16 rows is one line of each.
+func prefetch(next, row reg.Register, count int) {
+	for i := range count {
+		column := GP64()
+		MOVQ(operand.Mem{Base: next, Disp: 8 * i}, column)
+		PREFETCHT0(at(column, row, 4, 0))
+	}
+}
+
+// rowsPerStep is one line of float32.
+const rowsPerStep = 16
+
+// addColumns: dst[r] += sum of columns[i][r]; subtracting: dst[r] -= the sum.
+func addColumns(w width, count int, subtract bool) {
+	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
+	if subtract {
+		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
+	}
+	TEXT(name, NOSPLIT, "func(dst *float64, columns, next *[8]*float32, rows int)")
+	Doc(fmt.Sprintf("%s %s %d columns of float32 and fetches the next ones ahead; rows is a multiple of 16.", name, doing, count))
+	columns := columnPointers(count)
+	next := Load(Param("next"), GP64())
+	dst := Load(Param("dst"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	prefetch(next, row, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum := w.sumColumns(columns, row, offset)
+		if subtract {
+			left := w.vector()
+			VMOVUPD(at(dst, row, 8, 8*offset), left)
+			VSUBPD(sum, left, sum)
+		} else {
+			VADDPD(at(dst, row, 8, 8*offset), sum, sum)
+		}
+		VMOVUPD(sum, at(dst, row, 8, 8*offset))
+	}
+	ADDQ(operand.U32(rowsPerStep), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// moveColumns: one read of each column serves its subtraction and its addition.
+func moveColumns(w width, count int) {
+	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
+	TEXT(name, NOSPLIT, "func(from, to *float64, columns, next *[8]*float32, rows int)")
+	Doc(fmt.Sprintf("%s takes %d columns of float32 out of from and adds them into to; rows is a multiple of 16.", name, count))
+	columns := columnPointers(count)
+	next := Load(Param("next"), GP64())
+	from := Load(Param("from"), GP64())
+	to := Load(Param("to"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	prefetch(next, row, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum, left := w.sumColumns(columns, row, offset), w.vector()
+		VMOVUPD(at(from, row, 8, 8*offset), left)
+		VSUBPD(sum, left, left)
+		VMOVUPD(left, at(from, row, 8, 8*offset))
+		VADDPD(at(to, row, 8, 8*offset), sum, sum)
+		VMOVUPD(sum, at(to, row, 8, 8*offset))
+	}
+	ADDQ(operand.U32(rowsPerStep), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// addScaled: dst[r] = ((dst[r] + columns[0][r] factors[0]) + columns[1][r] factors[1]) + ...; these
+// products are not exact, so each is rounded before it is added.
+func addScaled(w width) {
+	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)")
+	Doc("addScaled" + w.name + " adds eight columns of float32 times their factors; rows is a multiple of 16.")
+	columns := columnPointers(columnsPerPass)
+	table := Load(Param("factors"), GP64())
+	var factors [columnsPerPass]reg.VecVirtual
+	for i := range factors {
+		factors[i] = w.vector()
+		VBROADCASTSD(operand.Mem{Base: table, Disp: 8 * i}, factors[i])
+	}
+	dst := Load(Param("dst"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	for step := 0; step < 2; step++ {
+		sum, product := w.vector(), w.vector()
+		VMOVUPD(at(dst, row, 8, step*w.bytes()), sum)
+		for i, column := range columns {
+			VCVTPS2PD(at(column, row, 4, 4*step*w.lanes), product)
+			VMULPD(factors[i], product, product)
+			VADDPD(product, sum, sum)
+		}
+		VMOVUPD(sum, at(dst, row, 8, step*w.bytes()))
+	}
+	ADDQ(operand.U32(2*w.lanes), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
