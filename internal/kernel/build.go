@@ -10,8 +10,8 @@ import (
 // Building dense tiles. The matrix is symmetric: of the block that two tiles of this shard share, one
 // half is computed and transposed into the other.
 
-// block is the part of a tile that lies in the columns of another tile's rows.
-type block struct {
+// buildBlock is the part of a tile that lies in the columns of another tile's rows.
+type buildBlock struct {
 	tile    *denseTile
 	columns partition.Range
 	mirror  *denseTile // the other tile, when it is built now too and is not the same
@@ -26,10 +26,10 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 		tiles[number] = s.source.newTile(number)
 		tiles[number].allocate()
 	}
-	var blocks []block
+	var blocks []buildBlock
 	for _, number := range numbers {
 		for other := range partition.TileCount(n) {
-			b := block{tile: tiles[number], columns: partition.Tile(n, other), mirror: tiles[other]}
+			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirror: tiles[other]}
 			switch {
 			case b.mirror != nil && other < number:
 				continue // made as the mirror of the other one
@@ -55,24 +55,25 @@ func (s *Shard) storedTile(number int) *denseTile {
 }
 
 // build computes one block, and its mirror.
-func (s *Source) build(b block) error {
+func (s *Source) build(b buildBlock) error {
 	if b.source != nil {
 		mirror(b.tile, b.source, b.tile.rows, 0)
 		return nil
 	}
 	m := s.maker(b.tile.rows)
 	defer s.giveBack(m)
-	borrowed := s.borrow(columnsPerFill * b.tile.stride)
-	defer s.scratch.Put(borrowed)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
 		for at := range some {
 			some[at] = int32(from + at)
 		}
-		out := (*borrowed)[:len(some)*b.tile.stride]
+		var out []float32
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
+		} else {
+			m.entries = grown(m.entries, len(some)*b.tile.stride)
+			out = m.entries
 		}
 		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
 		top, to, first := 0, b.mirror, 0

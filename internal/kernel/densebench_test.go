@@ -46,3 +46,69 @@ func BenchmarkBuild(b *testing.B) {
 		})
 	}
 }
+
+// denseBenchmark is a loaded shard of stored points.
+type denseBenchmark struct {
+	*Shard
+	tiles  []int
+	labels []int32
+	rng    *rand.Rand
+}
+
+func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
+	t.Helper()
+	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.All(n), rng: rand.New(rand.NewPCG(6, 6))}
+	if _, err := d.Build(context.Background(), d.tiles, true); err != nil {
+		t.Fatal(err)
+	}
+	weights := make([]float64, n)
+	d.labels = make([]int32, n)
+	for i := range weights {
+		weights[i], d.labels[i] = 1, d.rng.Int32N(int32(k))
+	}
+	arm(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+	must(d.Load(context.Background(), d.tiles, 1, d.labels))
+	return d
+}
+
+// moveSome lets a share of the points change their cluster.
+func (d *denseBenchmark) moveSome(moves []Move, share float64) []Move {
+	k := int32(d.armament.K)
+	for i, from := range d.labels {
+		if d.rng.Float64() < share {
+			d.labels[i] = (from + 1 + d.rng.Int32N(k-1)) % k
+			moves = append(moves, Move{Point: int32(i), From: from, To: d.labels[i]})
+		}
+	}
+	return moves
+}
+
+// A full sweep over 20,000 columns of 20,000 rows.
+func BenchmarkLoad(b *testing.B) {
+	for _, k := range []int{10, 100} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			d := newDenseBenchmark(b, 20_000, k)
+			b.ReportAllocs()
+			b.SetBytes(4 * 20_000 * 20_000)
+			for step := uint64(2); b.Loop(); step++ {
+				must(d.Load(context.Background(), d.tiles, step, d.labels))
+			}
+		})
+	}
+}
+
+// A delta of 1,000 columns.
+func BenchmarkUpdate(b *testing.B) {
+	for _, k := range []int{10, 100} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			d := newDenseBenchmark(b, 20_000, k)
+			moves := make([]Move, 0, 2000)
+			b.ReportAllocs()
+			b.SetBytes(4 * 20_000 * 1000)
+			for step := uint64(1); b.Loop(); step++ {
+				moves = d.moveSome(moves[:0], 0.05)
+				must(d.Update(context.Background(), d.tiles, step, moves))
+			}
+		})
+	}
+}

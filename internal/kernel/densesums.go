@@ -27,13 +27,13 @@ func (s *denseSums) add(r int, c int32, v float64) {
 }
 
 // sweep asks the tile for its base each time: it may have changed its storage since the last one.
-func (s *denseSums) sweep(t *tile, p *plan, _ *workspace) error {
+func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	for lane, anew := range p.anew {
 		if anew {
 			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
 		}
 	}
-	if err := t.base.(*denseTile).apply(s.values, p); err != nil {
+	if err := t.base.(*denseTile).apply(s.values, p, &w.window); err != nil {
 		return err
 	}
 	s.moveSparse(p.moves)

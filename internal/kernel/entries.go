@@ -14,6 +14,7 @@ type entryMaker struct {
 	products []float64
 	values   []float64
 	half     []uint16
+	entries  []float32 // on their way to half precision
 }
 
 // maker borrows an entry maker that is set to a tile; giveBack returns it.

@@ -1,39 +1,47 @@
 package kernel
 
-import (
-	"cmp"
-	"slices"
-)
-
-// plan is what a sweep does to the sums: columns grouped by the cluster they leave and the cluster
-// they join, so that several of a group are summed in registers before they touch memory.
+// plan is what a sweep does to the sums. A shard has one and uses its buffers again.
+//
+// Of a dense matrix it is a list of entries: a column that is taken out of a cluster's sums, or added
+// to them, once for each lane that it changes. They are grouped by cluster, so that several columns
+// are summed in registers before they touch memory; layouts say in which order.
 type plan struct {
 	n, k    int
 	anew    []bool  // per lane: its sums are made anew
 	labels  []int32 // after the sweep
 	moves   []Move  // of the lanes that are not made anew
-	columns []int32
-	runs    []run
-	touches *touches // of a delta on a graph, which has no columns and runs
-}
-
-// run is the columns [start, end) of a plan, which leave one cluster and join another; -1: none.
-type run struct {
-	from, to   int32
-	start, end int
+	touches *touches
+	columns []int32 // the columns that are read, ascending
+	// The entries in order of their keys.
+	keys, places []int32 // a place is that of a column in columns
+	layouts      [paces]layout
+	// Buffers.
+	place  []int32 // per column: one more than its place, or 0
+	starts []int   // per key
+	counts []int   // per lane
+	kept   []Move
 }
 
 // labelsOf is the labels of a lane.
 func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*p.n] }
 
+// newPlan is the shard's plan, with nothing planned.
+func (s *Shard) newPlan() *plan {
+	p := &s.plan
+	p.n, p.k, p.labels, p.moves, p.touches = s.source.Rows(), s.armament.K, s.labels, nil, nil
+	p.anew = grown(p.anew, s.armament.lanes())
+	clear(p.anew)
+	return p
+}
+
 // planAnew makes all sums anew.
 func (s *Shard) planAnew() *plan {
-	p := &plan{n: s.source.Rows(), k: s.armament.K, anew: make([]bool, s.armament.lanes()), labels: s.labels}
+	p := s.newPlan()
 	for lane := range p.anew {
 		p.anew[lane] = true
-		if s.source.graph == nil {
-			p.addAll(lane)
-		}
+	}
+	if s.source.graph == nil {
+		p.list()
 	}
 	return p
 }
@@ -41,88 +49,138 @@ func (s *Shard) planAnew() *plan {
 // planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
 // work, makes them anew. Sums being exact, their bits are the same.
 func (s *Shard) planDense(moves []Move) *plan {
-	p := &plan{n: s.source.Rows(), k: s.armament.K, anew: make([]bool, s.armament.lanes()), labels: s.labels}
-	counts := make([]int, len(p.anew))
+	p := s.newPlan()
+	p.counts = grown(p.counts, len(p.anew))
+	clear(p.counts)
 	for _, m := range moves {
-		counts[s.armament.laneOf(m)]++
+		p.counts[s.armament.laneOf(m)]++
 	}
-	rest := moves
-	for lane, count := range counts {
-		// A delta reads the columns that moved and writes two sums for each, a full sweep reads them all.
+	p.moves = moves
+	for lane, count := range p.counts {
+		// A delta reads the columns that moved, twice, where a full sweep reads them all.
 		if 4*count > 3*p.n {
 			p.anew[lane] = true
-			p.addAll(lane)
-			rest = nil
+			p.moves = nil
 		}
 	}
-	if rest == nil {
+	if p.moves == nil {
+		p.kept = p.kept[:0]
 		for _, m := range moves {
 			if !p.anew[s.armament.laneOf(m)] {
-				rest = append(rest, m)
+				p.kept = append(p.kept, m)
 			}
 		}
+		p.moves = p.kept
 	}
-	p.move(rest)
+	p.list()
 	return p
 }
 
-// addAll adds every labelled column of a lane to its cluster, by a counting sort.
-func (p *plan) addAll(lane int) {
-	labels, first := p.labelsOf(lane), int32(lane*p.k)
-	counts := make([]int, p.k)
-	for _, c := range labels {
-		if c >= 0 {
-			counts[c-first]++
+// list makes the columns and the entries.
+func (p *plan) list() {
+	p.place = grown(p.place, p.n)
+	clear(p.place)
+	p.each(false, func(_, column int32) { p.place[column] = 1 })
+	p.columns = p.columns[:0]
+	for j, used := range p.place {
+		if used != 0 {
+			p.columns = append(p.columns, int32(j))
+			p.place[j] = int32(len(p.columns))
 		}
 	}
-	at, runs := len(p.columns), len(p.runs)
-	for c, count := range counts {
-		p.runs = append(p.runs, run{from: -1, to: first + int32(c), start: at, end: at})
-		at += count
-	}
-	p.columns = slices.Grow(p.columns, at-len(p.columns))[:at]
-	for j, c := range labels {
-		if c >= 0 {
-			r := &p.runs[runs+int(c-first)]
-			p.columns[r.end] = int32(j)
-			r.end++
-		}
+	p.sort(p.worthPairing())
+	for pace := range p.layouts {
+		p.layouts[pace].made = false
 	}
 }
 
-// fewPerRun is how many columns a run of a delta must have on average to be worth reading them once:
-// with fewer, each would touch two clusters' sums for itself.
-const fewPerRun = 3
-
-// move takes moved columns out of their old clusters and into their new ones: both at one reading
-// of a column where many go the same way, else first out of the old clusters, then into the new ones.
-func (p *plan) move(moves []Move) {
-	p.moves = moves
-	columns, runs := len(p.columns), len(p.runs)
-	p.append(moves, func(m Move) (int32, int32) { return m.From, m.To })
-	if len(moves) >= fewPerRun*(len(p.runs)-runs) {
-		return
+// worthPairing tells whether many columns leave and join the same two clusters: then both is done at
+// one reading. With few for a pair, each would touch two clusters' sums for itself.
+func (p *plan) worthPairing() bool {
+	const few, most = 4, 1 << 16
+	if len(p.moves) == 0 || p.keyCount(true) > most {
+		return false
 	}
-	p.columns, p.runs = p.columns[:columns], p.runs[:runs]
-	p.append(moves, func(m Move) (int32, int32) { return m.From, -1 })
-	p.append(moves, func(m Move) (int32, int32) { return -1, m.To })
-}
-
-// append adds the moves as runs of those that leave and join the same clusters.
-func (p *plan) append(moves []Move, way func(Move) (from, to int32)) {
-	sorted := slices.Clone(moves)
-	slices.SortFunc(sorted, func(a, b Move) int {
-		fromA, toA := way(a)
-		fromB, toB := way(b)
-		return cmp.Or(cmp.Compare(fromA, fromB), cmp.Compare(toA, toB), cmp.Compare(a.Point, b.Point))
+	p.starts = grown(p.starts, p.keyCount(true))
+	clear(p.starts)
+	entries, pairs := 0, 0
+	p.each(true, func(key, _ int32) {
+		if p.starts[key] == 0 {
+			pairs++
+		}
+		p.starts[key]++
+		entries++
 	})
-	first := len(p.runs)
-	for _, m := range sorted {
-		from, to := way(m)
-		if last := len(p.runs) - 1; last < first || p.runs[last].from != from || p.runs[last].to != to {
-			p.runs = append(p.runs, run{from: from, to: to, start: len(p.columns), end: len(p.columns)})
+	return entries >= few*pairs
+}
+
+// sort makes the entries, by counting.
+func (p *plan) sort(paired bool) {
+	p.starts = grown(p.starts, p.keyCount(paired)+1)
+	clear(p.starts)
+	p.each(paired, func(key, _ int32) { p.starts[key+1]++ })
+	for key := range len(p.starts) - 1 {
+		p.starts[key+1] += p.starts[key]
+	}
+	total := p.starts[len(p.starts)-1]
+	p.keys, p.places = grown(p.keys, total), grown(p.places, total)
+	p.each(paired, func(key, column int32) {
+		at := p.starts[key]
+		p.keys[at], p.places[at] = key, p.place[column]-1
+		p.starts[key]++
+	})
+}
+
+// The keys of entries: a cluster that is left; a cluster that is joined; a cluster that is left for
+// another of its lane.
+
+func (p *plan) keyCount(paired bool) int {
+	clusters := len(p.anew) * p.k
+	if paired {
+		return clusters * (2 + p.k)
+	}
+	return 2 * clusters
+}
+
+// clustersOf is what a key says: the cluster that is left and the one that is joined, or -1.
+func (p *plan) clustersOf(key int32) (from, to int32) {
+	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
+	switch {
+	case key < clusters:
+		return key, -1
+	case key < 2*clusters:
+		return -1, key - clusters
+	}
+	from, to = (key-2*clusters)/k, (key-2*clusters)%k
+	return from, from/k*k + to
+}
+
+// each calls do for every entry.
+func (p *plan) each(paired bool, do func(key, column int32)) {
+	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
+	for lane, anew := range p.anew {
+		if !anew {
+			continue
 		}
-		p.columns = append(p.columns, m.Point)
-		p.runs[len(p.runs)-1].end++
+		for j, c := range p.labelsOf(lane) {
+			if c >= 0 {
+				do(clusters+c, int32(j))
+			}
+		}
+	}
+	for _, m := range p.moves {
+		switch {
+		case paired && m.From >= 0 && m.To >= 0:
+			do(2*clusters+m.From*k+m.To%k, m.Point)
+			continue
+		case m.From >= 0:
+			do(m.From, m.Point)
+		}
+		if m.To >= 0 {
+			do(clusters+m.To, m.Point)
+		}
 	}
 }
+
+// once tells whether every column has one entry: then nothing is gained by keeping it in a cache.
+func (p *plan) once() bool { return len(p.places) == len(p.columns) }

@@ -33,13 +33,16 @@ type routines struct {
 	fromHalf func(dst []float32, src []uint16, scale float32)
 }
 
-// pass is a few columns that do the same; the places beyond count hold columns of zeros. next is what
-// the following pass will read, or again the same: memory may be asked for it ahead of time.
+// pass is a few columns that do the same.
 type pass struct {
-	columns [columnsPerPass][]float32
-	next    *[columnsPerPass][]float32
-	count   int
+	values  []float32
+	columns [columnsPerPass]int // where in values each begins
+	count   int                 // how many there are
+	ahead   [columnsPerPass]int // as many that will be read later: memory may be asked for them now
 }
+
+// column is a column of the pass and all that lies behind it.
+func (p *pass) column(i int) []float32 { return p.values[p.columns[i]:] }
 
 // rowMultiple is what the rows of a tile are padded to.
 const rowMultiple = 16
@@ -66,35 +69,30 @@ func portable() routines {
 }
 
 func addColumnsPortable(dst []float64, p *pass) {
-	for _, column := range p.columns[:p.count] {
-		for r, v := range column[:len(dst)] {
+	for i := range p.count {
+		for r, v := range p.column(i)[:len(dst)] {
 			dst[r] += float64(v)
 		}
 	}
 }
 
 func subtractColumnsPortable(dst []float64, p *pass) {
-	for _, column := range p.columns[:p.count] {
-		for r, v := range column[:len(dst)] {
+	for i := range p.count {
+		for r, v := range p.column(i)[:len(dst)] {
 			dst[r] -= float64(v)
 		}
 	}
 }
 
 func moveColumnsPortable(from, to []float64, p *pass) {
-	to = to[:len(from)]
-	for _, column := range p.columns[:p.count] {
-		for r, v := range column[:len(from)] {
-			from[r] -= float64(v)
-			to[r] += float64(v)
-		}
-	}
+	subtractColumnsPortable(from, p)
+	addColumnsPortable(to, p)
 }
 
 func addScaledPortable(dst []float64, p *pass, factors *[columnsPerPass]float64) {
-	for i, column := range p.columns {
+	for i := range p.count {
 		x := factors[i]
-		for r, v := range column[:len(dst)] {
+		for r, v := range p.column(i)[:len(dst)] {
 			dst[r] += float64(float64(v) * x)
 		}
 	}

@@ -25,20 +25,15 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 					}
 					return v[offset:]
 				}
-				var columns [columnsPerPass][]float32
-				for i := range columns {
-					columns[i] = make([]float32, rows+offset)[offset:]
-					for r := range columns[i] {
-						columns[i][r] = float32(grid.Round(float64(float32(rng.NormFloat64()))))
-					}
+				p := &pass{values: make([]float32, columnsPerPass*rows+offset), count: 1 + rng.IntN(columnsPerPass)}
+				for i := range p.values {
+					p.values[i] = float32(grid.Round(float64(float32(rng.NormFloat64()))))
+				}
+				for i := range p.count {
+					p.columns[i] = offset + rng.IntN(columnsPerPass)*rows
 				}
 				a, b := floats(10), floats(10)
 				a2, b2 := append([]float64(nil), a...), append([]float64(nil), b...)
-				p := &pass{columns: columns, next: &columns, count: 1 + rng.IntN(columnsPerPass)}
-				zeros := make([]float32, rows)
-				for i := p.count; i < columnsPerPass; i++ {
-					p.columns[i] = zeros
-				}
 				reference.addColumns(a, p)
 				other.addColumns(a2, p)
 				same(t, "addColumns", a, a2)
@@ -67,11 +62,12 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				reference.gaussian(want, products, norms, normY, scale, rounder)
 				other.gaussian(got, products, norms, normY, scale, rounder)
 				halves, other16 := make([]uint16, rows), make([]uint16, rows+offset)[offset:]
-				for i := range columns[0] {
-					columns[0][i] *= float32(math.Ldexp(1, rng.IntN(40)-28)) // normal, subnormal, tiny
+				column := p.values[offset : offset+rows]
+				for i := range column {
+					column[i] *= float32(math.Ldexp(1, rng.IntN(40)-28)) // normal, subnormal, tiny
 				}
-				reference.toHalf(halves, columns[0], 0.5)
-				other.toHalf(other16, columns[0], 0.5)
+				reference.toHalf(halves, column, 0.5)
+				other.toHalf(other16, column, 0.5)
 				if !slices.Equal(halves, other16) {
 					t.Fatal("toHalf differs")
 				}

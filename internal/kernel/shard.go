@@ -26,6 +26,7 @@ type Shard struct {
 	loaded     bool
 	// Buffers that one method leaves to the next.
 	terms      []clusterTerms // of the lanes that are asked about
+	plan       plan
 	touches    touches
 	workspaces workspaces
 }

@@ -25,7 +25,7 @@ type Source struct {
 	rows     RowFetcher
 	routines routines
 	makers   sync.Pool // of *entryMaker
-	scratch  sync.Pool // of *[]float32
+	windows  sync.Pool // of *window
 	columns  []int32   // 0..n-1
 }
 
@@ -108,16 +108,6 @@ func (s *Source) TileBytes(tile int) int64 {
 // DenseTileBytes is the memory of one float32 tile of n columns; float16 takes half of it.
 func DenseTileBytes(n, tile int) int64 {
 	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
-}
-
-// borrow takes a buffer of at least size values from the pool.
-func (s *Source) borrow(size int) *[]float32 {
-	buffer, _ := s.scratch.Get().(*[]float32)
-	if buffer == nil || cap(*buffer) < size {
-		made := make([]float32, size)
-		buffer = &made
-	}
-	return buffer
 }
 
 // allColumns lists every column.

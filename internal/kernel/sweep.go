@@ -138,6 +138,11 @@ func (t *tile) loadOwn(lane, r int, labels []int32) {
 // sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
 // sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
+	for _, t := range tiles {
+		if dense, is := t.base.(*denseTile); is && (!t.loaded || t.step != step) {
+			p.layout(dense.pace(p))
+		}
+	}
 	s.workspaces.reset(s.armament.clusters())
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
 	err := s.parallel(ctx, len(tiles), func(at int) error {

@@ -57,7 +57,9 @@ func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, 
 		return s.planAnew(), nil
 	}
 	ts, err := s.gatherTouches(ctx, tiles, step, moves)
-	return &plan{n: s.source.Rows(), k: s.armament.K, anew: []bool{false}, labels: s.labels, moves: moves, touches: ts}, err
+	p := s.newPlan()
+	p.moves, p.touches = moves, ts
+	return p, err
 }
 
 // entries is the number of entries that some rows of M have.

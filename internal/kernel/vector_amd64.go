@@ -38,56 +38,78 @@ func available() []routines {
 
 func avx512() routines {
 	return vectorised("avx512", 32, 6,
-		columnCode{addColumns1AVX512, addColumns4AVX512, addColumns8AVX512},
-		columnCode{subtractColumns1AVX512, subtractColumns4AVX512, subtractColumns8AVX512},
-		moveCode{moveColumns1AVX512, moveColumns4AVX512, moveColumns8AVX512},
+		columnCode{
+			addColumns1AVX512, addColumns2AVX512, addColumns3AVX512, addColumns4AVX512,
+			addColumns5AVX512, addColumns6AVX512, addColumns7AVX512, addColumns8AVX512,
+		},
+		columnCode{
+			subtractColumns1AVX512, subtractColumns2AVX512, subtractColumns3AVX512, subtractColumns4AVX512,
+			subtractColumns5AVX512, subtractColumns6AVX512, subtractColumns7AVX512, subtractColumns8AVX512,
+		},
+		moveCode{
+			moveColumns1AVX512, moveColumns2AVX512, moveColumns3AVX512, moveColumns4AVX512,
+			moveColumns5AVX512, moveColumns6AVX512, moveColumns7AVX512, moveColumns8AVX512,
+		},
 		addScaledAVX512, multiplyBlockAVX512, transposeAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
 	return vectorised("avx2", 8, 6,
-		columnCode{addColumns1AVX2, addColumns4AVX2, addColumns8AVX2},
-		columnCode{subtractColumns1AVX2, subtractColumns4AVX2, subtractColumns8AVX2},
-		moveCode{moveColumns1AVX2, moveColumns4AVX2, moveColumns8AVX2},
+		columnCode{
+			addColumns1AVX2, addColumns2AVX2, addColumns3AVX2, addColumns4AVX2,
+			addColumns5AVX2, addColumns6AVX2, addColumns7AVX2, addColumns8AVX2,
+		},
+		columnCode{
+			subtractColumns1AVX2, subtractColumns2AVX2, subtractColumns3AVX2, subtractColumns4AVX2,
+			subtractColumns5AVX2, subtractColumns6AVX2, subtractColumns7AVX2, subtractColumns8AVX2,
+		},
+		moveCode{
+			moveColumns1AVX2, moveColumns2AVX2, moveColumns3AVX2, moveColumns4AVX2,
+			moveColumns5AVX2, moveColumns6AVX2, moveColumns7AVX2, moveColumns8AVX2,
+		},
 		addScaledAVX2, multiplyBlockAVX2, transposeAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
 }
 
 // lineBytes is a line of the caches.
 const lineBytes = 64
 
-// columnCode and moveCode are code for 1, at most 4, and at most 8 columns.
+// columnCode and moveCode are code for 1 to columnsPerPass columns.
 type (
-	columnCode [3]func(dst *float64, columns, next *[columnsPerPass]*float32, rows int)
-	moveCode   [3]func(from, to *float64, columns, next *[columnsPerPass]*float32, rows int)
+	columnCode [columnsPerPass]func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
+	moveCode   [columnsPerPass]func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
 )
 
-// codeFor is the place of the code for a number of columns.
-func codeFor(count int) int {
-	switch {
-	case count <= 1:
-		return 0
-	case count <= 4:
-		return 1
+// run checks lengths and chooses the code.
+func (code *columnCode) run(dst []float64, p *pass) {
+	p.check(len(dst))
+	code[p.count-1](unsafe.SliceData(dst), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(dst))
+}
+
+func (code *moveCode) run(from, to []float64, p *pass) {
+	p.check(len(from))
+	code[p.count-1](unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(from))
+}
+
+// check panics where a pass has not so many rows.
+func (p *pass) check(rows int) {
+	if rows == 0 || rows%rowMultiple != 0 {
+		panic("kernel: rows are not padded")
 	}
-	return 2
+	for _, begin := range p.columns[:p.count] {
+		_ = p.values[begin : begin+rows]
+	}
 }
 
 // vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
 func vectorised(name string, blockRows, blockColumns int,
 	addColumns, subtractColumns columnCode, moveColumns moveCode,
-	addScaled func(dst *float64, columns *[columnsPerPass]*float32, factors *[columnsPerPass]float64, rows int),
+	addScaled func(dst *float64, values *float32, columns *[columnsPerPass]int, factors *[columnsPerPass]float64, rows int),
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),
 	transpose func(dst *float32, dstStride int, src *float32, srcStride, squares int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
 	toHalf func(dst *uint16, src *float32, count int, scale float32),
 	fromHalf func(dst *float32, src *uint16, count int, scale float32),
 ) routines {
-	pointers := func(columns *[columnsPerPass][]float32, rows int) (table [columnsPerPass]*float32) {
-		for i, column := range columns {
-			table[i] = unsafe.SliceData(column[:rows])
-		}
-		return table
-	}
 	check := func(rows int) {
 		if rows%rowMultiple != 0 {
 			panic("kernel: rows are not padded")
@@ -95,25 +117,16 @@ func vectorised(name string, blockRows, blockColumns int,
 	}
 	return routines{
 		name: name, blockRows: blockRows, blockColumns: blockColumns,
-		addColumns: func(dst []float64, p *pass) {
-			check(len(dst))
-			table, next := pointers(&p.columns, len(dst)), pointers(p.next, len(dst))
-			addColumns[codeFor(p.count)](unsafe.SliceData(dst), &table, &next, len(dst))
-		},
-		subtractColumns: func(dst []float64, p *pass) {
-			check(len(dst))
-			table, next := pointers(&p.columns, len(dst)), pointers(p.next, len(dst))
-			subtractColumns[codeFor(p.count)](unsafe.SliceData(dst), &table, &next, len(dst))
-		},
-		moveColumns: func(from, to []float64, p *pass) {
-			check(len(from))
-			table, next := pointers(&p.columns, len(from)), pointers(p.next, len(from))
-			moveColumns[codeFor(p.count)](unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), &table, &next, len(from))
-		},
+		addColumns:      addColumns.run,
+		subtractColumns: subtractColumns.run,
+		moveColumns:     moveColumns.run,
 		addScaled: func(dst []float64, p *pass, factors *[columnsPerPass]float64) {
-			check(len(dst))
-			table := pointers(&p.columns, len(dst))
-			addScaled(unsafe.SliceData(dst), &table, factors, len(dst))
+			p.check(len(dst))
+			columns, by := p.columns, *factors
+			for i := p.count; i < columnsPerPass; i++ {
+				columns[i], by[i] = columns[0], 0 // adds 0
+			}
+			addScaled(unsafe.SliceData(dst), unsafe.SliceData(p.values), &columns, &by, len(dst))
 		},
 		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
 			_ = out[(blockColumns-1)*stride+blockRows-1]

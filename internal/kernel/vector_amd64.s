@@ -4,461 +4,27 @@
 
 #include "textflag.h"
 
-// func addColumns8AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+// func addColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns8AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+16(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       56(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	VCVTPS2PD  (CX)(R12*4), Z0
-	VCVTPS2PD  (DX)(R12*4), Z1
-	VCVTPS2PD  (BX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (SI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (DI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R8)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R9)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, (R11)(R12*8)
-	VCVTPS2PD  32(CX)(R12*4), Z0
-	VCVTPS2PD  32(DX)(R12*4), Z1
-	VCVTPS2PD  32(BX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(SI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(DI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R8)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R9)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, 64(R11)(R12*8)
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+24(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns8AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns8AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+16(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       56(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	VCVTPS2PD  (CX)(R12*4), Z0
-	VCVTPS2PD  (DX)(R12*4), Z1
-	VCVTPS2PD  (BX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (SI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (DI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R8)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R9)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R11)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R11)(R12*8)
-	VCVTPS2PD  32(CX)(R12*4), Z0
-	VCVTPS2PD  32(DX)(R12*4), Z1
-	VCVTPS2PD  32(BX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(SI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(DI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R8)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R9)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R11)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R11)(R12*8)
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+24(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns8AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns8AVX512(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+24(FP), R10
-	MOVQ from+0(FP), R11
-	MOVQ to+8(FP), R12
-	XORQ R13, R13
-
-loop:
-	MOVQ       (R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       8(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       16(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       24(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       32(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       40(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       48(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       56(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	VCVTPS2PD  (CX)(R13*4), Z0
-	VCVTPS2PD  (DX)(R13*4), Z1
-	VCVTPS2PD  (BX)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (SI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (DI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R8)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R9)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R11)(R13*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R11)(R13*8)
-	VADDPD     (R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, (R12)(R13*8)
-	VCVTPS2PD  32(CX)(R13*4), Z0
-	VCVTPS2PD  32(DX)(R13*4), Z1
-	VCVTPS2PD  32(BX)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(SI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(DI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R8)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R9)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R11)(R13*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R11)(R13*8)
-	VADDPD     64(R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, 64(R12)(R13*8)
-	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
-	CMPQ       R13, R14
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns4AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns4AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+16(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       24(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	VCVTPS2PD  (CX)(R8*4), Z0
-	VCVTPS2PD  (DX)(R8*4), Z1
-	VCVTPS2PD  (BX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R8*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, (DI)(R8*8)
-	VCVTPS2PD  32(CX)(R8*4), Z0
-	VCVTPS2PD  32(DX)(R8*4), Z1
-	VCVTPS2PD  32(BX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R8*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, 64(DI)(R8*8)
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+24(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns4AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns4AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+16(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       24(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	VCVTPS2PD  (CX)(R8*4), Z0
-	VCVTPS2PD  (DX)(R8*4), Z1
-	VCVTPS2PD  (BX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R8*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (DI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (DI)(R8*8)
-	VCVTPS2PD  32(CX)(R8*4), Z0
-	VCVTPS2PD  32(DX)(R8*4), Z1
-	VCVTPS2PD  32(BX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R8*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(DI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(DI)(R8*8)
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+24(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns4AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns4AVX512(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+24(FP), SI
-	MOVQ from+0(FP), DI
-	MOVQ to+8(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       8(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       16(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       24(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	VCVTPS2PD  (CX)(R9*4), Z0
-	VCVTPS2PD  (DX)(R9*4), Z1
-	VCVTPS2PD  (BX)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (AX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (DI)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (DI)(R9*8)
-	VADDPD     (R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, (R8)(R9*8)
-	VCVTPS2PD  32(CX)(R9*4), Z0
-	VCVTPS2PD  32(DX)(R9*4), Z1
-	VCVTPS2PD  32(BX)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(AX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(DI)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(DI)(R9*8)
-	VADDPD     64(R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, 64(R8)(R9*8)
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns1AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns1AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+16(FP), CX
-	MOVQ dst+0(FP), DX
-	XORQ BX, BX
-
-loop:
-	MOVQ       (CX), SI
-	PREFETCHT0 (SI)(BX*4)
-	VCVTPS2PD  (AX)(BX*4), Z0
-	VADDPD     (DX)(BX*8), Z0, Z0
-	VMOVUPD    Z0, (DX)(BX*8)
-	VCVTPS2PD  32(AX)(BX*4), Z0
-	VADDPD     64(DX)(BX*8), Z0, Z0
-	VMOVUPD    Z0, 64(DX)(BX*8)
-	ADDQ       $0x00000010, BX
-	MOVQ       rows+24(FP), SI
-	CMPQ       BX, SI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns1AVX512(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns1AVX512(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+16(FP), CX
-	MOVQ dst+0(FP), DX
-	XORQ BX, BX
-
-loop:
-	MOVQ       (CX), SI
-	PREFETCHT0 (SI)(BX*4)
-	VCVTPS2PD  (AX)(BX*4), Z0
-	VMOVUPD    (DX)(BX*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (DX)(BX*8)
-	VCVTPS2PD  32(AX)(BX*4), Z0
-	VMOVUPD    64(DX)(BX*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(DX)(BX*8)
-	ADDQ       $0x00000010, BX
-	MOVQ       rows+24(FP), SI
-	CMPQ       BX, SI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns1AVX512(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns1AVX512(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+24(FP), CX
-	MOVQ from+0(FP), DX
-	MOVQ to+8(FP), BX
+TEXT ·addColumns1AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DX
+	MOVQ dst+0(FP), BX
 	XORQ SI, SI
 
 loop:
-	MOVQ       (CX), DI
-	PREFETCHT0 (DI)(SI*4)
-	VCVTPS2PD  (AX)(SI*4), Z0
-	VMOVUPD    (DX)(SI*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (DX)(SI*8)
+	MOVQ       (DX), DI
+	PREFETCHT0 (AX)(DI*4)
+	VCVTPS2PD  (CX)(SI*4), Z0
 	VADDPD     (BX)(SI*8), Z0, Z0
 	VMOVUPD    Z0, (BX)(SI*8)
-	VCVTPS2PD  32(AX)(SI*4), Z0
-	VMOVUPD    64(DX)(SI*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(DX)(SI*8)
+	VCVTPS2PD  32(CX)(SI*4), Z0
 	VADDPD     64(BX)(SI*8), Z0, Z0
 	VMOVUPD    Z0, 64(BX)(SI*8)
+	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000010, SI
 	MOVQ       rows+32(FP), DI
 	CMPQ       SI, DI
@@ -466,85 +32,1482 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addScaledAVX512(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)
+// func subtractColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns1AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DX
+	MOVQ dst+0(FP), BX
+	XORQ SI, SI
+
+loop:
+	MOVQ       (DX), DI
+	PREFETCHT0 (AX)(DI*4)
+	VCVTPS2PD  (CX)(SI*4), Z0
+	VMOVUPD    (BX)(SI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (BX)(SI*8)
+	VCVTPS2PD  32(CX)(SI*4), Z0
+	VMOVUPD    64(BX)(SI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(BX)(SI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+32(FP), DI
+	CMPQ       SI, DI
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns1AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns1AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), DX
+	MOVQ from+0(FP), BX
+	MOVQ to+8(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (DX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (CX)(DI*4), Z0
+	VMOVUPD    (BX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (BX)(DI*8)
+	VADDPD     (SI)(DI*8), Z0, Z0
+	VMOVUPD    Z0, (SI)(DI*8)
+	VCVTPS2PD  32(CX)(DI*4), Z0
+	VMOVUPD    64(BX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(BX)(DI*8)
+	VADDPD     64(SI)(DI*8), Z0, Z0
+	VMOVUPD    Z0, 64(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns2AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), BX
+	MOVQ dst+0(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	MOVQ       8(BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (DX)(DI*4), Z0
+	VCVTPS2PD  (CX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (SI)(DI*8), Z0, Z0
+	VMOVUPD    Z0, (SI)(DI*8)
+	VCVTPS2PD  32(DX)(DI*4), Z0
+	VCVTPS2PD  32(CX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(SI)(DI*8), Z0, Z0
+	VMOVUPD    Z0, 64(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+32(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns2AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), BX
+	MOVQ dst+0(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	MOVQ       8(BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (DX)(DI*4), Z0
+	VCVTPS2PD  (CX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (SI)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (SI)(DI*8)
+	VCVTPS2PD  32(DX)(DI*4), Z0
+	VCVTPS2PD  32(CX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(SI)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+32(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns2AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns2AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), BX
+	MOVQ from+0(FP), SI
+	MOVQ to+8(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (BX), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(BX), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Z0
+	VCVTPS2PD  (CX)(R8*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (SI)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (SI)(R8*8)
+	VADDPD     (DI)(R8*8), Z0, Z0
+	VMOVUPD    Z0, (DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Z0
+	VCVTPS2PD  32(CX)(R8*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(SI)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(SI)(R8*8)
+	VADDPD     64(DI)(R8*8), Z0, Z0
+	VMOVUPD    Z0, 64(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns3AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), SI
+	MOVQ dst+0(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       16(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Z0
+	VCVTPS2PD  (BX)(R8*4), Z1
+	VCVTPS2PD  (CX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (DI)(R8*8), Z0, Z0
+	VMOVUPD    Z0, (DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Z0
+	VCVTPS2PD  32(BX)(R8*4), Z1
+	VCVTPS2PD  32(CX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(DI)(R8*8), Z0, Z0
+	VMOVUPD    Z0, 64(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+32(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns3AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), SI
+	MOVQ dst+0(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       16(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Z0
+	VCVTPS2PD  (BX)(R8*4), Z1
+	VCVTPS2PD  (CX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (DI)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Z0
+	VCVTPS2PD  32(BX)(R8*4), Z1
+	VCVTPS2PD  32(CX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(DI)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+32(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns3AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns3AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), SI
+	MOVQ from+0(FP), DI
+	MOVQ to+8(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Z0
+	VCVTPS2PD  (BX)(R9*4), Z1
+	VCVTPS2PD  (CX)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (DI)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (DI)(R9*8)
+	VADDPD     (R8)(R9*8), Z0, Z0
+	VMOVUPD    Z0, (R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Z0
+	VCVTPS2PD  32(BX)(R9*4), Z1
+	VCVTPS2PD  32(CX)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(DI)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(DI)(R9*8)
+	VADDPD     64(R8)(R9*8), Z0, Z0
+	VMOVUPD    Z0, 64(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns4AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DI
+	MOVQ dst+0(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       24(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Z0
+	VCVTPS2PD  (BX)(R9*4), Z1
+	VCVTPS2PD  (SI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (R8)(R9*8), Z0, Z0
+	VMOVUPD    Z0, (R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Z0
+	VCVTPS2PD  32(BX)(R9*4), Z1
+	VCVTPS2PD  32(SI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(R8)(R9*8), Z0, Z0
+	VMOVUPD    Z0, 64(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+32(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns4AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DI
+	MOVQ dst+0(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       24(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Z0
+	VCVTPS2PD  (BX)(R9*4), Z1
+	VCVTPS2PD  (SI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R8)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Z0
+	VCVTPS2PD  32(BX)(R9*4), Z1
+	VCVTPS2PD  32(SI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R8)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+32(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns4AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns4AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), DI
+	MOVQ from+0(FP), R8
+	MOVQ to+8(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Z0
+	VCVTPS2PD  (BX)(R10*4), Z1
+	VCVTPS2PD  (SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R8)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (R8)(R10*8)
+	VADDPD     (R9)(R10*8), Z0, Z0
+	VMOVUPD    Z0, (R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Z0
+	VCVTPS2PD  32(BX)(R10*4), Z1
+	VCVTPS2PD  32(SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R8)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(R8)(R10*8)
+	VADDPD     64(R9)(R10*8), Z0, Z0
+	VMOVUPD    Z0, 64(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns5AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R8
+	MOVQ dst+0(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       32(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Z0
+	VCVTPS2PD  (BX)(R10*4), Z1
+	VCVTPS2PD  (SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (R9)(R10*8), Z0, Z0
+	VMOVUPD    Z0, (R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Z0
+	VCVTPS2PD  32(BX)(R10*4), Z1
+	VCVTPS2PD  32(SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(R9)(R10*8), Z0, Z0
+	VMOVUPD    Z0, 64(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+32(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns5AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R8
+	MOVQ dst+0(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       32(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Z0
+	VCVTPS2PD  (BX)(R10*4), Z1
+	VCVTPS2PD  (SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R9)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Z0
+	VCVTPS2PD  32(BX)(R10*4), Z1
+	VCVTPS2PD  32(SI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R9)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+32(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns5AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns5AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R8
+	MOVQ from+0(FP), R9
+	MOVQ to+8(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Z0
+	VCVTPS2PD  (BX)(R11*4), Z1
+	VCVTPS2PD  (SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R9)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (R9)(R11*8)
+	VADDPD     (R10)(R11*8), Z0, Z0
+	VMOVUPD    Z0, (R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Z0
+	VCVTPS2PD  32(BX)(R11*4), Z1
+	VCVTPS2PD  32(SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R9)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(R9)(R11*8)
+	VADDPD     64(R10)(R11*8), Z0, Z0
+	VMOVUPD    Z0, 64(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns6AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R9
+	MOVQ dst+0(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       40(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Z0
+	VCVTPS2PD  (BX)(R11*4), Z1
+	VCVTPS2PD  (SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (R10)(R11*8), Z0, Z0
+	VMOVUPD    Z0, (R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Z0
+	VCVTPS2PD  32(BX)(R11*4), Z1
+	VCVTPS2PD  32(SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(R10)(R11*8), Z0, Z0
+	VMOVUPD    Z0, 64(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+32(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns6AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R9
+	MOVQ dst+0(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       40(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Z0
+	VCVTPS2PD  (BX)(R11*4), Z1
+	VCVTPS2PD  (SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R10)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Z0
+	VCVTPS2PD  32(BX)(R11*4), Z1
+	VCVTPS2PD  32(SI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R10)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+32(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns6AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns6AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R9
+	MOVQ from+0(FP), R10
+	MOVQ to+8(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Z0
+	VCVTPS2PD  (BX)(R12*4), Z1
+	VCVTPS2PD  (SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R10)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (R10)(R12*8)
+	VADDPD     (R11)(R12*8), Z0, Z0
+	VMOVUPD    Z0, (R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Z0
+	VCVTPS2PD  32(BX)(R12*4), Z1
+	VCVTPS2PD  32(SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R10)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(R10)(R12*8)
+	VADDPD     64(R11)(R12*8), Z0, Z0
+	VMOVUPD    Z0, 64(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns7AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ dst+0(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       48(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Z0
+	VCVTPS2PD  (BX)(R12*4), Z1
+	VCVTPS2PD  (SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (R11)(R12*8), Z0, Z0
+	VMOVUPD    Z0, (R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Z0
+	VCVTPS2PD  32(BX)(R12*4), Z1
+	VCVTPS2PD  32(SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(R11)(R12*8), Z0, Z0
+	VMOVUPD    Z0, 64(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+32(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns7AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ dst+0(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       48(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Z0
+	VCVTPS2PD  (BX)(R12*4), Z1
+	VCVTPS2PD  (SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R11)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Z0
+	VCVTPS2PD  32(BX)(R12*4), Z1
+	VCVTPS2PD  32(SI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R11)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+32(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns7AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns7AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R10
+	MOVQ from+0(FP), R11
+	MOVQ to+8(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Z0
+	VCVTPS2PD  (BX)(R13*4), Z1
+	VCVTPS2PD  (SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (CX)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R11)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (R11)(R13*8)
+	VADDPD     (R12)(R13*8), Z0, Z0
+	VMOVUPD    Z0, (R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Z0
+	VCVTPS2PD  32(BX)(R13*4), Z1
+	VCVTPS2PD  32(SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(CX)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R11)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(R11)(R13*8)
+	VADDPD     64(R12)(R13*8), Z0, Z0
+	VMOVUPD    Z0, 64(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+40(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addColumns8AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R11
+	MOVQ dst+0(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       56(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Z0
+	VCVTPS2PD  (BX)(R13*4), Z1
+	VCVTPS2PD  (SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (R12)(R13*8), Z0, Z0
+	VMOVUPD    Z0, (R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Z0
+	VCVTPS2PD  32(BX)(R13*4), Z1
+	VCVTPS2PD  32(SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(R12)(R13*8), Z0, Z0
+	VMOVUPD    Z0, 64(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+32(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumns8AVX512(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R11
+	MOVQ dst+0(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       56(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Z0
+	VCVTPS2PD  (BX)(R13*4), Z1
+	VCVTPS2PD  (SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R12)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Z0
+	VCVTPS2PD  32(BX)(R13*4), Z1
+	VCVTPS2PD  32(SI)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R12)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+32(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns8AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·moveColumns8AVX512(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R11
+	MOVQ from+0(FP), R12
+	MOVQ to+8(FP), R13
+	XORQ R14, R14
+
+loop:
+	MOVQ       (R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       8(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       16(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       24(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       32(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       40(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       48(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       56(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	VCVTPS2PD  (DX)(R14*4), Z0
+	VCVTPS2PD  (BX)(R14*4), Z1
+	VCVTPS2PD  (SI)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DI)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R8)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R10)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (CX)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (R12)(R14*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (R12)(R14*8)
+	VADDPD     (R13)(R14*8), Z0, Z0
+	VMOVUPD    Z0, (R13)(R14*8)
+	VCVTPS2PD  32(DX)(R14*4), Z0
+	VCVTPS2PD  32(BX)(R14*4), Z1
+	VCVTPS2PD  32(SI)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DI)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R8)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R10)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(CX)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(R12)(R14*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(R12)(R14*8)
+	VADDPD     64(R13)(R14*8), Z0, Z0
+	VMOVUPD    Z0, 64(R13)(R14*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R14
+	MOVQ       rows+40(FP), R15
+	CMPQ       R14, R15
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addScaledAVX512(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
 // Requires: AVX, AVX512F
-TEXT ·addScaledAVX512(SB), NOSPLIT, $0-32
-	MOVQ         columns+8(FP), AX
-	MOVQ         (AX), CX
-	MOVQ         8(AX), DX
-	MOVQ         16(AX), BX
-	MOVQ         24(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         48(AX), R9
-	MOVQ         56(AX), AX
-	MOVQ         factors+16(FP), R10
-	VBROADCASTSD (R10), Z0
-	VBROADCASTSD 8(R10), Z1
-	VBROADCASTSD 16(R10), Z2
-	VBROADCASTSD 24(R10), Z3
-	VBROADCASTSD 32(R10), Z4
-	VBROADCASTSD 40(R10), Z5
-	VBROADCASTSD 48(R10), Z6
-	VBROADCASTSD 56(R10), Z7
-	MOVQ         dst+0(FP), R10
+TEXT ·addScaledAVX512(SB), NOSPLIT, $0-40
+	MOVQ         values+8(FP), AX
+	MOVQ         columns+16(FP), CX
+	MOVQ         (CX), DX
+	LEAQ         (AX)(DX*4), DX
+	MOVQ         8(CX), BX
+	LEAQ         (AX)(BX*4), BX
+	MOVQ         16(CX), SI
+	LEAQ         (AX)(SI*4), SI
+	MOVQ         24(CX), DI
+	LEAQ         (AX)(DI*4), DI
+	MOVQ         32(CX), R8
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         40(CX), R9
+	LEAQ         (AX)(R9*4), R9
+	MOVQ         48(CX), R10
+	LEAQ         (AX)(R10*4), R10
+	MOVQ         56(CX), CX
+	LEAQ         (AX)(CX*4), CX
+	MOVQ         factors+24(FP), AX
+	VBROADCASTSD (AX), Z0
+	VBROADCASTSD 8(AX), Z1
+	VBROADCASTSD 16(AX), Z2
+	VBROADCASTSD 24(AX), Z3
+	VBROADCASTSD 32(AX), Z4
+	VBROADCASTSD 40(AX), Z5
+	VBROADCASTSD 48(AX), Z6
+	VBROADCASTSD 56(AX), Z7
+	MOVQ         dst+0(FP), AX
 	XORQ         R11, R11
 
 loop:
-	VMOVUPD   (R10)(R11*8), Z8
-	VCVTPS2PD (CX)(R11*4), Z9
-	VMULPD    Z0, Z9, Z9
-	VADDPD    Z9, Z8, Z8
+	VMOVUPD   (AX)(R11*8), Z8
 	VCVTPS2PD (DX)(R11*4), Z9
-	VMULPD    Z1, Z9, Z9
+	VMULPD    Z0, Z9, Z9
 	VADDPD    Z9, Z8, Z8
 	VCVTPS2PD (BX)(R11*4), Z9
-	VMULPD    Z2, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD (SI)(R11*4), Z9
-	VMULPD    Z3, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD (DI)(R11*4), Z9
-	VMULPD    Z4, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD (R8)(R11*4), Z9
-	VMULPD    Z5, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD (R9)(R11*4), Z9
-	VMULPD    Z6, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD (AX)(R11*4), Z9
-	VMULPD    Z7, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VMOVUPD   Z8, (R10)(R11*8)
-	VMOVUPD   64(R10)(R11*8), Z8
-	VCVTPS2PD 32(CX)(R11*4), Z9
-	VMULPD    Z0, Z9, Z9
-	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(DX)(R11*4), Z9
 	VMULPD    Z1, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(BX)(R11*4), Z9
+	VCVTPS2PD (SI)(R11*4), Z9
 	VMULPD    Z2, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(SI)(R11*4), Z9
+	VCVTPS2PD (DI)(R11*4), Z9
 	VMULPD    Z3, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(DI)(R11*4), Z9
+	VCVTPS2PD (R8)(R11*4), Z9
 	VMULPD    Z4, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(R8)(R11*4), Z9
+	VCVTPS2PD (R9)(R11*4), Z9
 	VMULPD    Z5, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(R9)(R11*4), Z9
+	VCVTPS2PD (R10)(R11*4), Z9
 	VMULPD    Z6, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VCVTPS2PD 32(AX)(R11*4), Z9
+	VCVTPS2PD (CX)(R11*4), Z9
 	VMULPD    Z7, Z9, Z9
 	VADDPD    Z9, Z8, Z8
-	VMOVUPD   Z8, 64(R10)(R11*8)
+	VMOVUPD   Z8, (AX)(R11*8)
+	VMOVUPD   64(AX)(R11*8), Z8
+	VCVTPS2PD 32(DX)(R11*4), Z9
+	VMULPD    Z0, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(BX)(R11*4), Z9
+	VMULPD    Z1, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(SI)(R11*4), Z9
+	VMULPD    Z2, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(DI)(R11*4), Z9
+	VMULPD    Z3, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(R8)(R11*4), Z9
+	VMULPD    Z4, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(R9)(R11*4), Z9
+	VMULPD    Z5, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(R10)(R11*4), Z9
+	VMULPD    Z6, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VCVTPS2PD 32(CX)(R11*4), Z9
+	VMULPD    Z7, Z9, Z9
+	VADDPD    Z9, Z8, Z8
+	VMOVUPD   Z8, 64(AX)(R11*8)
 	ADDQ      $0x00000010, R11
-	MOVQ      rows+24(FP), R12
+	MOVQ      rows+32(FP), R12
 	CMPQ      R11, R12
 	JL        loop
 	VZEROUPPER
@@ -1395,659 +2358,33 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addColumns8AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
+// func addColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 // Requires: AVX, MMX+
-TEXT ·addColumns8AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+16(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       56(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	VCVTPS2PD  (CX)(R12*4), Y0
-	VCVTPS2PD  (DX)(R12*4), Y1
-	VCVTPS2PD  (BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, (R11)(R12*8)
-	VCVTPS2PD  16(CX)(R12*4), Y0
-	VCVTPS2PD  16(DX)(R12*4), Y1
-	VCVTPS2PD  16(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 32(R11)(R12*8)
-	VCVTPS2PD  32(CX)(R12*4), Y0
-	VCVTPS2PD  32(DX)(R12*4), Y1
-	VCVTPS2PD  32(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 64(R11)(R12*8)
-	VCVTPS2PD  48(CX)(R12*4), Y0
-	VCVTPS2PD  48(DX)(R12*4), Y1
-	VCVTPS2PD  48(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 96(R11)(R12*8)
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+24(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns8AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns8AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+16(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	MOVQ       56(R10), R13
-	PREFETCHT0 (R13)(R12*4)
-	VCVTPS2PD  (CX)(R12*4), Y0
-	VCVTPS2PD  (DX)(R12*4), Y1
-	VCVTPS2PD  (BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R11)(R12*8)
-	VCVTPS2PD  16(CX)(R12*4), Y0
-	VCVTPS2PD  16(DX)(R12*4), Y1
-	VCVTPS2PD  16(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R11)(R12*8)
-	VCVTPS2PD  32(CX)(R12*4), Y0
-	VCVTPS2PD  32(DX)(R12*4), Y1
-	VCVTPS2PD  32(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R11)(R12*8)
-	VCVTPS2PD  48(CX)(R12*4), Y0
-	VCVTPS2PD  48(DX)(R12*4), Y1
-	VCVTPS2PD  48(BX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(SI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(DI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R8)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R9)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R11)(R12*8)
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+24(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns8AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns8AVX2(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), SI
-	MOVQ 32(AX), DI
-	MOVQ 40(AX), R8
-	MOVQ 48(AX), R9
-	MOVQ 56(AX), AX
-	MOVQ next+24(FP), R10
-	MOVQ from+0(FP), R11
-	MOVQ to+8(FP), R12
-	XORQ R13, R13
-
-loop:
-	MOVQ       (R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       8(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       16(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       24(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       32(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       40(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       48(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	MOVQ       56(R10), R14
-	PREFETCHT0 (R14)(R13*4)
-	VCVTPS2PD  (CX)(R13*4), Y0
-	VCVTPS2PD  (DX)(R13*4), Y1
-	VCVTPS2PD  (BX)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (SI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (DI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R8)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R9)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R11)(R13*8)
-	VADDPD     (R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, (R12)(R13*8)
-	VCVTPS2PD  16(CX)(R13*4), Y0
-	VCVTPS2PD  16(DX)(R13*4), Y1
-	VCVTPS2PD  16(BX)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(SI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(DI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R8)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R9)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R11)(R13*8)
-	VADDPD     32(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 32(R12)(R13*8)
-	VCVTPS2PD  32(CX)(R13*4), Y0
-	VCVTPS2PD  32(DX)(R13*4), Y1
-	VCVTPS2PD  32(BX)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(SI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(DI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R8)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R9)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R11)(R13*8)
-	VADDPD     64(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 64(R12)(R13*8)
-	VCVTPS2PD  48(CX)(R13*4), Y0
-	VCVTPS2PD  48(DX)(R13*4), Y1
-	VCVTPS2PD  48(BX)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(SI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(DI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R8)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R9)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R11)(R13*8)
-	VADDPD     96(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 96(R12)(R13*8)
-	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
-	CMPQ       R13, R14
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns4AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns4AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+16(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       24(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	VCVTPS2PD  (CX)(R8*4), Y0
-	VCVTPS2PD  (DX)(R8*4), Y1
-	VCVTPS2PD  (BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, (DI)(R8*8)
-	VCVTPS2PD  16(CX)(R8*4), Y0
-	VCVTPS2PD  16(DX)(R8*4), Y1
-	VCVTPS2PD  16(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 32(DI)(R8*8)
-	VCVTPS2PD  32(CX)(R8*4), Y0
-	VCVTPS2PD  32(DX)(R8*4), Y1
-	VCVTPS2PD  32(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 64(DI)(R8*8)
-	VCVTPS2PD  48(CX)(R8*4), Y0
-	VCVTPS2PD  48(DX)(R8*4), Y1
-	VCVTPS2PD  48(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 96(DI)(R8*8)
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+24(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns4AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns4AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+16(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	MOVQ       24(SI), R9
-	PREFETCHT0 (R9)(R8*4)
-	VCVTPS2PD  (CX)(R8*4), Y0
-	VCVTPS2PD  (DX)(R8*4), Y1
-	VCVTPS2PD  (BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (DI)(R8*8)
-	VCVTPS2PD  16(CX)(R8*4), Y0
-	VCVTPS2PD  16(DX)(R8*4), Y1
-	VCVTPS2PD  16(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(DI)(R8*8)
-	VCVTPS2PD  32(CX)(R8*4), Y0
-	VCVTPS2PD  32(DX)(R8*4), Y1
-	VCVTPS2PD  32(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(DI)(R8*8)
-	VCVTPS2PD  48(CX)(R8*4), Y0
-	VCVTPS2PD  48(DX)(R8*4), Y1
-	VCVTPS2PD  48(BX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R8*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(DI)(R8*8)
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+24(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns4AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns4AVX2(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 24(AX), AX
-	MOVQ next+24(FP), SI
-	MOVQ from+0(FP), DI
-	MOVQ to+8(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       8(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       16(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	MOVQ       24(SI), R10
-	PREFETCHT0 (R10)(R9*4)
-	VCVTPS2PD  (CX)(R9*4), Y0
-	VCVTPS2PD  (DX)(R9*4), Y1
-	VCVTPS2PD  (BX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (AX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DI)(R9*8)
-	VADDPD     (R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, (R8)(R9*8)
-	VCVTPS2PD  16(CX)(R9*4), Y0
-	VCVTPS2PD  16(DX)(R9*4), Y1
-	VCVTPS2PD  16(BX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(AX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(DI)(R9*8)
-	VADDPD     32(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 32(R8)(R9*8)
-	VCVTPS2PD  32(CX)(R9*4), Y0
-	VCVTPS2PD  32(DX)(R9*4), Y1
-	VCVTPS2PD  32(BX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(AX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(DI)(R9*8)
-	VADDPD     64(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 64(R8)(R9*8)
-	VCVTPS2PD  48(CX)(R9*4), Y0
-	VCVTPS2PD  48(DX)(R9*4), Y1
-	VCVTPS2PD  48(BX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(AX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(DI)(R9*8)
-	VADDPD     96(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 96(R8)(R9*8)
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns1AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns1AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+16(FP), CX
-	MOVQ dst+0(FP), DX
-	XORQ BX, BX
-
-loop:
-	MOVQ       (CX), SI
-	PREFETCHT0 (SI)(BX*4)
-	VCVTPS2PD  (AX)(BX*4), Y0
-	VADDPD     (DX)(BX*8), Y0, Y0
-	VMOVUPD    Y0, (DX)(BX*8)
-	VCVTPS2PD  16(AX)(BX*4), Y0
-	VADDPD     32(DX)(BX*8), Y0, Y0
-	VMOVUPD    Y0, 32(DX)(BX*8)
-	VCVTPS2PD  32(AX)(BX*4), Y0
-	VADDPD     64(DX)(BX*8), Y0, Y0
-	VMOVUPD    Y0, 64(DX)(BX*8)
-	VCVTPS2PD  48(AX)(BX*4), Y0
-	VADDPD     96(DX)(BX*8), Y0, Y0
-	VMOVUPD    Y0, 96(DX)(BX*8)
-	ADDQ       $0x00000010, BX
-	MOVQ       rows+24(FP), SI
-	CMPQ       BX, SI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns1AVX2(dst *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns1AVX2(SB), NOSPLIT, $0-32
-	MOVQ columns+8(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+16(FP), CX
-	MOVQ dst+0(FP), DX
-	XORQ BX, BX
-
-loop:
-	MOVQ       (CX), SI
-	PREFETCHT0 (SI)(BX*4)
-	VCVTPS2PD  (AX)(BX*4), Y0
-	VMOVUPD    (DX)(BX*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (DX)(BX*8)
-	VCVTPS2PD  16(AX)(BX*4), Y0
-	VMOVUPD    32(DX)(BX*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(DX)(BX*8)
-	VCVTPS2PD  32(AX)(BX*4), Y0
-	VMOVUPD    64(DX)(BX*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(DX)(BX*8)
-	VCVTPS2PD  48(AX)(BX*4), Y0
-	VMOVUPD    96(DX)(BX*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(DX)(BX*8)
-	ADDQ       $0x00000010, BX
-	MOVQ       rows+24(FP), SI
-	CMPQ       BX, SI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns1AVX2(from *float64, to *float64, columns *[8]*float32, next *[8]*float32, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns1AVX2(SB), NOSPLIT, $0-40
-	MOVQ columns+16(FP), AX
-	MOVQ (AX), AX
-	MOVQ next+24(FP), CX
-	MOVQ from+0(FP), DX
-	MOVQ to+8(FP), BX
+TEXT ·addColumns1AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DX
+	MOVQ dst+0(FP), BX
 	XORQ SI, SI
 
 loop:
-	MOVQ       (CX), DI
-	PREFETCHT0 (DI)(SI*4)
-	VCVTPS2PD  (AX)(SI*4), Y0
-	VMOVUPD    (DX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DX)(SI*8)
+	MOVQ       (DX), DI
+	PREFETCHT0 (AX)(DI*4)
+	VCVTPS2PD  (CX)(SI*4), Y0
 	VADDPD     (BX)(SI*8), Y0, Y0
 	VMOVUPD    Y0, (BX)(SI*8)
-	VCVTPS2PD  16(AX)(SI*4), Y0
-	VMOVUPD    32(DX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(DX)(SI*8)
+	VCVTPS2PD  16(CX)(SI*4), Y0
 	VADDPD     32(BX)(SI*8), Y0, Y0
 	VMOVUPD    Y0, 32(BX)(SI*8)
-	VCVTPS2PD  32(AX)(SI*4), Y0
-	VMOVUPD    64(DX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(DX)(SI*8)
+	VCVTPS2PD  32(CX)(SI*4), Y0
 	VADDPD     64(BX)(SI*8), Y0, Y0
 	VMOVUPD    Y0, 64(BX)(SI*8)
-	VCVTPS2PD  48(AX)(SI*4), Y0
-	VMOVUPD    96(DX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(DX)(SI*8)
+	VCVTPS2PD  48(CX)(SI*4), Y0
 	VADDPD     96(BX)(SI*8), Y0, Y0
 	VMOVUPD    Y0, 96(BX)(SI*8)
+	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000010, SI
 	MOVQ       rows+32(FP), DI
 	CMPQ       SI, DI
@@ -2055,85 +2392,2020 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addScaledAVX2(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)
+// func subtractColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns1AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DX
+	MOVQ dst+0(FP), BX
+	XORQ SI, SI
+
+loop:
+	MOVQ       (DX), DI
+	PREFETCHT0 (AX)(DI*4)
+	VCVTPS2PD  (CX)(SI*4), Y0
+	VMOVUPD    (BX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (BX)(SI*8)
+	VCVTPS2PD  16(CX)(SI*4), Y0
+	VMOVUPD    32(BX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(BX)(SI*8)
+	VCVTPS2PD  32(CX)(SI*4), Y0
+	VMOVUPD    64(BX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(BX)(SI*8)
+	VCVTPS2PD  48(CX)(SI*4), Y0
+	VMOVUPD    96(BX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(BX)(SI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+32(FP), DI
+	CMPQ       SI, DI
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns1AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns1AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), DX
+	MOVQ from+0(FP), BX
+	MOVQ to+8(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (DX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (CX)(DI*4), Y0
+	VMOVUPD    (BX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (BX)(DI*8)
+	VADDPD     (SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, (SI)(DI*8)
+	VCVTPS2PD  16(CX)(DI*4), Y0
+	VMOVUPD    32(BX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(BX)(DI*8)
+	VADDPD     32(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 32(SI)(DI*8)
+	VCVTPS2PD  32(CX)(DI*4), Y0
+	VMOVUPD    64(BX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(BX)(DI*8)
+	VADDPD     64(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 64(SI)(DI*8)
+	VCVTPS2PD  48(CX)(DI*4), Y0
+	VMOVUPD    96(BX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(BX)(DI*8)
+	VADDPD     96(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 96(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns2AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), BX
+	MOVQ dst+0(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	MOVQ       8(BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (DX)(DI*4), Y0
+	VCVTPS2PD  (CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, (SI)(DI*8)
+	VCVTPS2PD  16(DX)(DI*4), Y0
+	VCVTPS2PD  16(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 32(SI)(DI*8)
+	VCVTPS2PD  32(DX)(DI*4), Y0
+	VCVTPS2PD  32(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 64(SI)(DI*8)
+	VCVTPS2PD  48(DX)(DI*4), Y0
+	VCVTPS2PD  48(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(SI)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 96(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+32(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns2AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), BX
+	MOVQ dst+0(FP), SI
+	XORQ DI, DI
+
+loop:
+	MOVQ       (BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	MOVQ       8(BX), R8
+	PREFETCHT0 (AX)(R8*4)
+	VCVTPS2PD  (DX)(DI*4), Y0
+	VCVTPS2PD  (CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (SI)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (SI)(DI*8)
+	VCVTPS2PD  16(DX)(DI*4), Y0
+	VCVTPS2PD  16(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(SI)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(SI)(DI*8)
+	VCVTPS2PD  32(DX)(DI*4), Y0
+	VCVTPS2PD  32(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(SI)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(SI)(DI*8)
+	VCVTPS2PD  48(DX)(DI*4), Y0
+	VCVTPS2PD  48(CX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(SI)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(SI)(DI*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+32(FP), R8
+	CMPQ       DI, R8
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns2AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns2AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), BX
+	MOVQ from+0(FP), SI
+	MOVQ to+8(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (BX), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(BX), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Y0
+	VCVTPS2PD  (CX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (SI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (SI)(R8*8)
+	VADDPD     (DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, (DI)(R8*8)
+	VCVTPS2PD  16(DX)(R8*4), Y0
+	VCVTPS2PD  16(CX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(SI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(SI)(R8*8)
+	VADDPD     32(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 32(DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Y0
+	VCVTPS2PD  32(CX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(SI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(SI)(R8*8)
+	VADDPD     64(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 64(DI)(R8*8)
+	VCVTPS2PD  48(DX)(R8*4), Y0
+	VCVTPS2PD  48(CX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(SI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(SI)(R8*8)
+	VADDPD     96(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 96(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns3AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), SI
+	MOVQ dst+0(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       16(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Y0
+	VCVTPS2PD  (BX)(R8*4), Y1
+	VCVTPS2PD  (CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, (DI)(R8*8)
+	VCVTPS2PD  16(DX)(R8*4), Y0
+	VCVTPS2PD  16(BX)(R8*4), Y1
+	VCVTPS2PD  16(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 32(DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Y0
+	VCVTPS2PD  32(BX)(R8*4), Y1
+	VCVTPS2PD  32(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 64(DI)(R8*8)
+	VCVTPS2PD  48(DX)(R8*4), Y0
+	VCVTPS2PD  48(BX)(R8*4), Y1
+	VCVTPS2PD  48(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(DI)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 96(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+32(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns3AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), SI
+	MOVQ dst+0(FP), DI
+	XORQ R8, R8
+
+loop:
+	MOVQ       (SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       8(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	MOVQ       16(SI), R9
+	PREFETCHT0 (AX)(R9*4)
+	VCVTPS2PD  (DX)(R8*4), Y0
+	VCVTPS2PD  (BX)(R8*4), Y1
+	VCVTPS2PD  (CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (DI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (DI)(R8*8)
+	VCVTPS2PD  16(DX)(R8*4), Y0
+	VCVTPS2PD  16(BX)(R8*4), Y1
+	VCVTPS2PD  16(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(DI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(DI)(R8*8)
+	VCVTPS2PD  32(DX)(R8*4), Y0
+	VCVTPS2PD  32(BX)(R8*4), Y1
+	VCVTPS2PD  32(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(DI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(DI)(R8*8)
+	VCVTPS2PD  48(DX)(R8*4), Y0
+	VCVTPS2PD  48(BX)(R8*4), Y1
+	VCVTPS2PD  48(CX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(DI)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(DI)(R8*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+32(FP), R9
+	CMPQ       R8, R9
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns3AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns3AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), SI
+	MOVQ from+0(FP), DI
+	MOVQ to+8(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(SI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Y0
+	VCVTPS2PD  (BX)(R9*4), Y1
+	VCVTPS2PD  (CX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (DI)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (DI)(R9*8)
+	VADDPD     (R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, (R8)(R9*8)
+	VCVTPS2PD  16(DX)(R9*4), Y0
+	VCVTPS2PD  16(BX)(R9*4), Y1
+	VCVTPS2PD  16(CX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(DI)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(DI)(R9*8)
+	VADDPD     32(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 32(R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Y0
+	VCVTPS2PD  32(BX)(R9*4), Y1
+	VCVTPS2PD  32(CX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(DI)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(DI)(R9*8)
+	VADDPD     64(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 64(R8)(R9*8)
+	VCVTPS2PD  48(DX)(R9*4), Y0
+	VCVTPS2PD  48(BX)(R9*4), Y1
+	VCVTPS2PD  48(CX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(DI)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(DI)(R9*8)
+	VADDPD     96(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 96(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns4AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DI
+	MOVQ dst+0(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       24(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Y0
+	VCVTPS2PD  (BX)(R9*4), Y1
+	VCVTPS2PD  (SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, (R8)(R9*8)
+	VCVTPS2PD  16(DX)(R9*4), Y0
+	VCVTPS2PD  16(BX)(R9*4), Y1
+	VCVTPS2PD  16(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 32(R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Y0
+	VCVTPS2PD  32(BX)(R9*4), Y1
+	VCVTPS2PD  32(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 64(R8)(R9*8)
+	VCVTPS2PD  48(DX)(R9*4), Y0
+	VCVTPS2PD  48(BX)(R9*4), Y1
+	VCVTPS2PD  48(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(R8)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 96(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+32(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns4AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), DI
+	MOVQ dst+0(FP), R8
+	XORQ R9, R9
+
+loop:
+	MOVQ       (DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       8(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       16(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	MOVQ       24(DI), R10
+	PREFETCHT0 (AX)(R10*4)
+	VCVTPS2PD  (DX)(R9*4), Y0
+	VCVTPS2PD  (BX)(R9*4), Y1
+	VCVTPS2PD  (SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R8)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (R8)(R9*8)
+	VCVTPS2PD  16(DX)(R9*4), Y0
+	VCVTPS2PD  16(BX)(R9*4), Y1
+	VCVTPS2PD  16(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R8)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(R8)(R9*8)
+	VCVTPS2PD  32(DX)(R9*4), Y0
+	VCVTPS2PD  32(BX)(R9*4), Y1
+	VCVTPS2PD  32(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R8)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(R8)(R9*8)
+	VCVTPS2PD  48(DX)(R9*4), Y0
+	VCVTPS2PD  48(BX)(R9*4), Y1
+	VCVTPS2PD  48(SI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R8)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(R8)(R9*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+32(FP), R10
+	CMPQ       R9, R10
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns4AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns4AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), DI
+	MOVQ from+0(FP), R8
+	MOVQ to+8(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(DI), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Y0
+	VCVTPS2PD  (BX)(R10*4), Y1
+	VCVTPS2PD  (SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R8)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (R8)(R10*8)
+	VADDPD     (R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, (R9)(R10*8)
+	VCVTPS2PD  16(DX)(R10*4), Y0
+	VCVTPS2PD  16(BX)(R10*4), Y1
+	VCVTPS2PD  16(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R8)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(R8)(R10*8)
+	VADDPD     32(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 32(R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Y0
+	VCVTPS2PD  32(BX)(R10*4), Y1
+	VCVTPS2PD  32(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R8)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(R8)(R10*8)
+	VADDPD     64(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 64(R9)(R10*8)
+	VCVTPS2PD  48(DX)(R10*4), Y0
+	VCVTPS2PD  48(BX)(R10*4), Y1
+	VCVTPS2PD  48(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R8)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(R8)(R10*8)
+	VADDPD     96(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 96(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns5AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R8
+	MOVQ dst+0(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       32(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Y0
+	VCVTPS2PD  (BX)(R10*4), Y1
+	VCVTPS2PD  (SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, (R9)(R10*8)
+	VCVTPS2PD  16(DX)(R10*4), Y0
+	VCVTPS2PD  16(BX)(R10*4), Y1
+	VCVTPS2PD  16(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 32(R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Y0
+	VCVTPS2PD  32(BX)(R10*4), Y1
+	VCVTPS2PD  32(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 64(R9)(R10*8)
+	VCVTPS2PD  48(DX)(R10*4), Y0
+	VCVTPS2PD  48(BX)(R10*4), Y1
+	VCVTPS2PD  48(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(R9)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 96(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+32(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns5AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R8
+	MOVQ dst+0(FP), R9
+	XORQ R10, R10
+
+loop:
+	MOVQ       (R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       8(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       16(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       24(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	MOVQ       32(R8), R11
+	PREFETCHT0 (AX)(R11*4)
+	VCVTPS2PD  (DX)(R10*4), Y0
+	VCVTPS2PD  (BX)(R10*4), Y1
+	VCVTPS2PD  (SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R9)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (R9)(R10*8)
+	VCVTPS2PD  16(DX)(R10*4), Y0
+	VCVTPS2PD  16(BX)(R10*4), Y1
+	VCVTPS2PD  16(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R9)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(R9)(R10*8)
+	VCVTPS2PD  32(DX)(R10*4), Y0
+	VCVTPS2PD  32(BX)(R10*4), Y1
+	VCVTPS2PD  32(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R9)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(R9)(R10*8)
+	VCVTPS2PD  48(DX)(R10*4), Y0
+	VCVTPS2PD  48(BX)(R10*4), Y1
+	VCVTPS2PD  48(SI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R9)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(R9)(R10*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+32(FP), R11
+	CMPQ       R10, R11
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns5AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns5AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R8
+	MOVQ from+0(FP), R9
+	MOVQ to+8(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R8), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Y0
+	VCVTPS2PD  (BX)(R11*4), Y1
+	VCVTPS2PD  (SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R9)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (R9)(R11*8)
+	VADDPD     (R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, (R10)(R11*8)
+	VCVTPS2PD  16(DX)(R11*4), Y0
+	VCVTPS2PD  16(BX)(R11*4), Y1
+	VCVTPS2PD  16(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R9)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(R9)(R11*8)
+	VADDPD     32(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 32(R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Y0
+	VCVTPS2PD  32(BX)(R11*4), Y1
+	VCVTPS2PD  32(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R9)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(R9)(R11*8)
+	VADDPD     64(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 64(R10)(R11*8)
+	VCVTPS2PD  48(DX)(R11*4), Y0
+	VCVTPS2PD  48(BX)(R11*4), Y1
+	VCVTPS2PD  48(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R9)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(R9)(R11*8)
+	VADDPD     96(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 96(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns6AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R9
+	MOVQ dst+0(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       40(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Y0
+	VCVTPS2PD  (BX)(R11*4), Y1
+	VCVTPS2PD  (SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, (R10)(R11*8)
+	VCVTPS2PD  16(DX)(R11*4), Y0
+	VCVTPS2PD  16(BX)(R11*4), Y1
+	VCVTPS2PD  16(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 32(R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Y0
+	VCVTPS2PD  32(BX)(R11*4), Y1
+	VCVTPS2PD  32(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 64(R10)(R11*8)
+	VCVTPS2PD  48(DX)(R11*4), Y0
+	VCVTPS2PD  48(BX)(R11*4), Y1
+	VCVTPS2PD  48(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(R10)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 96(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+32(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns6AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R9
+	MOVQ dst+0(FP), R10
+	XORQ R11, R11
+
+loop:
+	MOVQ       (R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       8(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       16(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       24(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       32(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	MOVQ       40(R9), R12
+	PREFETCHT0 (AX)(R12*4)
+	VCVTPS2PD  (DX)(R11*4), Y0
+	VCVTPS2PD  (BX)(R11*4), Y1
+	VCVTPS2PD  (SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R10)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (R10)(R11*8)
+	VCVTPS2PD  16(DX)(R11*4), Y0
+	VCVTPS2PD  16(BX)(R11*4), Y1
+	VCVTPS2PD  16(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R10)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(R10)(R11*8)
+	VCVTPS2PD  32(DX)(R11*4), Y0
+	VCVTPS2PD  32(BX)(R11*4), Y1
+	VCVTPS2PD  32(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R10)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(R10)(R11*8)
+	VCVTPS2PD  48(DX)(R11*4), Y0
+	VCVTPS2PD  48(BX)(R11*4), Y1
+	VCVTPS2PD  48(SI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R10)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(R10)(R11*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+32(FP), R12
+	CMPQ       R11, R12
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns6AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns6AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R9
+	MOVQ from+0(FP), R10
+	MOVQ to+8(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R9), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Y0
+	VCVTPS2PD  (BX)(R12*4), Y1
+	VCVTPS2PD  (SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R10)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (R10)(R12*8)
+	VADDPD     (R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, (R11)(R12*8)
+	VCVTPS2PD  16(DX)(R12*4), Y0
+	VCVTPS2PD  16(BX)(R12*4), Y1
+	VCVTPS2PD  16(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R10)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(R10)(R12*8)
+	VADDPD     32(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 32(R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Y0
+	VCVTPS2PD  32(BX)(R12*4), Y1
+	VCVTPS2PD  32(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R10)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(R10)(R12*8)
+	VADDPD     64(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 64(R11)(R12*8)
+	VCVTPS2PD  48(DX)(R12*4), Y0
+	VCVTPS2PD  48(BX)(R12*4), Y1
+	VCVTPS2PD  48(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R10)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(R10)(R12*8)
+	VADDPD     96(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 96(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns7AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ dst+0(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       48(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Y0
+	VCVTPS2PD  (BX)(R12*4), Y1
+	VCVTPS2PD  (SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, (R11)(R12*8)
+	VCVTPS2PD  16(DX)(R12*4), Y0
+	VCVTPS2PD  16(BX)(R12*4), Y1
+	VCVTPS2PD  16(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 32(R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Y0
+	VCVTPS2PD  32(BX)(R12*4), Y1
+	VCVTPS2PD  32(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 64(R11)(R12*8)
+	VCVTPS2PD  48(DX)(R12*4), Y0
+	VCVTPS2PD  48(BX)(R12*4), Y1
+	VCVTPS2PD  48(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(R11)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 96(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+32(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns7AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ dst+0(FP), R11
+	XORQ R12, R12
+
+loop:
+	MOVQ       (R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       8(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       16(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       24(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       32(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       40(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	MOVQ       48(R10), R13
+	PREFETCHT0 (AX)(R13*4)
+	VCVTPS2PD  (DX)(R12*4), Y0
+	VCVTPS2PD  (BX)(R12*4), Y1
+	VCVTPS2PD  (SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R11)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (R11)(R12*8)
+	VCVTPS2PD  16(DX)(R12*4), Y0
+	VCVTPS2PD  16(BX)(R12*4), Y1
+	VCVTPS2PD  16(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R11)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(R11)(R12*8)
+	VCVTPS2PD  32(DX)(R12*4), Y0
+	VCVTPS2PD  32(BX)(R12*4), Y1
+	VCVTPS2PD  32(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R11)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(R11)(R12*8)
+	VCVTPS2PD  48(DX)(R12*4), Y0
+	VCVTPS2PD  48(BX)(R12*4), Y1
+	VCVTPS2PD  48(SI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R11)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(R11)(R12*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+32(FP), R13
+	CMPQ       R12, R13
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns7AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns7AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R10
+	MOVQ from+0(FP), R11
+	MOVQ to+8(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R10), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Y0
+	VCVTPS2PD  (BX)(R13*4), Y1
+	VCVTPS2PD  (SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (CX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R11)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (R11)(R13*8)
+	VADDPD     (R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, (R12)(R13*8)
+	VCVTPS2PD  16(DX)(R13*4), Y0
+	VCVTPS2PD  16(BX)(R13*4), Y1
+	VCVTPS2PD  16(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(CX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R11)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(R11)(R13*8)
+	VADDPD     32(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 32(R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Y0
+	VCVTPS2PD  32(BX)(R13*4), Y1
+	VCVTPS2PD  32(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(CX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R11)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(R11)(R13*8)
+	VADDPD     64(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 64(R12)(R13*8)
+	VCVTPS2PD  48(DX)(R13*4), Y0
+	VCVTPS2PD  48(BX)(R13*4), Y1
+	VCVTPS2PD  48(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(CX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R11)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(R11)(R13*8)
+	VADDPD     96(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 96(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+40(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·addColumns8AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R11
+	MOVQ dst+0(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       56(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Y0
+	VCVTPS2PD  (BX)(R13*4), Y1
+	VCVTPS2PD  (SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, (R12)(R13*8)
+	VCVTPS2PD  16(DX)(R13*4), Y0
+	VCVTPS2PD  16(BX)(R13*4), Y1
+	VCVTPS2PD  16(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 32(R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Y0
+	VCVTPS2PD  32(BX)(R13*4), Y1
+	VCVTPS2PD  32(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 64(R12)(R13*8)
+	VCVTPS2PD  48(DX)(R13*4), Y0
+	VCVTPS2PD  48(BX)(R13*4), Y1
+	VCVTPS2PD  48(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(R12)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 96(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+32(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func subtractColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumns8AVX2(SB), NOSPLIT, $0-40
+	MOVQ values+8(FP), AX
+	MOVQ columns+16(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+24(FP), R11
+	MOVQ dst+0(FP), R12
+	XORQ R13, R13
+
+loop:
+	MOVQ       (R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       8(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       16(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       24(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       32(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       40(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       48(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	MOVQ       56(R11), R14
+	PREFETCHT0 (AX)(R14*4)
+	VCVTPS2PD  (DX)(R13*4), Y0
+	VCVTPS2PD  (BX)(R13*4), Y1
+	VCVTPS2PD  (SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R12)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (R12)(R13*8)
+	VCVTPS2PD  16(DX)(R13*4), Y0
+	VCVTPS2PD  16(BX)(R13*4), Y1
+	VCVTPS2PD  16(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R12)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(R12)(R13*8)
+	VCVTPS2PD  32(DX)(R13*4), Y0
+	VCVTPS2PD  32(BX)(R13*4), Y1
+	VCVTPS2PD  32(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R12)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(R12)(R13*8)
+	VCVTPS2PD  48(DX)(R13*4), Y0
+	VCVTPS2PD  48(BX)(R13*4), Y1
+	VCVTPS2PD  48(SI)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R12)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(R12)(R13*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+32(FP), R14
+	CMPQ       R13, R14
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func moveColumns8AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// Requires: AVX, MMX+
+TEXT ·moveColumns8AVX2(SB), NOSPLIT, $0-48
+	MOVQ values+16(FP), AX
+	MOVQ columns+24(FP), CX
+	MOVQ (CX), DX
+	LEAQ (AX)(DX*4), DX
+	MOVQ 8(CX), BX
+	LEAQ (AX)(BX*4), BX
+	MOVQ 16(CX), SI
+	LEAQ (AX)(SI*4), SI
+	MOVQ 24(CX), DI
+	LEAQ (AX)(DI*4), DI
+	MOVQ 32(CX), R8
+	LEAQ (AX)(R8*4), R8
+	MOVQ 40(CX), R9
+	LEAQ (AX)(R9*4), R9
+	MOVQ 48(CX), R10
+	LEAQ (AX)(R10*4), R10
+	MOVQ 56(CX), CX
+	LEAQ (AX)(CX*4), CX
+	MOVQ ahead+32(FP), R11
+	MOVQ from+0(FP), R12
+	MOVQ to+8(FP), R13
+	XORQ R14, R14
+
+loop:
+	MOVQ       (R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       8(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       16(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       24(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       32(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       40(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       48(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	MOVQ       56(R11), R15
+	PREFETCHT0 (AX)(R15*4)
+	VCVTPS2PD  (DX)(R14*4), Y0
+	VCVTPS2PD  (BX)(R14*4), Y1
+	VCVTPS2PD  (SI)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DI)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R8)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R10)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (CX)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (R12)(R14*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (R12)(R14*8)
+	VADDPD     (R13)(R14*8), Y0, Y0
+	VMOVUPD    Y0, (R13)(R14*8)
+	VCVTPS2PD  16(DX)(R14*4), Y0
+	VCVTPS2PD  16(BX)(R14*4), Y1
+	VCVTPS2PD  16(SI)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DI)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R8)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R10)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(CX)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(R12)(R14*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(R12)(R14*8)
+	VADDPD     32(R13)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 32(R13)(R14*8)
+	VCVTPS2PD  32(DX)(R14*4), Y0
+	VCVTPS2PD  32(BX)(R14*4), Y1
+	VCVTPS2PD  32(SI)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DI)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R8)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R10)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(CX)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(R12)(R14*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(R12)(R14*8)
+	VADDPD     64(R13)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 64(R13)(R14*8)
+	VCVTPS2PD  48(DX)(R14*4), Y0
+	VCVTPS2PD  48(BX)(R14*4), Y1
+	VCVTPS2PD  48(SI)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DI)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R8)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R10)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(CX)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(R12)(R14*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(R12)(R14*8)
+	VADDPD     96(R13)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 96(R13)(R14*8)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000010, R14
+	MOVQ       rows+40(FP), R15
+	CMPQ       R14, R15
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addScaledAVX2(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
 // Requires: AVX
-TEXT ·addScaledAVX2(SB), NOSPLIT, $0-32
-	MOVQ         columns+8(FP), AX
-	MOVQ         (AX), CX
-	MOVQ         8(AX), DX
-	MOVQ         16(AX), BX
-	MOVQ         24(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         48(AX), R9
-	MOVQ         56(AX), AX
-	MOVQ         factors+16(FP), R10
-	VBROADCASTSD (R10), Y0
-	VBROADCASTSD 8(R10), Y1
-	VBROADCASTSD 16(R10), Y2
-	VBROADCASTSD 24(R10), Y3
-	VBROADCASTSD 32(R10), Y4
-	VBROADCASTSD 40(R10), Y5
-	VBROADCASTSD 48(R10), Y6
-	VBROADCASTSD 56(R10), Y7
-	MOVQ         dst+0(FP), R10
+TEXT ·addScaledAVX2(SB), NOSPLIT, $0-40
+	MOVQ         values+8(FP), AX
+	MOVQ         columns+16(FP), CX
+	MOVQ         (CX), DX
+	LEAQ         (AX)(DX*4), DX
+	MOVQ         8(CX), BX
+	LEAQ         (AX)(BX*4), BX
+	MOVQ         16(CX), SI
+	LEAQ         (AX)(SI*4), SI
+	MOVQ         24(CX), DI
+	LEAQ         (AX)(DI*4), DI
+	MOVQ         32(CX), R8
+	LEAQ         (AX)(R8*4), R8
+	MOVQ         40(CX), R9
+	LEAQ         (AX)(R9*4), R9
+	MOVQ         48(CX), R10
+	LEAQ         (AX)(R10*4), R10
+	MOVQ         56(CX), CX
+	LEAQ         (AX)(CX*4), CX
+	MOVQ         factors+24(FP), AX
+	VBROADCASTSD (AX), Y0
+	VBROADCASTSD 8(AX), Y1
+	VBROADCASTSD 16(AX), Y2
+	VBROADCASTSD 24(AX), Y3
+	VBROADCASTSD 32(AX), Y4
+	VBROADCASTSD 40(AX), Y5
+	VBROADCASTSD 48(AX), Y6
+	VBROADCASTSD 56(AX), Y7
+	MOVQ         dst+0(FP), AX
 	XORQ         R11, R11
 
 loop:
-	VMOVUPD   (R10)(R11*8), Y8
-	VCVTPS2PD (CX)(R11*4), Y9
-	VMULPD    Y0, Y9, Y9
-	VADDPD    Y9, Y8, Y8
+	VMOVUPD   (AX)(R11*8), Y8
 	VCVTPS2PD (DX)(R11*4), Y9
-	VMULPD    Y1, Y9, Y9
+	VMULPD    Y0, Y9, Y9
 	VADDPD    Y9, Y8, Y8
 	VCVTPS2PD (BX)(R11*4), Y9
-	VMULPD    Y2, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD (SI)(R11*4), Y9
-	VMULPD    Y3, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD (DI)(R11*4), Y9
-	VMULPD    Y4, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD (R8)(R11*4), Y9
-	VMULPD    Y5, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD (R9)(R11*4), Y9
-	VMULPD    Y6, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD (AX)(R11*4), Y9
-	VMULPD    Y7, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VMOVUPD   Y8, (R10)(R11*8)
-	VMOVUPD   32(R10)(R11*8), Y8
-	VCVTPS2PD 16(CX)(R11*4), Y9
-	VMULPD    Y0, Y9, Y9
-	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(DX)(R11*4), Y9
 	VMULPD    Y1, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(BX)(R11*4), Y9
+	VCVTPS2PD (SI)(R11*4), Y9
 	VMULPD    Y2, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(SI)(R11*4), Y9
+	VCVTPS2PD (DI)(R11*4), Y9
 	VMULPD    Y3, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(DI)(R11*4), Y9
+	VCVTPS2PD (R8)(R11*4), Y9
 	VMULPD    Y4, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(R8)(R11*4), Y9
+	VCVTPS2PD (R9)(R11*4), Y9
 	VMULPD    Y5, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(R9)(R11*4), Y9
+	VCVTPS2PD (R10)(R11*4), Y9
 	VMULPD    Y6, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VCVTPS2PD 16(AX)(R11*4), Y9
+	VCVTPS2PD (CX)(R11*4), Y9
 	VMULPD    Y7, Y9, Y9
 	VADDPD    Y9, Y8, Y8
-	VMOVUPD   Y8, 32(R10)(R11*8)
+	VMOVUPD   Y8, (AX)(R11*8)
+	VMOVUPD   32(AX)(R11*8), Y8
+	VCVTPS2PD 16(DX)(R11*4), Y9
+	VMULPD    Y0, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(BX)(R11*4), Y9
+	VMULPD    Y1, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(SI)(R11*4), Y9
+	VMULPD    Y2, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(DI)(R11*4), Y9
+	VMULPD    Y3, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(R8)(R11*4), Y9
+	VMULPD    Y4, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(R9)(R11*4), Y9
+	VMULPD    Y5, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(R10)(R11*4), Y9
+	VMULPD    Y6, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VCVTPS2PD 16(CX)(R11*4), Y9
+	VMULPD    Y7, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	VMOVUPD   Y8, 32(AX)(R11*8)
 	ADDQ      $0x00000008, R11
-	MOVQ      rows+24(FP), R12
+	MOVQ      rows+32(FP), R12
 	CMPQ      R11, R12
 	JL        loop
 	VZEROUPPER

@@ -12,6 +12,7 @@ type workspace struct {
 	nearest  []float64   // per row of a dense tile
 	place    []int32     // per cluster: one more than its place in the row of a graph; 0 between rows
 	touched  []int32     // per row of a graph tile: how many changes it had, or madeAnew
+	window   window      // of a dense tile
 	assignment
 }
 

@@ -9,18 +9,17 @@ import (
 )
 
 // columnsPerPass is how many columns are summed in registers before they touch the destination, at
-// most; passes with fewer columns have code of their own.
+// most; every number of them has code of its own.
 const columnsPerPass = 8
 
-var passSizes = []int{8, 4, 1}
-
 // columnPointers loads the addresses of the columns of one pass.
-func columnPointers(count int) []reg.GPVirtual {
+func columnPointers(values reg.Register, count int) []reg.GPVirtual {
 	columns := make([]reg.GPVirtual, count)
 	table := Load(Param("columns"), GP64())
 	for i := range columns {
 		columns[i] = GP64()
 		MOVQ(operand.Mem{Base: table, Disp: 8 * i}, columns[i])
+		LEAQ(at(values, columns[i], 4, 0), columns[i])
 	}
 	return columns
 }
@@ -43,33 +42,35 @@ func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int)
 	return sums[0]
 }
 
-// prefetch asks for the next pass's columns at this row: a step of 16 rows is one line of each.
-func prefetch(next, row reg.Register, count int) {
+// fetch asks for a line of each column that is read later; values is where the row is.
+func fetch(values, ahead reg.Register, count int) {
 	for i := range count {
 		column := GP64()
-		MOVQ(operand.Mem{Base: next, Disp: 8 * i}, column)
-		PREFETCHT0(at(column, row, 4, 0))
+		MOVQ(operand.Mem{Base: ahead, Disp: 8 * i}, column)
+		PREFETCHT0(at(values, column, 4, 0))
 	}
 }
 
 // rowsPerStep is one line of float32.
 const rowsPerStep = 16
 
-// addColumns: dst[r] += sum of columns[i][r]; subtracting: dst[r] -= the sum.
+// addColumns: dst[r] += sum of values[columns[i]+r]; subtracting: dst[r] -= the sum. At every step one
+// line of each column that is read later is fetched ahead.
 func addColumns(w width, count int, subtract bool) {
 	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
 	if subtract {
 		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
 	}
-	TEXT(name, NOSPLIT, "func(dst *float64, columns, next *[8]*float32, rows int)")
-	Doc(fmt.Sprintf("%s %s %d columns of float32 and fetches the next ones ahead; rows is a multiple of 16.", name, doing, count))
-	columns := columnPointers(count)
-	next := Load(Param("next"), GP64())
+	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Doc(fmt.Sprintf("%s %s %d columns of values and fetches others ahead; rows is a multiple of 16.", name, doing, count))
+	values := Load(Param("values"), GP64())
+	columns := columnPointers(values, count)
+	ahead := Load(Param("ahead"), GP64())
 	dst := Load(Param("dst"), GP64())
 	row := GP64()
 	XORQ(row, row)
 	Label("loop")
-	prefetch(next, row, count)
+	fetch(values, ahead, count)
 	for offset := 0; offset < rowsPerStep; offset += w.lanes {
 		sum := w.sumColumns(columns, row, offset)
 		if subtract {
@@ -81,6 +82,7 @@ func addColumns(w width, count int, subtract bool) {
 		}
 		VMOVUPD(sum, at(dst, row, 8, 8*offset))
 	}
+	ADDQ(operand.U32(4*rowsPerStep), values)
 	ADDQ(operand.U32(rowsPerStep), row)
 	rows := Load(Param("rows"), GP64())
 	CMPQ(row, rows)
@@ -92,16 +94,17 @@ func addColumns(w width, count int, subtract bool) {
 // moveColumns: one read of each column serves its subtraction and its addition.
 func moveColumns(w width, count int) {
 	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
-	TEXT(name, NOSPLIT, "func(from, to *float64, columns, next *[8]*float32, rows int)")
-	Doc(fmt.Sprintf("%s takes %d columns of float32 out of from and adds them into to; rows is a multiple of 16.", name, count))
-	columns := columnPointers(count)
-	next := Load(Param("next"), GP64())
+	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Doc(fmt.Sprintf("%s takes %d columns of values out of from and adds them into to; rows is a multiple of 16.", name, count))
+	values := Load(Param("values"), GP64())
+	columns := columnPointers(values, count)
+	ahead := Load(Param("ahead"), GP64())
 	from := Load(Param("from"), GP64())
 	to := Load(Param("to"), GP64())
 	row := GP64()
 	XORQ(row, row)
 	Label("loop")
-	prefetch(next, row, count)
+	fetch(values, ahead, count)
 	for offset := 0; offset < rowsPerStep; offset += w.lanes {
 		sum, left := w.sumColumns(columns, row, offset), w.vector()
 		VMOVUPD(at(from, row, 8, 8*offset), left)
@@ -110,6 +113,7 @@ func moveColumns(w width, count int) {
 		VADDPD(at(to, row, 8, 8*offset), sum, sum)
 		VMOVUPD(sum, at(to, row, 8, 8*offset))
 	}
+	ADDQ(operand.U32(4*rowsPerStep), values)
 	ADDQ(operand.U32(rowsPerStep), row)
 	rows := Load(Param("rows"), GP64())
 	CMPQ(row, rows)
@@ -118,12 +122,12 @@ func moveColumns(w width, count int) {
 	RET()
 }
 
-// addScaled: dst[r] = ((dst[r] + columns[0][r] factors[0]) + columns[1][r] factors[1]) + ...; these
-// products are not exact, so each is rounded before it is added.
+// addScaled: dst[r] = ((dst[r] + values[columns[0]+r] factors[0]) + values[columns[1]+r] factors[1]) + ...;
+// these products are not exact, so each is rounded before it is added.
 func addScaled(w width) {
-	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, columns *[8]*float32, factors *[8]float64, rows int)")
-	Doc("addScaled" + w.name + " adds eight columns of float32 times their factors; rows is a multiple of 16.")
-	columns := columnPointers(columnsPerPass)
+	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)")
+	Doc("addScaled" + w.name + " adds eight columns of values times their factors; rows is a multiple of 16.")
+	columns := columnPointers(Load(Param("values"), GP64()), columnsPerPass)
 	table := Load(Param("factors"), GP64())
 	var factors [columnsPerPass]reg.VecVirtual
 	for i := range factors {

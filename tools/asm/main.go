@@ -15,7 +15,7 @@ import (
 func main() {
 	ConstraintExpr("amd64")
 	for _, w := range []width{avx512, avx2} {
-		for _, count := range passSizes {
+		for count := 1; count <= columnsPerPass; count++ {
 			addColumns(w, count, false)
 			addColumns(w, count, true)
 			moveColumns(w, count)

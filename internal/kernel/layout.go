@@ -1,0 +1,99 @@
+package kernel
+
+// layout is the order in which tiles of some kind take the entries of a plan: the columns are cut into
+// blocks, and all entries of a block come before those of the next, grouped by cluster. So a column
+// is read, computed or converted once, and what further entries need of it is in the second-level
+// cache; memory is read once for all lanes.
+type layout struct {
+	made   bool
+	blocks []block
+	runs   []run
+	places []int32 // of the entries
+	starts []int   // per block, a buffer
+	keys   []int32 // of the entries, a buffer
+}
+
+// block is some consecutive columns of a plan and the runs that read them.
+type block struct {
+	firstColumn, endColumn int
+	firstRun, endRun       int
+}
+
+// run is the entries [start, end) of a layout, which leave one cluster and join another; -1: none.
+type run struct {
+	from, to   int32
+	start, end int
+}
+
+// pace is how many columns a kind of tile takes at a time.
+type pace int
+
+const (
+	byWhole  pace = iota // all: entries that are stored, and read once
+	byWindow             // as many as a cache holds: entries that are stored, and read several times
+	byFill               // few: entries that are computed
+	paces
+)
+
+// columnsPerWindow is how many columns stay in the second-level cache until all their entries are
+// done: a quarter of it, so that there is room for the next ones and for sums.
+const columnsPerWindow = 128
+
+// columns is how many columns a block has.
+func (c pace) columns(all int) int {
+	switch c {
+	case byWindow:
+		return columnsPerWindow
+	case byFill:
+		return columnsPerFill
+	}
+	return max(1, all)
+}
+
+// layout makes the plan's layout for a pace, unless it is there.
+func (p *plan) layout(c pace) *layout {
+	l := &p.layouts[c]
+	if l.made {
+		return l
+	}
+	size := c.columns(len(p.columns))
+	count := (len(p.columns) + size - 1) / size
+	l.starts = grown(l.starts, count+1)
+	clear(l.starts)
+	for _, place := range p.places {
+		l.starts[int(place)/size+1]++
+	}
+	for b := range count {
+		l.starts[b+1] += l.starts[b]
+	}
+	l.places, l.keys = grown(l.places, len(p.places)), grown(l.keys, len(p.places))
+	for entry, place := range p.places {
+		at := &l.starts[int(place)/size]
+		l.places[*at], l.keys[*at] = place, p.keys[entry]
+		*at++
+	}
+	l.blocks, l.runs = l.blocks[:0], l.runs[:0]
+	start := 0
+	for b := range count {
+		first := len(l.runs)
+		l.cut(start, l.starts[b], p) // starts have become ends
+		start = l.starts[b]
+		l.blocks = append(l.blocks, block{
+			firstColumn: b * size, endColumn: min((b+1)*size, len(p.columns)), firstRun: first, endRun: len(l.runs),
+		})
+	}
+	l.made = true
+	return l
+}
+
+// cut makes runs of entries with the same key.
+func (l *layout) cut(from, to int, p *plan) {
+	for at := from; at < to; at++ {
+		if key := l.keys[at]; at == from || key != l.keys[at-1] {
+			r := run{start: at}
+			r.from, r.to = p.clustersOf(key)
+			l.runs = append(l.runs, r)
+		}
+		l.runs[len(l.runs)-1].end = at + 1
+	}
+}
