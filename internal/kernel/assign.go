@@ -20,33 +20,33 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 	if s.source.graph != nil {
 		s.terms[0].sort()
 	}
-	err = s.parallel(ctx, len(tiles), func(at int) error {
-		t := tiles[at]
-		if err := s.loadDiagonal(t); err != nil {
-			return err
-		}
-		w := s.workspaces.borrow()
-		t.moves = t.moves[:0]
-		for asked := range stats {
-			w.assignment = s.assignment(t, stats[asked].Lane)
-			w.terms = &s.terms[asked]
-			t.moves = t.sums.assign(t.moves, w)
-		}
-		s.workspaces.giveBack(w)
-		return nil
-	})
+	s.askedStats = stats
+	err = s.parallel(ctx, len(tiles), s.assignTile)
+	s.askedStats = nil
 	if err != nil {
 		return nil, err
 	}
-	total := 0
+	s.moves = s.moves[:0]
 	for _, t := range tiles {
-		total += len(t.moves)
+		s.moves = append(s.moves, t.moves...)
 	}
-	moves := make([]Move, 0, total)
-	for _, t := range tiles {
-		moves = append(moves, t.moves...)
+	return s.moves, nil
+}
+
+// assignOne finds the moves of one tile.
+func (s *Shard) assignOne(t *tile) error {
+	if err := s.loadDiagonal(t); err != nil {
+		return err
 	}
-	return moves, nil
+	w := s.workspaces.borrow()
+	t.moves = t.moves[:0]
+	for asked := range s.askedStats {
+		w.assignment = s.assignment(t, s.askedStats[asked].Lane)
+		w.terms = &s.terms[asked]
+		t.moves = t.sums.assign(t.moves, w)
+	}
+	s.workspaces.giveBack(w)
+	return nil
 }
 
 func (s *Shard) assignment(t *tile, lane int) assignment {

@@ -1,7 +1,10 @@
 package kernel
 
-// window is a thread's buffer for columns that do not lie in memory as float32.
-type window struct{ values []float32 }
+// window is a thread's buffer for columns that do not lie in memory as float32, and the pass it is at.
+type window struct {
+	values []float32
+	pass   pass
+}
 
 // view is where some columns lie: one after the other, or in a tile.
 type view struct {
@@ -67,7 +70,7 @@ func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 		if at+1 < len(l.blocks) && t.entries != nil {
 			next = p.columns[l.blocks[at+1].firstColumn:l.blocks[at+1].endColumn]
 		}
-		t.applyRuns(sums, l, b, v, next)
+		t.applyRuns(sums, l, b, v, next, &w.pass)
 	}
 	return nil
 }
@@ -76,8 +79,9 @@ func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 const columnsAhead = columnsPerPass
 
 // applyRuns takes one block's entries, and meanwhile fetches the next block's columns.
-func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next []int32) {
-	routines, p := &t.source.routines, pass{values: v.values}
+func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next []int32, p *pass) {
+	routines := &t.source.routines
+	p.values = v.values
 	first, end := l.runs[b.firstRun].start, l.runs[b.endRun-1].end
 	fetched := 0
 	for _, r := range l.runs[b.firstRun:b.endRun] {
@@ -98,11 +102,11 @@ func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next [
 			}
 			switch {
 			case r.from < 0:
-				routines.addColumns(t.sumsOf(sums, r.to), &p)
+				routines.addColumns(t.sumsOf(sums, r.to), p)
 			case r.to < 0:
-				routines.subtractColumns(t.sumsOf(sums, r.from), &p)
+				routines.subtractColumns(t.sumsOf(sums, r.from), p)
 			default:
-				routines.moveColumns(t.sumsOf(sums, r.from), t.sumsOf(sums, r.to), &p)
+				routines.moveColumns(t.sumsOf(sums, r.from), t.sumsOf(sums, r.to), p)
 			}
 		}
 	}

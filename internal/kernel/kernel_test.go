@@ -404,7 +404,7 @@ func newBenchmark(b *testing.B, n, d int) *Source {
 }
 
 func TestPanicOnAThreadIsAnError(t *testing.T) {
-	s := &Shard{threads: 3}
+	s := NewShard(nil, 3)
 	err := s.parallel(context.Background(), 5, func(at int) error {
 		if at == 3 {
 			panic("boom")

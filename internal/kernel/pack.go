@@ -14,6 +14,7 @@ type packed struct {
 	perPass                 int // features
 	values                  []float64
 	zeros                   []float32 // a missing point
+	points                  [pointsPerPack][]float32
 }
 
 // pack lays out count points in groups of lanes, into the values it has if they suffice.
@@ -27,18 +28,17 @@ func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at 
 	if len(k.zeros) < p.d {
 		k.zeros = make([]float32, p.d)
 	}
-	var points [pointsPerPack][]float32
 	for from := 0; from < p.d; from += k.perPass {
 		to := min(from+k.perPass, p.d)
 		for group := range k.groups {
 			for lane := 0; lane < lanes; lane += pointsPerPack {
-				for i := range points {
-					points[i] = k.zeros[from:to]
+				for i := range k.points {
+					k.points[i] = k.zeros[from:to]
 					if at := group*lanes + lane + i; lane+i < lanes && at < count {
-						points[i] = p.row(point(at))[from:to]
+						k.points[i] = p.row(point(at))[from:to]
 					}
 				}
-				r.pack(k.group(from, group)[lane:], lanes, &points)
+				r.pack(k.group(from, group)[lane:], lanes, &k.points)
 			}
 		}
 	}

@@ -3,16 +3,15 @@ package kernel
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // Shard is some tiles of one problem with their sums: what one worker holds, or, with all tiles,
 // a whole problem in one process. Its methods take the tiles to work on and return values for
-// their rows in that order. One method runs at a time; each spreads its tiles over the threads.
+// their rows in that order. One method runs at a time; each spreads its tiles over the threads. What
+// Load, Update and Assign return is the shard's, and valid until one of them is called again: so they
+// allocate nothing once they have run.
 //
 // The sums of a tile carry the step they belong to. Load sets a step, Update leads from one to the
 // next, and doing either twice changes nothing: that is what makes every operation safe to retry.
@@ -24,7 +23,15 @@ type Shard struct {
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
+	crew       *crew
+	// What the threads do with the tile of some number, made once, and what they do it with.
+	sweepTile, assignTile func(at int) error
+	asked                 []*tile
+	askedStep             uint64
+	askedStats            []Stats
 	// Buffers that one method leaves to the next.
+	totals     []Int128
+	moves      []Move
 	terms      []clusterTerms // of the lanes that are asked about
 	plan       plan
 	touches    touches
@@ -47,7 +54,10 @@ type tile struct {
 
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
-	return &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}}
+	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, crew: newCrew(max(1, threads))}
+	s.sweepTile = func(at int) error { return s.sweepOne(s.asked[at]) }
+	s.assignTile = func(at int) error { return s.assignOne(s.asked[at]) }
+	return s
 }
 
 // Build makes tiles that are not there yet and tells the bytes that all of the given ones take. A
@@ -242,59 +252,20 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 	return values, err
 }
 
+// find is the tiles of some numbers, until it is called again.
 func (s *Shard) find(numbers []int) ([]*tile, error) {
-	tiles := make([]*tile, len(numbers))
-	for at, number := range numbers {
-		if tiles[at] = s.tiles[number]; tiles[at] == nil {
+	s.asked = s.asked[:0]
+	for _, number := range numbers {
+		t := s.tiles[number]
+		if t == nil {
 			return nil, ErrNotReady
 		}
+		s.asked = append(s.asked, t)
 	}
-	return tiles, nil
+	return s.asked, nil
 }
 
-// parallel calls do for 0..count-1 on the shard's threads. Of several errors the one with the
-// lowest number wins, so that the same input gives the same error; a panic is an error too, since
-// nobody could recover it from a goroutine.
+// parallel calls do for 0..count-1 on the shard's threads.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
-	var (
-		next    atomic.Int64
-		mutex   sync.Mutex
-		failure error
-		failed  = count
-	)
-	work := func() {
-		for {
-			at := int(next.Add(1)) - 1
-			if at >= count {
-				return
-			}
-			err := ctx.Err()
-			if err == nil {
-				err = guarded(at, do)
-			}
-			if err != nil {
-				mutex.Lock()
-				if at < failed {
-					failure, failed = err, at
-				}
-				mutex.Unlock()
-			}
-		}
-	}
-	var group sync.WaitGroup
-	for range min(s.threads, count) - 1 {
-		group.Go(work)
-	}
-	work()
-	group.Wait()
-	return failure
-}
-
-func guarded(at int, do func(at int) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("kernel: panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do(at)
+	return s.crew.run(ctx, count, do)
 }

@@ -139,43 +139,50 @@ func (t *tile) loadOwn(lane, r int, labels []int32) {
 // sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
-		if dense, is := t.base.(*denseTile); is && (!t.loaded || t.step != step) {
+		if dense, is := t.base.(*denseTile); is && !t.at(step) {
 			p.layout(dense.pace(p))
 		}
 	}
 	s.workspaces.reset(s.armament.clusters())
-	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
-	err := s.parallel(ctx, len(tiles), func(at int) error {
-		t, w := tiles[at], s.workspaces.borrow()
-		if !t.loaded || t.step != step {
-			t.loaded = false // until it is done
-			if t.sums == nil {
-				t.sums, t.own = t.base.newSums(&s.armament), make([]float64, s.armament.lanes()*t.rows.Len())
-			}
-			if err := t.sums.sweep(t, p, w); err != nil {
-				return err
-			}
-			t.step, t.loaded = step, true
-		}
-		for lane := range s.armament.lanes() {
-			own := t.own[lane*t.rows.Len():]
-			for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
-				if c >= 0 {
-					w.self[c] = w.self[c].AddInt64(int64(own[r] * toUnits))
-				}
-			}
-		}
-		s.workspaces.giveBack(w)
-		return nil
-	})
-	if err != nil {
+	s.askedStep = step
+	if err := s.parallel(ctx, len(tiles), s.sweepTile); err != nil {
 		return nil, err
 	}
-	total := make([]Int128, s.armament.clusters())
+	s.totals = grown(s.totals, s.armament.clusters())
+	clear(s.totals)
 	for _, w := range s.workspaces.idle {
 		for c, q := range w.self {
-			total[c] = total[c].Add(q)
+			s.totals[c] = s.totals[c].Add(q)
 		}
 	}
-	return total, nil
+	return s.totals, nil
+}
+
+// at tells whether the sums are those of a step.
+func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
+
+// sweepOne follows the plan on one tile.
+func (s *Shard) sweepOne(t *tile) error {
+	p, w := &s.plan, s.workspaces.borrow()
+	if !t.at(s.askedStep) {
+		t.loaded = false // until it is done
+		if t.sums == nil {
+			t.sums, t.own = t.base.newSums(&s.armament), make([]float64, s.armament.lanes()*t.rows.Len())
+		}
+		if err := t.sums.sweep(t, p, w); err != nil {
+			return err
+		}
+		t.step, t.loaded = s.askedStep, true
+	}
+	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
+	for lane := range s.armament.lanes() {
+		own := t.own[lane*t.rows.Len():]
+		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
+			if c >= 0 {
+				w.self[c] = w.self[c].AddInt64(int64(own[r] * toUnits))
+			}
+		}
+	}
+	s.workspaces.giveBack(w)
+	return nil
 }

@@ -5,184 +5,306 @@
 package kernel
 
 // addColumns1AVX512 adds 1 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns1AVX512 subtracts 1 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns1AVX512 takes 1 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns1AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns2AVX512 adds 2 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns2AVX512 subtracts 2 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns2AVX512 takes 2 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns2AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns3AVX512 adds 3 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns3AVX512 subtracts 3 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns3AVX512 takes 3 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns3AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns4AVX512 adds 4 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns4AVX512 subtracts 4 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns4AVX512 takes 4 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns4AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns5AVX512 adds 5 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns5AVX512 subtracts 5 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns5AVX512 takes 5 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns5AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns6AVX512 adds 6 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns6AVX512 subtracts 6 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns6AVX512 takes 6 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns6AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns7AVX512 adds 7 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns7AVX512 subtracts 7 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns7AVX512 takes 7 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns7AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns8AVX512 adds 8 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns8AVX512 subtracts 8 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns8AVX512 takes 8 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns8AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addScaledAVX512 adds eight columns of values times their factors; rows is a multiple of 16.
+//
+//go:noescape
 func addScaledAVX512(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
 
 // multiplyBlockAVX512 sums the products of 32 packed rows and 6 packed columns; out has a column every stride values.
+//
+//go:noescape
 func multiplyBlockAVX512(out *float64, stride int, rows *float64, columns *float64, features int, first bool)
 
 // transposeAVX512 turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.
+//
+//go:noescape
 func transposeAVX512(dst *float32, dstStride int, src *float32, srcStride int, squares int)
 
 // gaussianAVX512 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
+//
+//go:noescape
 func gaussianAVX512(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
 
 // toHalfAVX512 scales float32 values and rounds them to float16; count is a multiple of 16.
+//
+//go:noescape
 func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
 
 // fromHalfAVX512 turns float16 values into float32 and scales them; count is a multiple of 16.
+//
+//go:noescape
 func fromHalfAVX512(dst *float32, src *uint16, count int, scale float32)
 
 // addColumns1AVX2 adds 1 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns1AVX2 subtracts 1 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns1AVX2 takes 1 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns1AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns2AVX2 adds 2 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns2AVX2 subtracts 2 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns2AVX2 takes 2 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns2AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns3AVX2 adds 3 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns3AVX2 subtracts 3 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns3AVX2 takes 3 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns3AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns4AVX2 adds 4 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns4AVX2 subtracts 4 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns4AVX2 takes 4 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns4AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns5AVX2 adds 5 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns5AVX2 subtracts 5 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns5AVX2 takes 5 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns5AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns6AVX2 adds 6 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns6AVX2 subtracts 6 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns6AVX2 takes 6 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns6AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns7AVX2 adds 7 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns7AVX2 subtracts 7 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns7AVX2 takes 7 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns7AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addColumns8AVX2 adds 8 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func addColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // subtractColumns8AVX2 subtracts 8 columns of values and fetches others ahead; rows is a multiple of 16.
+//
+//go:noescape
 func subtractColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // moveColumns8AVX2 takes 8 columns of values out of from and adds them into to; rows is a multiple of 16.
+//
+//go:noescape
 func moveColumns8AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
 // addScaledAVX2 adds eight columns of values times their factors; rows is a multiple of 16.
+//
+//go:noescape
 func addScaledAVX2(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
 
 // multiplyBlockAVX2 sums the products of 8 packed rows and 6 packed columns; out has a column every stride values.
+//
+//go:noescape
 func multiplyBlockAVX2(out *float64, stride int, rows *float64, columns *float64, features int, first bool)
 
 // transposeAVX2 turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.
+//
+//go:noescape
 func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, squares int)
 
 // gaussianAVX2 turns products into gaussian kernel values on the grid; rows is a multiple of 16.
+//
+//go:noescape
 func gaussianAVX2(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
 
 // toHalfAVX2 scales float32 values and rounds them to float16; count is a multiple of 16.
+//
+//go:noescape
 func toHalfAVX2(dst *uint16, src *float32, count int, scale float32)
 
 // fromHalfAVX2 turns float16 values into float32 and scales them; count is a multiple of 16.
+//
+//go:noescape
 func fromHalfAVX2(dst *float32, src *uint16, count int, scale float32)
 
 // packAVX2 lays out eight points feature by feature, lanes values apart; features is a multiple of 8.
+//
+//go:noescape
 func packAVX2(dst *float64, lanes int, points *[8]*float32, features int)

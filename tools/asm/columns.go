@@ -62,6 +62,7 @@ func addColumns(w width, count int, subtract bool) {
 		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
 	}
 	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Pragma("noescape")
 	Doc(fmt.Sprintf("%s %s %d columns of values and fetches others ahead; rows is a multiple of 16.", name, doing, count))
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)
@@ -95,6 +96,7 @@ func addColumns(w width, count int, subtract bool) {
 func moveColumns(w width, count int) {
 	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
 	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Pragma("noescape")
 	Doc(fmt.Sprintf("%s takes %d columns of values out of from and adds them into to; rows is a multiple of 16.", name, count))
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)
@@ -126,6 +128,7 @@ func moveColumns(w width, count int) {
 // these products are not exact, so each is rounded before it is added.
 func addScaled(w width) {
 	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)")
+	Pragma("noescape")
 	Doc("addScaled" + w.name + " adds eight columns of values times their factors; rows is a multiple of 16.")
 	columns := columnPointers(Load(Param("values"), GP64()), columnsPerPass)
 	table := Load(Param("factors"), GP64())

@@ -20,6 +20,7 @@ const (
 // gaussian: dst[r] = grid(float32(exp(-max(0, (norms[r] + normY) - 2 products[r]) * scale))).
 func gaussian(w width) {
 	TEXT("gaussian"+w.name, NOSPLIT, "func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)")
+	Pragma("noescape")
 	Doc("gaussian" + w.name + " turns products into gaussian kernel values on the grid; rows is a multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	products := Load(Param("products"), GP64())

@@ -9,6 +9,7 @@ import (
 // toHalf: dst[i] = float16(src[i] * scale), to the nearest; count is a multiple of 16.
 func toHalf(w width) {
 	TEXT("toHalf"+w.name, NOSPLIT, "func(dst *uint16, src *float32, count int, scale float32)")
+	Pragma("noescape")
 	Doc("toHalf" + w.name + " scales float32 values and rounds them to float16; count is a multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
@@ -30,6 +31,7 @@ func toHalf(w width) {
 // fromHalf: dst[i] = float32(src[i]) * scale; count is a multiple of 16.
 func fromHalf(w width) {
 	TEXT("fromHalf"+w.name, NOSPLIT, "func(dst *float32, src *uint16, count int, scale float32)")
+	Pragma("noescape")
 	Doc("fromHalf" + w.name + " turns float16 values into float32 and scales them; count is a multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())

@@ -13,6 +13,7 @@ import (
 // the columns.
 func multiplyBlock(w width) {
 	TEXT("multiplyBlock"+w.name, NOSPLIT, "func(out *float64, stride int, rows, columns *float64, features int, first bool)")
+	Pragma("noescape")
 	Doc(fmt.Sprintf("multiplyBlock%s sums the products of %d packed rows and %d packed columns; out has a column every stride values.",
 		w.name, w.rows*w.lanes, w.cols))
 	rows := Load(Param("rows"), GP64())

@@ -14,6 +14,7 @@ const square = 16
 // past the caches, which spares reading the line before it is written.
 func transpose(w width) {
 	TEXT("transpose"+w.name, NOSPLIT, "func(dst *float32, dstStride int, src *float32, srcStride, squares int)")
+	Pragma("noescape")
 	Doc("transpose" + w.name + " turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.")
 	dst := Load(Param("dst"), GP64())
 	dstStride := Load(Param("dstStride"), GP64())
@@ -103,6 +104,7 @@ func (w width) turn(rows []reg.VecVirtual) []reg.VecVirtual {
 // lanes than eight the values of the points beyond them lie where the next feature's come.
 func pack(w width) {
 	TEXT("pack"+w.name, NOSPLIT, "func(dst *float64, lanes int, points *[8]*float32, features int)")
+	Pragma("noescape")
 	Doc("pack" + w.name + " lays out eight points feature by feature, lanes values apart; features is a multiple of 8.")
 	dst := Load(Param("dst"), GP64())
 	lanes := Load(Param("lanes"), GP64())

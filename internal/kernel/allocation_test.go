@@ -1,0 +1,56 @@
+package kernel
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Once they have run, full sweeps, deltas and assignments allocate nothing, in any number of lanes, on
+// tiles that are stored or not.
+func TestSweepsAllocateNothing(t *testing.T) {
+	ctx := context.Background()
+	for _, stored := range []bool{true, false} {
+		for _, lanes := range []int{1, 3} {
+			const n, k = 1100, 4
+			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
+			s, tiles := NewShard(p.source, 2), partition.All(n)
+			must(s.Build(ctx, tiles, stored))
+			armament := p.armament
+			armament.Lanes = lanes
+			arm(t, s, armament)
+			labels, stats := make([]int32, lanes*n), make([]Stats, lanes)
+			back, forth := make([]Move, 0, lanes*n), make([]Move, 0, lanes*n)
+			for lane := range lanes {
+				stats[lane] = Stats{Lane: lane, Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
+				for i := range n {
+					c := int32(lane*k + (i+lane)%k)
+					labels[lane*n+i] = c
+					if i%5 == lane {
+						to := int32(lane*k + (i+lane+1+i%3)%k)
+						forth, back = append(forth, Move{int32(i), c, to}), append(back, Move{int32(i), to, c})
+					}
+				}
+			}
+			step := uint64(0)
+			load := func() {
+				step++
+				must(s.Load(ctx, tiles, step, labels))
+			}
+			update := func() {
+				must(s.Update(ctx, tiles, step, forth))
+				must(s.Update(ctx, tiles, step+1, back))
+				step += 2
+			}
+			assign := func() { must(s.Assign(ctx, tiles, step, stats)) }
+			for at, run := range []func(){load, update, assign} {
+				run()
+				if got := testing.AllocsPerRun(10, run); got >= 1 {
+					t.Errorf("stored %v, %d lanes: %s allocates %v times", stored, lanes, []string{"load", "update", "assign"}[at], got)
+				}
+			}
+		}
+	}
+}
