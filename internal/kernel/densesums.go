@@ -1,19 +1,24 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/partition"
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // denseSums are all k sums of every row in every lane, cluster by cluster: values[c*stride+r], so that
 // adding a column of the matrix is one contiguous pass.
 type denseSums struct {
-	rows   partition.Range
-	k      int
-	stride int
-	sparse *Sparse
-	values []float64
+	rows     partition.Range
+	k        int
+	stride   int
+	sparse   *Sparse
+	values   []float64
+	routines *routines
 }
 
 func (t *denseTile) newSums(a *Armament) rowSums {
-	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters())}
+	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
 }
 
 func (s *denseSums) bytes() int64 { return 8 * int64(len(s.values)) }
@@ -38,15 +43,24 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	}
 	s.moveSparse(p.moves)
 	for lane, anew := range p.anew {
-		labels := p.labelsOf(lane)
 		if anew {
-			s.addSparse(labels)
+			s.addSparse(p.labelsOf(lane))
 		}
-		for r := range s.rows.Len() {
-			t.loadOwn(lane, r, labels)
+		if p.counts[lane] > 0 {
+			s.loadOwn(t.own[lane*s.rows.Len():], p.labelsOf(lane)[s.rows.From:s.rows.To])
 		}
 	}
 	return nil
+}
+
+// loadOwn takes out of the sums of a lane those of the rows' own clusters.
+func (s *denseSums) loadOwn(own []float64, labels []int32) {
+	for r, c := range labels {
+		own[r] = 0
+		if c >= 0 {
+			own[r] = s.values[int(c)*s.stride+r]
+		}
+	}
 }
 
 // addSparse adds the sparse part of every row in a lane.
@@ -76,15 +90,7 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 	if len(a.terms.filled) == 0 {
 		return moves
 	}
-	// Cluster by cluster over the rows of the tile: the sums of a cluster are contiguous.
-	w.nearest = grown(w.nearest, s.rows.Len())
-	for at, c := range a.terms.filled {
-		for r := range w.nearest {
-			if d := a.part(r, c, s.of(r, a.first+c)); at == 0 || d < w.nearest[r] {
-				w.nearest[r] = d
-			}
-		}
-	}
+	s.findNearest(w)
 	for r, least := range w.nearest {
 		limit := least + a.tolerance(r)
 		if own := a.own(r); own >= 0 && a.part(r, own, s.of(r, a.labels[r])) <= limit {
@@ -98,4 +104,37 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 		}
 	}
 	return moves
+}
+
+// findNearest is the least distance of every row, cluster by cluster: the sums of one are contiguous.
+func (s *denseSums) findNearest(w *workspace) {
+	a := &w.assignment
+	w.nearest = grown(w.nearest, s.rows.Len())
+	for r := range w.nearest {
+		w.nearest[r] = math.Inf(1)
+	}
+	for _, c := range a.terms.filled {
+		sums := s.values[int(a.first+c)*s.stride:][:s.rows.Len()]
+		if a.terms.sigma >= 0 {
+			s.routines.distances(w.nearest, sums, a.weights, a.terms.square[c], a.terms.weight[c])
+			continue
+		}
+		for r, sum := range sums {
+			if d := a.part(r, c, sum); d < w.nearest[r] {
+				w.nearest[r] = d
+			}
+		}
+	}
+	if a.terms.sigma <= 0 {
+		return
+	}
+	// A shift that is above 0 can only lower the distance to a row's own cluster: every step of the
+	// formula, with its rounding, is monotone.
+	for r := range w.nearest {
+		if own := a.own(r); own >= 0 {
+			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {
+				w.nearest[r] = d
+			}
+		}
+	}
 }

@@ -119,7 +119,8 @@ func (c *graphCase) move(t testing.TB) {
 // dense is the sums of all clusters, by definition and in the layout of dense tiles.
 func (c *graphCase) dense(number int) *denseSums {
 	rows := partition.Tile(c.n, number)
-	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.armament.Sparse}
+	portable := portable()
+	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.armament.Sparse, routines: &portable}
 	s.values = make([]float64, s.stride*c.k)
 	for r := range rows.Len() {
 		neighbours, weights := c.source.graphRow(rows.From + r)

@@ -74,7 +74,7 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	if p.anew[0] {
 		for r := range s.used {
 			s.recompute(r, p.labels, w)
-			t.loadOwn(0, r, p.labels)
+			s.loadOwn(t, r, p.labels)
 		}
 		return nil
 	}
@@ -87,10 +87,18 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	}
 	for r, changes := range w.touched {
 		if changes != 0 {
-			t.loadOwn(0, r, p.labels)
+			s.loadOwn(t, r, p.labels)
 		}
 	}
 	return nil
+}
+
+// loadOwn takes out of the sums of row r that of its own cluster.
+func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
+	t.own[r] = 0
+	if c := labels[t.rows.From+r]; c >= 0 {
+		t.own[r] = s.of(r, c)
+	}
 }
 
 // recompute makes one row anew.

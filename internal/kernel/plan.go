@@ -8,6 +8,7 @@ package kernel
 type plan struct {
 	n, k    int
 	anew    []bool  // per lane: its sums are made anew
+	counts  []int   // per lane: the points that moved
 	labels  []int32 // after the sweep
 	moves   []Move  // of the lanes that are not made anew
 	touches *touches
@@ -18,7 +19,6 @@ type plan struct {
 	// Buffers.
 	place  []int32 // per column: one more than its place, or 0
 	starts []int   // per key
-	counts []int   // per lane
 	kept   []Move
 }
 
@@ -30,7 +30,9 @@ func (s *Shard) newPlan() *plan {
 	p := &s.plan
 	p.n, p.k, p.labels, p.moves, p.touches = s.source.Rows(), s.armament.K, s.labels, nil, nil
 	p.anew = grown(p.anew, s.armament.lanes())
+	p.counts = grown(p.counts, len(p.anew))
 	clear(p.anew)
+	clear(p.counts)
 	return p
 }
 
@@ -38,7 +40,7 @@ func (s *Shard) newPlan() *plan {
 func (s *Shard) planAnew() *plan {
 	p := s.newPlan()
 	for lane := range p.anew {
-		p.anew[lane] = true
+		p.anew[lane], p.counts[lane] = true, p.n
 	}
 	if s.source.graph == nil {
 		p.list()
@@ -50,8 +52,6 @@ func (s *Shard) planAnew() *plan {
 // work, makes them anew. Sums being exact, their bits are the same.
 func (s *Shard) planDense(moves []Move) *plan {
 	p := s.newPlan()
-	p.counts = grown(p.counts, len(p.anew))
-	clear(p.counts)
 	for _, m := range moves {
 		p.counts[s.armament.laneOf(m)]++
 	}

@@ -28,6 +28,8 @@ type routines struct {
 	transpose func(dst []float32, dstStride int, src []float32, srcStride, squares int)
 	// gaussian turns products into kernel values on the grid.
 	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
+	// distances lowers the least distances of rows to those of one cluster, as distancePart has them.
+	distances func(nearest, sums, weights []float64, square, weight float64)
 	// toHalf scales and rounds to float16, fromHalf turns back and scales.
 	toHalf   func(dst []uint16, src []float32, scale float32)
 	fromHalf func(dst []float32, src []uint16, scale float32)
@@ -63,6 +65,7 @@ func portable() routines {
 		pack:            packPortable,
 		transpose:       transposePortable,
 		gaussian:        gaussianPortable,
+		distances:       distancesPortable,
 		toHalf:          toHalfPortable,
 		fromHalf:        fromHalfPortable,
 	}
@@ -126,5 +129,14 @@ func gaussianPortable(dst []float32, products, norms []float64, normY, scale, ro
 	for r := range dst {
 		v := exp(-float64(squaredDistance(products[r], norms[r], normY) * scale))
 		dst[r] = float32((float64(float32(v)) + rounder) - rounder)
+	}
+}
+
+func distancesPortable(nearest, sums, weights []float64, square, weight float64) {
+	sums, weights = sums[:len(nearest)], weights[:len(nearest)]
+	for r, least := range nearest {
+		if d := square - 2*sums[r]/float64(weights[r]*weight); d < least {
+			nearest[r] = d
+		}
 	}
 }

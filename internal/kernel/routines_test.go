@@ -53,6 +53,16 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.addScaled(a2, p, &factors)
 				same(t, "addScaled", a, a2)
 
+				some := rng.IntN(rows + 1)
+				nearest, weights := floats(1), floats(1)
+				if rng.IntN(2) == 0 {
+					b[rng.IntN(rows)], nearest[rng.IntN(rows)] = math.NaN(), math.Inf(1)
+				}
+				nearest2 := slices.Clone(nearest)
+				reference.distances(nearest[:some], b, weights, 0.7, 1.3)
+				other.distances(nearest2[:some], b, weights, 0.7, 1.3)
+				same(t, "distances", nearest, nearest2)
+
 				products, norms := floats(3), floats(9)
 				if rng.IntN(4) == 0 {
 					products[rng.IntN(rows)] = -1e6 // far below the smallest float32

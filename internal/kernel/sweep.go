@@ -126,15 +126,6 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 	return s.planDense(moves), nil
 }
 
-// loadOwn takes out of the sums of row r that of its own cluster in a lane.
-func (t *tile) loadOwn(lane, r int, labels []int32) {
-	own := &t.own[lane*t.rows.Len()+r]
-	*own = 0
-	if c := labels[t.rows.From+r]; c >= 0 {
-		*own = t.sums.of(r, c)
-	}
-}
-
 // sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
 // sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {

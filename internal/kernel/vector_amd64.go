@@ -50,7 +50,7 @@ func avx512() routines {
 			moveColumns1AVX512, moveColumns2AVX512, moveColumns3AVX512, moveColumns4AVX512,
 			moveColumns5AVX512, moveColumns6AVX512, moveColumns7AVX512, moveColumns8AVX512,
 		},
-		addScaledAVX512, multiplyBlockAVX512, transposeAVX512, gaussianAVX512, toHalfAVX512, fromHalfAVX512)
+		addScaledAVX512, multiplyBlockAVX512, transposeAVX512, gaussianAVX512, distancesAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
@@ -67,7 +67,7 @@ func avx2() routines {
 			moveColumns1AVX2, moveColumns2AVX2, moveColumns3AVX2, moveColumns4AVX2,
 			moveColumns5AVX2, moveColumns6AVX2, moveColumns7AVX2, moveColumns8AVX2,
 		},
-		addScaledAVX2, multiplyBlockAVX2, transposeAVX2, gaussianAVX2, toHalfAVX2, fromHalfAVX2)
+		addScaledAVX2, multiplyBlockAVX2, transposeAVX2, gaussianAVX2, distancesAVX2, toHalfAVX2, fromHalfAVX2)
 }
 
 // lineBytes is a line of the caches.
@@ -107,6 +107,7 @@ func vectorised(name string, blockRows, blockColumns int,
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),
 	transpose func(dst *float32, dstStride int, src *float32, srcStride, squares int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
+	distances func(nearest, sums, weights *float64, rows int, square, weight float64),
 	toHalf func(dst *uint16, src *float32, count int, scale float32),
 	fromHalf func(dst *float32, src *uint16, count int, scale float32),
 ) routines {
@@ -159,6 +160,14 @@ func vectorised(name string, blockRows, blockColumns int,
 		gaussian: func(dst []float32, products, norms []float64, normY, scale, rounder float64) {
 			check(len(dst))
 			gaussian(unsafe.SliceData(dst), unsafe.SliceData(products[:len(dst)]), unsafe.SliceData(norms[:len(dst)]), len(dst), normY, scale, rounder)
+		},
+		distances: func(nearest, sums, weights []float64, square, weight float64) {
+			// Whole vectors here, the last rows of the last tile in Go.
+			whole := len(nearest) / rowMultiple * rowMultiple
+			if whole > 0 {
+				distances(unsafe.SliceData(nearest), unsafe.SliceData(sums[:whole]), unsafe.SliceData(weights[:whole]), whole, square, weight)
+			}
+			distancesPortable(nearest[whole:], sums[whole:], weights[whole:], square, weight)
 		},
 		toHalf: func(dst []uint16, src []float32, scale float32) {
 			check(len(dst))

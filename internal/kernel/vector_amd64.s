@@ -2321,6 +2321,38 @@ DATA expAVX512<>+1264(SB)/8, $0x3ff0000000000000
 DATA expAVX512<>+1272(SB)/8, $0x3ff0000000000000
 GLOBL expAVX512<>(SB), RODATA|NOPTR, $1280
 
+// func distancesAVX512(nearest *float64, sums *float64, weights *float64, rows int, square float64, weight float64)
+// Requires: AVX, AVX512F
+TEXT ·distancesAVX512(SB), NOSPLIT, $0-48
+	MOVQ         nearest+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         weights+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	VBROADCASTSD square+32(FP), Z0
+	VBROADCASTSD weight+40(FP), Z1
+	XORQ         SI, SI
+
+loop:
+	VMOVUPD (CX)(SI*8), Z2
+	VADDPD  Z2, Z2, Z2
+	VMULPD  (DX)(SI*8), Z1, Z3
+	VDIVPD  Z3, Z2, Z2
+	VSUBPD  Z2, Z0, Z2
+	VMINPD  (AX)(SI*8), Z2, Z2
+	VMOVUPD Z2, (AX)(SI*8)
+	VMOVUPD 64(CX)(SI*8), Z2
+	VADDPD  Z2, Z2, Z2
+	VMULPD  64(DX)(SI*8), Z1, Z3
+	VDIVPD  Z3, Z2, Z2
+	VSUBPD  Z2, Z0, Z2
+	VMINPD  64(AX)(SI*8), Z2, Z2
+	VMOVUPD Z2, 64(AX)(SI*8)
+	ADDQ    $0x00000010, SI
+	CMPQ    SI, BX
+	JL      loop
+	VZEROUPPER
+	RET
+
 // func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
 // Requires: AVX, AVX512F
 TEXT ·toHalfAVX512(SB), NOSPLIT, $0-28
@@ -5004,6 +5036,52 @@ DATA expAVX2<>+616(SB)/8, $0x3ff0000000000000
 DATA expAVX2<>+624(SB)/8, $0x3ff0000000000000
 DATA expAVX2<>+632(SB)/8, $0x3ff0000000000000
 GLOBL expAVX2<>(SB), RODATA|NOPTR, $640
+
+// func distancesAVX2(nearest *float64, sums *float64, weights *float64, rows int, square float64, weight float64)
+// Requires: AVX
+TEXT ·distancesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         nearest+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         weights+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	VBROADCASTSD square+32(FP), Y0
+	VBROADCASTSD weight+40(FP), Y1
+	XORQ         SI, SI
+
+loop:
+	VMOVUPD (CX)(SI*8), Y2
+	VADDPD  Y2, Y2, Y2
+	VMULPD  (DX)(SI*8), Y1, Y3
+	VDIVPD  Y3, Y2, Y2
+	VSUBPD  Y2, Y0, Y2
+	VMINPD  (AX)(SI*8), Y2, Y2
+	VMOVUPD Y2, (AX)(SI*8)
+	VMOVUPD 32(CX)(SI*8), Y2
+	VADDPD  Y2, Y2, Y2
+	VMULPD  32(DX)(SI*8), Y1, Y3
+	VDIVPD  Y3, Y2, Y2
+	VSUBPD  Y2, Y0, Y2
+	VMINPD  32(AX)(SI*8), Y2, Y2
+	VMOVUPD Y2, 32(AX)(SI*8)
+	VMOVUPD 64(CX)(SI*8), Y2
+	VADDPD  Y2, Y2, Y2
+	VMULPD  64(DX)(SI*8), Y1, Y3
+	VDIVPD  Y3, Y2, Y2
+	VSUBPD  Y2, Y0, Y2
+	VMINPD  64(AX)(SI*8), Y2, Y2
+	VMOVUPD Y2, 64(AX)(SI*8)
+	VMOVUPD 96(CX)(SI*8), Y2
+	VADDPD  Y2, Y2, Y2
+	VMULPD  96(DX)(SI*8), Y1, Y3
+	VDIVPD  Y3, Y2, Y2
+	VSUBPD  Y2, Y0, Y2
+	VMINPD  96(AX)(SI*8), Y2, Y2
+	VMOVUPD Y2, 96(AX)(SI*8)
+	ADDQ    $0x00000010, SI
+	CMPQ    SI, BX
+	JL      loop
+	VZEROUPPER
+	RET
 
 // func toHalfAVX2(dst *uint16, src *float32, count int, scale float32)
 // Requires: AVX, F16C

@@ -144,6 +144,11 @@ func transposeAVX512(dst *float32, dstStride int, src *float32, srcStride int, s
 //go:noescape
 func gaussianAVX512(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
 
+// distancesAVX512 lowers the least distances of rows to those of one cluster; rows is a multiple of 16.
+//
+//go:noescape
+func distancesAVX512(nearest *float64, sums *float64, weights *float64, rows int, square float64, weight float64)
+
 // toHalfAVX512 scales float32 values and rounds them to float16; count is a multiple of 16.
 //
 //go:noescape
@@ -293,6 +298,11 @@ func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, squ
 //
 //go:noescape
 func gaussianAVX2(dst *float32, products *float64, norms *float64, rows int, normY float64, scale float64, rounder float64)
+
+// distancesAVX2 lowers the least distances of rows to those of one cluster; rows is a multiple of 16.
+//
+//go:noescape
+func distancesAVX2(nearest *float64, sums *float64, weights *float64, rows int, square float64, weight float64)
 
 // toHalfAVX2 scales float32 values and rounds them to float16; count is a multiple of 16.
 //

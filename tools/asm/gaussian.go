@@ -26,17 +26,7 @@ func gaussian(w width) {
 	products := Load(Param("products"), GP64())
 	norms := Load(Param("norms"), GP64())
 	rows := Load(Param("rows"), GP64())
-	normY, scale, rounder := w.vector(), w.vector(), w.vector()
-	broadcast := func(name string, v reg.VecVirtual) {
-		address, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		VBROADCASTSD(address.Addr, v)
-	}
-	broadcast("normY", normY)
-	broadcast("scale", scale)
-	broadcast("rounder", rounder)
+	normY, scale, rounder := w.double("normY"), w.double("scale"), w.double("rounder")
 	table := coefficients(w)
 	row := GP64()
 	XORQ(row, row)
@@ -65,6 +55,17 @@ func gaussian(w width) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// double broadcasts a float64 parameter.
+func (w width) double(name string) reg.VecVirtual {
+	v := w.vector()
+	address, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSD(address.Addr, v)
+	return v
 }
 
 // gaussianLoop is what a step of gaussian works with.

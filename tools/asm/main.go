@@ -24,6 +24,7 @@ func main() {
 		multiplyBlock(w)
 		transpose(w)
 		gaussian(w)
+		distances(w)
 		toHalf(w)
 		fromHalf(w)
 	}
