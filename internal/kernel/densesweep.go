@@ -50,7 +50,7 @@ func (t *denseTile) pace(p *plan) pace {
 	switch {
 	case !t.stored():
 		return byFill
-	case t.entries != nil && p.once():
+	case t.entries != nil && p.window() == 0:
 		return byWhole
 	}
 	return byWindow

@@ -35,19 +35,37 @@ const (
 	paces
 )
 
-// columnsPerWindow is how many columns stay in the second-level cache until all their entries are
-// done: a quarter of it, so that there is room for the next ones and for sums.
-const columnsPerWindow = 128
+// A window is columns that stay in the second-level cache until all their entries are done. The least
+// takes a quarter of it, so that there is room for the next one and for sums.
+const (
+	leastWindow   = 128
+	largestWindow = 3 * leastWindow
+)
 
-// columns is how many columns a block has.
-func (c pace) columns(all int) int {
+// window is how many columns a window has, so that its runs have some columns each: shorter ones touch
+// the sums too often. 0: there is none of that kind, or no column is read twice.
+func (p *plan) window() int {
+	const columnsPerRun = 6
+	entries := len(p.places)
+	if entries == len(p.columns) {
+		return 0
+	}
+	columns := max(leastWindow, columnsPerRun*p.distinct*len(p.columns)/entries)
+	if columns > largestWindow {
+		return 0
+	}
+	return columns
+}
+
+// blockSize is how many columns a block has at a pace.
+func (p *plan) blockSize(c pace) int {
 	switch c {
 	case byWindow:
-		return columnsPerWindow
+		return max(leastWindow, p.window())
 	case byFill:
 		return columnsPerFill
 	}
-	return max(1, all)
+	return max(1, len(p.columns))
 }
 
 // layout makes the plan's layout for a pace, unless it is there.
@@ -56,7 +74,7 @@ func (p *plan) layout(c pace) *layout {
 	if l.made {
 		return l
 	}
-	size := c.columns(len(p.columns))
+	size := p.blockSize(c)
 	count := (len(p.columns) + size - 1) / size
 	l.starts = grown(l.starts, count+1)
 	clear(l.starts)

@@ -15,6 +15,7 @@ type plan struct {
 	columns []int32 // the columns that are read, ascending
 	// The entries in order of their keys.
 	keys, places []int32 // a place is that of a column in columns
+	distinct     int     // keys that there are
 	layouts      [paces]layout
 	// Buffers.
 	place  []int32 // per column: one more than its place, or 0
@@ -119,7 +120,9 @@ func (p *plan) sort(paired bool) {
 	p.starts = grown(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
 	p.each(paired, func(key, _ int32) { p.starts[key+1]++ })
+	p.distinct = 0
 	for key := range len(p.starts) - 1 {
+		p.distinct += min(1, p.starts[key+1])
 		p.starts[key+1] += p.starts[key]
 	}
 	total := p.starts[len(p.starts)-1]
@@ -181,6 +184,3 @@ func (p *plan) each(paired bool, do func(key, column int32)) {
 		}
 	}
 }
-
-// once tells whether every column has one entry: then nothing is gained by keeping it in a cache.
-func (p *plan) once() bool { return len(p.places) == len(p.columns) }
