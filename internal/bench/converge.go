@@ -19,8 +19,8 @@ const (
 	iterationLimit = 1000
 )
 
-// counting is an executor that counts the columns that are read. A step that moves many points may
-// be a full sweep instead of a delta: it counts as one when three quarters of the points move.
+// counting is an executor that counts the columns that are read: a step that moves many points may be
+// a full sweep instead of a delta.
 type counting struct {
 	clustering.Executor
 	n       int
@@ -37,7 +37,7 @@ func (c *counting) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 }
 
 func (c *counting) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
-	if 4*len(moves) > 3*c.n {
+	if kernel.MadeAnew(c.n, len(moves)) {
 		c.columns += c.n
 	} else {
 		c.columns += len(moves)

@@ -92,8 +92,16 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 	}
 	s.findNearest(w)
 	for r, least := range w.nearest {
+		own := a.own(r)
+		part := math.Inf(1)
+		if own >= 0 {
+			part = a.part(r, own, s.of(r, a.labels[r]))
+		}
+		if part <= least {
+			continue // the usual case, whatever the tolerance
+		}
 		limit := least + a.tolerance(r)
-		if own := a.own(r); own >= 0 && a.part(r, own, s.of(r, a.labels[r])) <= limit {
+		if own >= 0 && part <= limit {
 			continue
 		}
 		for _, c := range a.terms.filled {

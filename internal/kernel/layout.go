@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/cleave-project/cleave/internal/partition"
+
 // layout is the order in which tiles of some kind take the entries of a plan: the columns are cut into
 // blocks, and all entries of a block come before those of the next, grouped by cluster. So a column
 // is read, computed or converted once, and what further entries need of it is in the second-level
@@ -35,23 +37,26 @@ const (
 	paces
 )
 
-// A window is columns that stay in the second-level cache until all their entries are done. The least
-// takes a quarter of it, so that there is room for the next one and for sums.
+// A window is columns that stay in the second-level cache until all their entries are done.
 const (
-	leastWindow   = 128
-	largestWindow = 3 * leastWindow
+	windowValues  = 1 << 17 // a quarter of it, so that there is room for the next window and for sums
+	largestWindow = 3       // times that, where its runs need it
+	columnsPerRun = 6       // that a window should have on average: short runs touch the sums too often
 )
 
-// window is how many columns a window has, so that its runs have some columns each: shorter ones touch
-// the sums too often. 0: there is none of that kind, or no column is read twice.
+// leastWindow is how many columns a window has at least.
+func (p *plan) leastWindow() int { return windowValues / partition.TileRows(p.n) }
+
+// window is how many columns a window has; 0 where none is worth while: no column is read twice, or
+// runs would be short.
 func (p *plan) window() int {
-	const columnsPerRun = 6
 	entries := len(p.places)
 	if entries == len(p.columns) {
 		return 0
 	}
-	columns := max(leastWindow, columnsPerRun*p.distinct*len(p.columns)/entries)
-	if columns > largestWindow {
+	least := p.leastWindow()
+	columns := max(least, columnsPerRun*p.distinct*len(p.columns)/entries)
+	if columns > largestWindow*least {
 		return 0
 	}
 	return columns
@@ -61,7 +66,7 @@ func (p *plan) window() int {
 func (p *plan) blockSize(c pace) int {
 	switch c {
 	case byWindow:
-		return max(leastWindow, p.window())
+		return max(p.leastWindow(), p.window())
 	case byFill:
 		return columnsPerFill
 	}

@@ -58,8 +58,7 @@ func (s *Shard) planDense(moves []Move) *plan {
 	}
 	p.moves = moves
 	for lane, count := range p.counts {
-		// A delta reads the columns that moved, twice, where a full sweep reads them all.
-		if 4*count > 3*p.n {
+		if MadeAnew(p.n, count) {
 			p.anew[lane] = true
 			p.moves = nil
 		}
@@ -76,6 +75,10 @@ func (s *Shard) planDense(moves []Move) *plan {
 	p.list()
 	return p
 }
+
+// MadeAnew tells whether so many moves of a lane's n points make it less work to sum all columns anew
+// than to move those.
+func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
 
 // list makes the columns and the entries.
 func (p *plan) list() {
