@@ -60,8 +60,9 @@ func (s *Source) build(b buildBlock) error {
 		mirror(b.tile, b.source, b.tile.rows, 0)
 		return nil
 	}
-	m := s.maker(b.tile.rows)
-	defer s.giveBack(m)
+	w := s.borrow()
+	defer s.giveBack(w)
+	m := w.makerOf(b.tile)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
@@ -72,8 +73,8 @@ func (s *Source) build(b buildBlock) error {
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
 		} else {
-			m.entries = grown(m.entries, len(some)*b.tile.stride)
-			out = m.entries
+			w.values = grown(w.values, len(some)*b.tile.stride)
+			out = w.values
 		}
 		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
 		top, to, first := 0, b.mirror, 0

@@ -51,11 +51,8 @@ func (t *denseTile) keep(from, row int, values []float32) {
 
 // visit hands over columns, a pass at a time and in order.
 func (t *denseTile) visit(columns []int32, do func(columns []int32, p *pass)) error {
-	w, _ := t.source.windows.Get().(*window)
-	if w == nil {
-		w = &window{}
-	}
-	defer t.source.windows.Put(w)
+	w := t.source.borrow()
+	defer t.source.giveBack(w)
 	for len(columns) > 0 {
 		some := columns[:min(columnsPerFill, len(columns))]
 		columns = columns[len(some):]

@@ -1,9 +1,30 @@
 package kernel
 
-// window is a thread's buffer for columns that do not lie in memory as float32, and the pass it is at.
+// window is a thread's buffer for columns that do not lie in memory as float32, what computes them,
+// and the pass it is at.
 type window struct {
 	values []float32
+	maker  *entryMaker
 	pass   pass
+}
+
+// borrow takes a window that is returned by giveBack.
+func (s *Source) borrow() *window {
+	if w, _ := s.windows.Get().(*window); w != nil {
+		return w
+	}
+	return &window{}
+}
+
+func (s *Source) giveBack(w *window) { s.windows.Put(w) }
+
+// makerOf is the window's entry maker, set to a tile.
+func (w *window) makerOf(t *denseTile) *entryMaker {
+	if w.maker == nil {
+		w.maker = &entryMaker{source: t.source}
+	}
+	w.maker.set(t.rows)
+	return w.maker
 }
 
 // view is where some columns lie: one after the other, or in a tile.
@@ -34,8 +55,7 @@ func (t *denseTile) look(columns []int32, w *window) (view, error) {
 		}
 		return view{values: w.values, pitch: height}, nil
 	}
-	m := s.maker(t.rows)
-	defer s.giveBack(m)
+	m := w.makerOf(t)
 	for from := 0; from < len(columns); from += columnsPerFill {
 		to := min(from+columnsPerFill, len(columns))
 		if err := m.fill(columns[from:to], w.values[from*height:to*height]); err != nil {

@@ -14,28 +14,22 @@ type entryMaker struct {
 	products []float64
 	values   []float64
 	half     []uint16
-	entries  []float32 // on their way to half precision
 }
 
-// maker borrows an entry maker that is set to a tile; giveBack returns it.
-func (s *Source) maker(rows partition.Range) *entryMaker {
-	m, _ := s.makers.Get().(*entryMaker)
-	if m == nil {
-		m = &entryMaker{source: s}
-	}
+// set chooses the tile.
+func (m *entryMaker) set(rows partition.Range) {
 	if m.tile == rows {
-		return m
+		return
 	}
-	m.tile, m.stride = rows, padded(rows.Len())
+	s := m.source
+	m.stride = padded(rows.Len())
 	m.rows.pack(&s.routines, s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
 	m.norms = append(m.norms[:0], s.points.norms[rows.From:rows.To]...)
 	for len(m.norms) < m.stride {
 		m.norms = append(m.norms, 0)
 	}
-	return m
+	m.tile = rows
 }
-
-func (s *Source) giveBack(m *entryMaker) { s.makers.Put(m) }
 
 // columnsPerFill is how many columns are multiplied for one reading of the packed rows: whole groups,
 // and whole lines of their mirror.

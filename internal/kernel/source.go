@@ -24,7 +24,6 @@ type Source struct {
 	weights  []float64
 	rows     RowFetcher
 	routines routines
-	makers   sync.Pool // of *entryMaker
 	windows  sync.Pool // of *window
 	columns  []int32   // 0..n-1
 }
