@@ -47,15 +47,15 @@ func newSweeper(ctx context.Context, problem *clustering.Problem, points *datase
 }
 
 // arm makes it a problem of k clusters of equal size.
-func (s *sweeper) arm(k int) {
+func (s *sweeper) arm(k int) error {
 	s.k = k
 	s.arming++
 	weights := make([]float64, s.n)
 	for i := range weights {
 		weights[i] = 1
 	}
-	s.shard.Arm(kernel.Armament{ID: s.arming, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 	s.labels = randomLabels(s.n, k, s.arming)
+	return s.shard.Arm(kernel.Armament{ID: s.arming, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
 // full is a sweep over all columns: a new step leaves nothing to reuse.
@@ -155,7 +155,9 @@ func measureSweeps(ctx context.Context, b *run) error {
 func (b *run) sweepContestants(s *sweeper, r *sweepTimes) []contestant {
 	return []contestant{
 		{func() (float64, error) {
-			s.arm(r.k)
+			if err := s.arm(r.k); err != nil {
+				return 0, err
+			}
 			if err := s.full(); err != nil {
 				return 0, err
 			}
