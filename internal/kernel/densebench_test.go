@@ -31,7 +31,7 @@ func benchmarkPoints(t testing.TB, n, d int) *Source {
 }
 
 // Building all tiles: few features, where the exponential dominates, and many, where products do.
-func BenchmarkBuild(b *testing.B) {
+func BenchmarkDenseBuild(b *testing.B) {
 	for _, size := range []struct{ n, d int }{{20_000, 16}, {10_000, 784}} {
 		b.Run(fmt.Sprintf("d=%d", size.d), func(b *testing.B) {
 			source := benchmarkPoints(b, size.n, size.d)
@@ -84,7 +84,7 @@ func (d *denseBenchmark) moveSome(moves []Move, share float64) []Move {
 }
 
 // A full sweep over 20,000 columns of 20,000 rows.
-func BenchmarkLoad(b *testing.B) {
+func BenchmarkDenseLoad(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
@@ -98,16 +98,39 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 // A delta of 1,000 columns.
-func BenchmarkUpdate(b *testing.B) {
+func BenchmarkDenseUpdate(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			moves := make([]Move, 0, 2000)
+			moves := d.moveSome(make([]Move, 0, 2000), 0.08) // more than later, so that all buffers are there
+			must(d.Update(context.Background(), d.tiles, 1, moves))
 			b.ReportAllocs()
 			b.SetBytes(4 * 20_000 * 1000)
-			for step := uint64(1); b.Loop(); step++ {
+			for step := uint64(2); b.Loop(); step++ {
 				moves = d.moveSome(moves[:0], 0.05)
 				must(d.Update(context.Background(), d.tiles, step, moves))
+			}
+		})
+	}
+}
+
+// The assignment of 20,000 rows.
+func BenchmarkDenseAssign(b *testing.B) {
+	for _, k := range []int{10, 100} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			d := newDenseBenchmark(b, 20_000, k)
+			stats := []Stats{{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}}
+			for _, c := range d.labels {
+				stats[0].Weight[c]++
+				stats[0].Count[c]++
+			}
+			for c, q := range must(d.Load(context.Background(), d.tiles, 1, d.labels)) {
+				stats[0].SelfAffinity[c] = d.source.spec.Grid.Value(q)
+			}
+			must(d.Assign(context.Background(), d.tiles, 1, stats))
+			b.ReportAllocs()
+			for b.Loop() {
+				must(d.Assign(context.Background(), d.tiles, 1, stats))
 			}
 		})
 	}
