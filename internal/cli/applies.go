@@ -11,8 +11,21 @@ import (
 // check refuses options that do not apply to the spec that the flags and the job file make over
 // data of a kind. An option given at the value that is implied anyway is accepted and dropped.
 func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
+	a := algorithmOf(spec)
+	if err := f.checkScope(a, spec); err != nil {
+		return err
+	}
 	if f.given("vertices") && kind != cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 		return shell.Usage("--vertices goes with --graph only")
+	}
+	if a.vector() {
+		if err := f.checkVector(a, spec, kind); err != nil {
+			return err
+		}
+		return f.checkStart(spec)
+	}
+	if kind == cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS {
+		return shell.Usage("%s does not take sparse points: say --algorithm kmeans or another of its family, or give the points in a .csv or .npy file", a.word)
 	}
 	if f.given("storage") && f.storage.value == "float16" && kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 		return shell.Usage("--storage float16 does not apply to --graph: its edges are all that is held")

@@ -38,6 +38,11 @@ type jobFlags struct {
 	affinityDiagonal *choice
 	weights          string
 
+	geometry, distortion *choice
+	metric, penalty      *choice
+	inference            *choice
+	maxRestarts          *whole
+
 	constraints string
 	entail      bool
 	seeds       string
@@ -61,9 +66,8 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 		set:      set,
 		vertices: &whole{most: math.MaxInt32},
 		k:        &whole{least: 1, most: math.MaxInt32},
-		algorithm: &choice{value: "kernel-kmeans", words: []string{"kernel-kmeans"}, later: []string{
-			"kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans",
-			"hmrf-kmeans", "spectral", "spectral-learning", "constrained-spectral"}},
+		algorithm: &choice{value: kernelKmeans, words: algorithmWords(), later: []string{
+			"spectral", "spectral-learning", "constrained-spectral"}},
 		objective:        newChoice("", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"),
 		kernel:           newChoice("", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine"),
 		rho:              newNumber(0, "auto"),
@@ -74,6 +78,12 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 		onRise:           newChoice("shift", "shift", "stop", "ignore"),
 		empty:            newChoice("farthest", "farthest", "keep"),
 		affinityDiagonal: newChoice("", "zero", "keep"),
+		geometry:         newChoice("", "euclidean", "spherical"),
+		distortion:       newChoice("", "euclidean", "cosine", "kl", "i-divergence"),
+		metric:           newChoice("", "identity", "diagonal", "full"),
+		penalty:          newChoice("", "potts", "basu2003", "bilenko2004"),
+		inference:        newChoice("", "icm", "bp", "lp", "exact"),
+		maxRestarts:      &whole{value: 10, least: 1, most: math.MaxInt32},
 		init:             newStart(),
 		farthest:         newChoice("total", "total", "mean"),
 		restarts:         &whole{value: 1, least: 1, most: math.MaxUint32},
@@ -86,7 +96,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	f.rho.atLeast, f.rho.above = 0, true
 	f.tolerance.atLeast = 0
 
-	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` (.csv, .tsv, .npy, .mtx; also .gz)")
+	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` (.csv, .tsv, .npy, .mtx; sparse: .svm, .svmlight, .libsvm; also .gz)")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` (.csv, .tsv, .mtx; also .gz)")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` (.csv, .npy, .mtx; also .gz)")
@@ -103,10 +113,16 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	set.Var(f.empty, "empty", "an empty cluster gets the farthest point, or is kept empty")
 	set.Var(f.affinityDiagonal, "affinity-diagonal", "the diagonal of the affinity, for graph objectives on points (default zero)")
 	set.StringVar(&f.weights, "weights", "", "point weights in this `FILE` (index,weight)")
+	set.Var(f.geometry, "geometry", "of kmeans and the seeded, constrained and COP variants; spherical compares directions (default euclidean)")
+	set.Var(f.distortion, "distortion", "distance to the mean of hmrf-kmeans (default euclidean)")
+	set.Var(f.metric, "metric", "what is learned by m-, mpc- and hmrf-kmeans (default diagonal)")
+	set.Var(f.penalty, "penalty", "what a violated constraint costs (default: mpc-kmeans basu2003, hmrf-kmeans bilenko2004)")
+	set.Var(f.inference, "inference", "how pc-, mpc- and hmrf-kmeans assign constrained points together (default icm)")
+	set.Var(f.maxRestarts, "max-restarts", "random orders that cop-kmeans tries in a dead end")
 	set.StringVar(&f.constraints, "constraints", "", "must-links and cannot-links in this `FILE` (i,j,kind[,weight])")
 	set.BoolVar(&f.entail, "entail", false, "turn every pair that the constraints imply into a constraint")
-	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label)")
-	set.Var(f.init, "init", "how to start (default: seeds, else farthest-first with constraints, else kmeans++)")
+	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label[,probability])")
+	set.Var(f.init, "init", "how to start (default of kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; of the others by algorithm)")
 	set.Var(f.farthest, "farthest", "farthest-first by total or mean distance")
 	set.Var(f.restarts, "restarts", "runs from different starts, the best of which wins")
 	set.Var(f.seed, "seed", "seed of all random choices")

@@ -12,9 +12,11 @@ import (
 
 // job is a job made ready: its spec, and its data unless the coordinator has them already.
 type job struct {
-	spec *cleavev1.JobSpec
-	data dataset.Dataset
-	rows int
+	spec    *cleavev1.JobSpec
+	data    dataset.Dataset
+	rows    int
+	columns int      // of points
+	header  []string // the names of the columns, nil when they have none
 }
 
 // prepare makes a job of the flags and their files. Everything that can be wrong with the flags
@@ -47,17 +49,17 @@ func (f *jobFlags) prepare(ctx context.Context, remote *client) (*job, error) {
 		if err := f.check(spec, described.GetDataset().GetKind()); err != nil {
 			return nil, err
 		}
-		j.rows = int(described.GetDataset().GetRows())
-		return j, f.loadTables(spec, j.rows)
+		j.rows, j.columns = int(described.GetDataset().GetRows()), int(described.GetDataset().GetColumns())
+		return j, f.loadTables(j)
 	}
-	if err := f.check(spec, kindOf(source)); err != nil {
+	if err := f.check(spec, f.kindOf(source)); err != nil {
 		return nil, err
 	}
-	if j.data, err = f.loadData(); err != nil {
+	if j.data, j.header, err = f.loadData(); err != nil {
 		return nil, err
 	}
-	j.rows = j.data.Rows()
-	return j, f.loadTables(spec, j.rows)
+	j.rows, j.columns = j.data.Rows(), columnsOf(j.data)
+	return j, f.loadTables(j)
 }
 
 // submit uploads the data, if need be, and creates the job.

@@ -55,7 +55,7 @@ func (a *app) result(ctx context.Context, c *client, jobID string, f *resultFlag
 		return err
 	}
 	j := &job{spec: response.GetSpec()}
-	if j.data, err = f.data.loadData(); err != nil {
+	if j.data, j.header, err = f.data.loadData(); err != nil {
 		return err
 	}
 	if err := sameData(j); err != nil {

@@ -34,6 +34,10 @@ var (
 		"kmeans++":       cleavev1.Start_START_KMEANS_PLUS_PLUS,
 		"seeds":          cleavev1.Start_START_SEEDS,
 		"labels":         cleavev1.Start_START_LABELS,
+		"neighbourhoods": cleavev1.Start_START_NEIGHBOURHOODS,
+		"centroids":      cleavev1.Start_START_CENTROIDS,
+
+		"weighted-farthest-first": cleavev1.Start_START_WEIGHTED_FARTHEST_FIRST,
 	}
 	risePolicies = map[string]cleavev1.RisePolicy{
 		"shift":  cleavev1.RisePolicy_RISE_POLICY_SHIFT,
@@ -62,11 +66,8 @@ var (
 
 // apply lays the flags that were given over a spec; it reads no files.
 func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
-	if spec.Algorithm == nil {
-		spec.Algorithm = &cleavev1.JobSpec_KernelKmeans{}
-	}
-	if spec.GetKernelKmeans() == nil {
-		spec.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}
+	if f.given("algorithm") || spec.Algorithm == nil {
+		setAlgorithm(spec, f.algorithm.value) // options in the job file were for its own
 	}
 	if f.given("k") {
 		spec.K = uint32(f.k.value)
@@ -87,13 +88,17 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 		spec.Tolerance = f.tolerance.value
 	}
 	if f.given("storage") {
-		spec.Storage = storageModes[f.storage.value]
+		spec.Storage = storageModes[f.storage.value] // for the vector family always auto
 	}
 	if f.given("name") || spec.DisplayName == "" {
 		spec.DisplayName = f.displayName()
 	}
 	f.applyStart(spec)
-	f.applyKernelKmeans(spec.GetKernelKmeans())
+	if options := spec.GetKernelKmeans(); options != nil {
+		f.applyKernelKmeans(options)
+	} else {
+		f.applyVector(spec)
+	}
 	return nil
 }
 
@@ -108,7 +113,7 @@ func (f *jobFlags) applyStart(spec *cleavev1.JobSpec) {
 	}
 	if f.given("init") {
 		spec.Initialisation.Start = starts[f.init.value]
-		spec.Initialisation.Labels = nil
+		spec.Initialisation.Labels, spec.Initialisation.Centroids = nil, nil
 	}
 	if f.given("farthest") {
 		spec.Initialisation.Farthest = farthestRules[f.farthest.value]
@@ -170,8 +175,9 @@ func (f *jobFlags) applyKernel(spec *cleavev1.KernelKmeans) {
 
 var kernelFlags = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 
-// loadTables reads the small files around the data, whose n rows are known by now, into the spec.
-func (f *jobFlags) loadTables(spec *cleavev1.JobSpec, rows int) error {
+// loadTables reads the small files around the data, whose shape is known by now, into the spec.
+func (f *jobFlags) loadTables(j *job) error {
+	spec, rows := j.spec, j.rows
 	if f.constraints != "" {
 		constraints, err := format.LoadConstraints(f.constraints, rows)
 		if err != nil {
@@ -187,7 +193,7 @@ func (f *jobFlags) loadTables(spec *cleavev1.JobSpec, rows int) error {
 		}
 	}
 	if f.seeds != "" {
-		seeds, err := loadSeeds(f.seeds, rows, spec.K)
+		seeds, err := loadSeeds(f.seeds, rows, spec)
 		if err != nil {
 			return err
 		}
@@ -200,14 +206,14 @@ func (f *jobFlags) loadTables(spec *cleavev1.JobSpec, rows int) error {
 		}
 		spec.GetKernelKmeans().Weights = weights
 	}
-	if f.init.labels != "" {
-		labels, err := loadStart(f.init.labels, rows, spec.K)
-		if err != nil {
-			return err
-		}
-		spec.Initialisation.Labels = labels
+	var err error
+	switch f.init.value {
+	case "labels":
+		spec.Initialisation.Labels, err = loadStart(f.init.path, rows, spec.K)
+	case "centroids":
+		spec.Initialisation.Centroids, err = loadCentroids(f.init.path, j)
 	}
-	return nil
+	return err
 }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {

@@ -92,32 +92,30 @@ func (w *whole) Set(text string) error {
 	return nil
 }
 
-// start is the flag --init: a word, or labels:FILE.
+// start is the flag --init: a word, or what a file holds and its name.
 type start struct {
 	choice
-	labels string // FILE of labels:FILE
+	path string // FILE of labels:FILE or centroids:FILE
 }
 
 func newStart() *start {
 	return &start{choice: choice{
-		words: []string{"farthest-first", "random", "kmeans++", "seeds", "labels:FILE"},
-		later: []string{"weighted-farthest-first", "neighbourhoods", "spectral"},
+		words: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighbourhoods", "seeds", "labels:FILE", "centroids:FILE"},
+		later: []string{"spectral"},
 	}}
 }
 
 func (s *start) Set(text string) error {
-	if path, found := strings.CutPrefix(text, "labels:"); found && path != "" {
-		s.value, s.labels = "labels", path
-		return nil
+	what, path, fromFile := strings.Cut(text, ":")
+	if !fromFile {
+		s.path = ""
+		return s.choice.Set(text)
 	}
-	if strings.HasPrefix(text, "centroids:") {
-		text = "centroids:FILE"
-	}
-	if text == "labels:" || text == "labels:FILE" || text == "centroids:FILE" {
+	if what != "labels" && what != "centroids" || path == "" {
 		return fmt.Errorf("use %s", either(s.words))
 	}
-	s.labels = ""
-	return s.choice.Set(text)
+	s.value, s.path = what, path
+	return nil
 }
 
 // either lists words for a sentence: "a, b or c".

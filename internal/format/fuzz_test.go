@@ -145,7 +145,7 @@ func FuzzConstraints(f *testing.F) {
 }
 
 func FuzzLabels(f *testing.F) {
-	for _, seed := range []string{"index,label\n1,5\n0,-5\n", "label\n1\n2\n", "index,label\n", "index,weight\n0,1\n", "index\n3\n"} {
+	for _, seed := range []string{"index,label,probability\n0,1,0.5\n0,2,0.5\n", "index,label\n1,5\n0,-5\n", "label\n1\n2\n", "index,label\n", "index,weight\n0,1\n", "index\n3\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -161,8 +161,12 @@ func FuzzLabels(f *testing.F) {
 		}
 		checkFuzzed(t, len(input), 0, func() error {
 			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
-			if err == nil && len(seeds) > points {
-				t.Fatalf("%d distinct seeds of %d points", len(seeds), points)
+			labels := map[labelled]bool{}
+			for _, s := range seeds {
+				labels[labelled{s.Index, s.Label}] = true
+			}
+			if err == nil && (len(labels) != len(seeds) || len(seeds) >= lines) {
+				t.Fatalf("%d seeds from %d lines, %d of them distinct", len(seeds), lines, len(labels))
 			}
 			return err
 		})

@@ -59,37 +59,6 @@ func (t *table) kind(column int) (constraint.Kind, error) {
 	return 0, t.invalid("UNKNOWN_CONSTRAINT_KIND", "the kind is %s; use must or cannot", shown(t.cell(column)))
 }
 
-// Seed is a point whose label is given.
-type Seed struct {
-	Index int32
-	Label int64
-}
-
-// ReadSeeds reads index,label, in the file's order, for so many points (0: not known yet).
-func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
-	t, err := openTable(r, name, column{name: "index"}, column{name: "label"})
-	if err != nil {
-		return nil, err
-	}
-	var seeds []Seed
-	seen := onlyOnce{}
-	err = t.each(func() (err error) {
-		var seed Seed
-		if seed.Index, err = t.index(0, points); err != nil {
-			return err
-		}
-		if seed.Label, err = t.integer(1); err != nil {
-			return err
-		}
-		seeds = append(seeds, seed)
-		return seen.add(t, seed.Index)
-	})
-	return orNone(seeds, err)
-}
-
-// LoadSeeds is ReadSeeds of a path.
-func LoadSeeds(path string, points int) ([]Seed, error) { return loadSized(path, points, ReadSeeds) }
-
 // ReadWeights reads index,weight for so many points; a point that is not listed weighs 1.
 func ReadWeights(r io.Reader, name string, points int) ([]float64, error) {
 	if points < 1 {
@@ -156,22 +125,22 @@ func ReadLabels(r io.Reader, name string, points int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []Seed
+	var rows []labelled
 	seen := onlyOnce{}
 	err = t.each(func() (err error) {
 		if len(rows) == math.MaxInt32 {
 			return t.invalid("TOO_MANY_ROWS", "more than %d labels are not supported", math.MaxInt32)
 		}
-		row := Seed{Index: int32(len(rows))}
+		row := labelled{index: int32(len(rows))}
 		if t.has(index) {
-			if row.Index, err = t.index(index, points); err != nil {
+			if row.index, err = t.index(index, points); err != nil {
 				return err
 			}
-			if err := seen.add(t, row.Index); err != nil {
+			if err := seen.add(t, row.index); err != nil {
 				return err
 			}
 		}
-		row.Label, err = t.integer(label)
+		row.label, err = t.integer(label)
 		rows = append(rows, row)
 		return err
 	})
@@ -186,19 +155,25 @@ func LoadLabels(path string, points int) ([]int64, error) {
 	return loadSized(path, points, ReadLabels)
 }
 
+// labelled is a point and its label.
+type labelled struct {
+	index int32
+	label int64
+}
+
 // placeLabels puts labels of distinct indices in the order of the points. As the indices are
 // distinct, there is one for every point if none is beyond their number.
-func placeLabels(t *table, rows []Seed, points int) ([]int64, error) {
+func placeLabels(t *table, rows []labelled, points int) ([]int64, error) {
 	if points > 0 && len(rows) != points {
 		return nil, t.source.invalid("SIZE_MISMATCH", "the file has %d labels for %d points; each needs one", len(rows), points)
 	}
 	labels := make([]int64, len(rows))
 	for _, row := range rows {
-		if int(row.Index) >= len(rows) {
+		if int(row.index) >= len(rows) {
 			return nil, t.source.invalid("INDEX_OUT_OF_RANGE", "point %d is listed, but the file has only %d labels; every point from 0 on needs one",
-				row.Index, len(rows))
+				row.index, len(rows))
 		}
-		labels[row.Index] = row.Label
+		labels[row.index] = row.label
 	}
 	return labels, nil
 }

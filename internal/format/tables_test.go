@@ -107,7 +107,7 @@ func TestLabelsThatAreWrong(t *testing.T) {
 
 func TestSeedsWeightsAndIndices(t *testing.T) {
 	seeds, err := ReadSeeds(strings.NewReader("index,label\n4,1\n0,2\n"), "s.csv", 5)
-	if err != nil || !slices.Equal(seeds, []Seed{{4, 1}, {0, 2}}) {
+	if err != nil || !slices.Equal(seeds, []Seed{{4, 1, 0}, {0, 2, 0}}) {
 		t.Errorf("seeds %v, %v", seeds, err)
 	}
 	weights, err := ReadWeights(strings.NewReader("weight,index\n2.5,3\n.5,0\n"), "w.csv", 4)
@@ -124,6 +124,22 @@ func TestSeedsWeightsAndIndices(t *testing.T) {
 	}
 	_, err = ReadSeeds(strings.NewReader("index,label\n4,1\n4,1\n"), "s.csv", 5)
 	wantFault(t, "seed twice", err, "DUPLICATE_INDEX", "s.csv, line 3")
+	seeds, err = ReadSeeds(strings.NewReader("index,probability,label\n4,0.25,1\n0,,2\n4,.75,0\n"), "s.csv", 5)
+	if err != nil || !slices.Equal(seeds, []Seed{{4, 1, 0.25}, {0, 2, 0}, {4, 0, 0.75}}) {
+		t.Errorf("seeds %v, %v", seeds, err)
+	}
+	for text, reason := range map[string]string{
+		"index,label\n4,1\n4,2\n":                       "CONTRADICTORY_SEEDS",
+		"index,label,probability\n4,1,1\n4,2,\n":        "CONTRADICTORY_SEEDS",
+		"index,label,probability\n4,1,0.5\n4,1,0.5\n":   "DUPLICATE_INDEX",
+		"index,label,probability\n0,0,1\n4,1,0\n":       "BAD_PROBABILITY",
+		"index,label,probability\n0,0,1\n4,1,1.5\n":     "BAD_PROBABILITY",
+		"index,label,probability\n0,0,1\n4,1,NaN\n":     "BAD_PROBABILITY",
+		"index,label,probability\n0,0,1\n4,1,perhaps\n": "NOT_A_NUMBER",
+	} {
+		_, err = ReadSeeds(strings.NewReader(text), "s.csv", 5)
+		wantFault(t, text, err, reason, "s.csv, line 3")
+	}
 	_, err = ReadSeeds(strings.NewReader("index,label\n5,1\n"), "s.csv", 5)
 	wantFault(t, "seed out of range", err, "INDEX_OUT_OF_RANGE", "s.csv, line 2")
 	_, err = ReadSeeds(strings.NewReader("5,1\n"), "s.csv", 5)
