@@ -61,7 +61,7 @@ var house = []room{
 	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel partition planning store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition planning wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format picture store synth wire worker"},
+	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture store synth wire worker"},
 
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -140,4 +141,32 @@ func (c *client) labels(ctx context.Context, jobID string) ([]int32, error) {
 			labels = append(labels, int32(label))
 		}
 	}
+}
+
+// model fetches the model of a job of the vector family.
+func (c *client) model(ctx context.Context, jobID string) (*clustering.Model, error) {
+	stream, err := c.jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	model, err := wire.ReceiveModel(stream.Recv)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return model, nil
+}
+
+// modelHead fetches what a model is, without its values.
+func (c *client) modelHead(ctx context.Context, jobID string) (*cleavev1.ModelHead, error) {
+	ctx, cancel := context.WithCancel(ctx) // lets go of the rest
+	defer cancel()
+	stream, err := c.jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	part, err := stream.Recv()
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return part.GetHead(), nil
 }

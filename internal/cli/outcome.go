@@ -8,20 +8,23 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// outcome is what a job found: its labels, and result.json.
+// outcome is what a job found: its labels, its model if it has one and it is wanted, and result.json.
 type outcome struct {
 	labels   []int32
+	model    *clustering.Model
 	document *resultDocument
 }
 
-// fetch brings a job's outcome.
-func (c *client) fetch(ctx context.Context, jobID string, constrained bool) (*outcome, error) {
+// fetch brings a job's outcome; the model, which can be large, only on demand.
+func (c *client) fetch(ctx context.Context, jobID string, constrained, withModel bool) (*outcome, error) {
 	response, err := c.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.explain(err)
@@ -30,7 +33,21 @@ func (c *client) fetch(ctx context.Context, jobID string, constrained bool) (*ou
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}, nil
+	o := &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}
+	if !response.GetResult().GetHasModel() {
+		return o, nil
+	}
+	var head *cleavev1.ModelHead
+	if withModel {
+		if o.model, err = c.model(ctx, jobID); err != nil {
+			return nil, err
+		}
+		head = wire.ModelHead(o.model)
+	} else if head, err = c.modelHead(ctx, jobID); err != nil {
+		return nil, err
+	}
+	o.document.Model = &modelReport{enumWord(head.GetDistortion()), enumWord(head.GetMetric()), head.GetColumns()}
+	return o, nil
 }
 
 // score compares the labels with the truth, if there is one.
@@ -67,6 +84,12 @@ func (d *resultDocument) summarise(w io.Writer, files []string) error {
 	if c := d.Constraints; c != nil {
 		line("constraints", "%s", c)
 	}
+	if i := d.Inference; i != nil {
+		line("inference", "%s", i)
+	}
+	if m := d.Model; m != nil && m.Metric != "identity" {
+		line("metric", "%s", m.Metric)
+	}
 	if d.Evaluation != nil {
 		scoreLines(line, *d.Evaluation)
 	}
@@ -91,6 +114,20 @@ func (c *constraintsReport) String() string {
 	text := fmt.Sprintf("%d of %d satisfied", c.Satisfied, c.Total)
 	if c.Satisfied < c.Total {
 		text += fmt.Sprintf(" (violated: %d must-links, %d cannot-links)", c.MustLinkViolated, c.CannotLinkViolated)
+	}
+	return text
+}
+
+func (i *inferenceReport) String() string {
+	text := i.Engine
+	if i.Exact {
+		text += ", the best assignment there is"
+	}
+	if i.LPValue != nil {
+		text += ", no less than " + brief(*i.LPValue)
+	}
+	if i.Fallbacks > 0 {
+		text += fmt.Sprintf(" (%s left to another engine)", plural(int(i.Fallbacks), "component"))
 	}
 	return text
 }

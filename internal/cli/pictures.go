@@ -15,15 +15,17 @@ import (
 // scene is what a picture of the clusters shows besides the outcome.
 type scene struct {
 	data        dataset.Dataset // nil: it is not here, and there is no such picture
+	header      []string        // the names of its columns
 	constraints []constraint.Constraint
 	truth       *truth
 	title       string
 }
 
-// files are what --out writes: labels.csv, the pictures, and result.json last. A picture that
-// cannot be drawn is left out: it must not cost the result. complain hears why.
+// files are what --out writes: labels.csv, the model, the pictures, and result.json last. A picture
+// that cannot be drawn is left out: it must not cost the result. complain hears why.
 func (o *outcome) files(s scene, complain func(format string, args ...any)) []outputFile {
 	files := []outputFile{{"labels.csv", func(w io.Writer) error { return format.WriteLabels(w, o.labels) }}}
+	files = append(files, o.modelFiles(s.header, complain)...)
 	add := func(name string, draw func(w io.Writer) error) {
 		var drawn bytes.Buffer
 		if err := draw(&drawn); err != nil {
@@ -33,7 +35,12 @@ func (o *outcome) files(s scene, complain func(format string, args ...any)) []ou
 		files = append(files, outputFile{name, copyOf(&drawn)})
 	}
 	add("objective.svg", func(w io.Writer) error { return o.drawObjective(w, s.title) })
-	if s.data != nil {
+	switch s.data.(type) {
+	case nil:
+		complain("clusters.svg was not drawn: it needs the data file (--data, --graph or --kernel-matrix)")
+	case *dataset.SparsePoints:
+		complain("clusters.svg was not drawn: only dense points are, and these are sparse")
+	default:
 		add("clusters.svg", func(w io.Writer) error { return o.drawClusters(w, s) })
 	}
 	return append(files, outputFile{"result.json", func(w io.Writer) error { return printJSON(w, o.document) }})
@@ -74,7 +81,7 @@ func (o *outcome) drawClusters(w io.Writer, s scene) error {
 	}
 	switch data := s.data.(type) {
 	case *dataset.Points:
-		plot.XY, plot.Axes = picture.Project(data)
+		plot.XY, plot.Centres, plot.Axes = picture.ProjectWith(data, o.centroids())
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:

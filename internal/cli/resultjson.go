@@ -32,12 +32,43 @@ type resultDocument struct {
 	Restart       uint32             `json:"restart"`
 	Shifts        []shiftEntry       `json:"shifts,omitempty"`
 	Rho           *float64           `json:"rho,omitempty"`
+	Inference     *inferenceReport   `json:"inference,omitempty"`
+	Model         *modelReport       `json:"model,omitempty"`
 }
 
+// historyEntry is one iteration; only the vector family has what follows moved.
 type historyEntry struct {
-	Iteration uint32  `json:"iteration"`
-	Objective float64 `json:"objective"`
-	Moved     uint32  `json:"moved"`
+	Iteration           uint32   `json:"iteration"`
+	Objective           float64  `json:"objective"`
+	Moved               uint32   `json:"moved"`
+	AssignmentObjective *float64 `json:"assignmentObjective,omitempty"`
+	*ObjectiveParts
+}
+
+// ObjectiveParts are the terms of an objective that has them. (Its name is exported so that
+// encoding/json reads it back as a part of an entry.)
+type ObjectiveParts struct {
+	Distortion float64 `json:"distortion"`
+	MustLink   float64 `json:"mustLink"`
+	CannotLink float64 `json:"cannotLink"`
+	LogDet     float64 `json:"logDet"`
+	Violated   uint32  `json:"violated"`
+}
+
+// inferenceReport is about the last time that constrained points were assigned together.
+type inferenceReport struct {
+	Engine    string   `json:"engine"`
+	Exact     bool     `json:"exact"`
+	LPValue   *float64 `json:"lpValue,omitempty"`
+	Fallbacks uint32   `json:"fallbacks"`
+	Rounds    uint32   `json:"rounds"`
+}
+
+// modelReport says what centroids.csv and metric.csv are, so that new points can be assigned by them.
+type modelReport struct {
+	Distortion string `json:"distortion"`
+	Metric     string `json:"metric"`
+	Columns    uint32 `json:"columns"`
 }
 
 type constraintsReport struct {
@@ -106,9 +137,10 @@ func newDocument(r *cleavev1.Result, constrained bool) *resultDocument {
 		ClusterSizes: append([]uint64{}, r.GetClusterSizes()...),
 		Restart:      r.GetRestart(),
 		Rho:          r.Rho,
+		Inference:    newInference(r.GetInference()),
 	}
 	for _, it := range r.GetHistory() {
-		d.History = append(d.History, historyEntry{it.GetIteration(), it.GetObjective(), it.GetMoved()})
+		d.History = append(d.History, newEntry(it))
 	}
 	for _, notice := range r.GetWarnings() {
 		d.Warnings = append(d.Warnings, warning{notice.GetCode(), notice.GetMessage()})
@@ -120,6 +152,23 @@ func newDocument(r *cleavev1.Result, constrained bool) *resultDocument {
 		d.Constraints = &constraintsReport{c.GetTotal(), c.GetSatisfied(), c.GetMustLinkViolated(), c.GetCannotLinkViolated()}
 	}
 	return d
+}
+
+func newEntry(it *cleavev1.Iteration) historyEntry {
+	entry := historyEntry{
+		Iteration: it.GetIteration(), Objective: it.GetObjective(), Moved: it.GetMoved(), AssignmentObjective: it.AssignmentObjective,
+	}
+	if p := it.GetParts(); p != nil {
+		entry.ObjectiveParts = &ObjectiveParts{p.GetDistortion(), p.GetMustLink(), p.GetCannotLink(), p.GetLogDet(), p.GetViolated()}
+	}
+	return entry
+}
+
+func newInference(p *cleavev1.InferenceReport) *inferenceReport {
+	if p == nil {
+		return nil
+	}
+	return &inferenceReport{enumWord(p.GetEngine()), p.GetExact(), p.LpValue, p.GetFallbacks(), p.GetRounds()}
 }
 
 func reportOf(s constraint.Satisfaction) *constraintsReport {

@@ -41,7 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.Var(f.workers, "workers", "workers of an embedded run")
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json and pictures into this `DIR`")
+	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model and pictures into this `DIR`")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
@@ -91,7 +91,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		defer done()
 		c = embedded
 	}
-	o, err := c.runJob(ctx, j, f.job.constraints != "", p)
+	o, err := c.runJob(ctx, j, f.job.constraints != "", out != nil, p)
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -119,7 +119,7 @@ func (a *app) remoteOrNil(server string, f *jobFlags) (*client, error) {
 
 // runJob sees a job through from its upload to its outcome. When ctx ends on the way the job is
 // cancelled.
-func (c *client) runJob(ctx context.Context, j *job, constrained bool, p *progress) (*outcome, error) {
+func (c *client) runJob(ctx context.Context, j *job, constrained, withModel bool, p *progress) (*outcome, error) {
 	created, err := c.submit(ctx, j, "", p)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (c *client) runJob(ctx context.Context, j *job, constrained bool, p *progre
 	if err := c.failure(ctx, id, ended); err != nil {
 		return nil, err
 	}
-	return c.fetch(ctx, id, constrained)
+	return c.fetch(ctx, id, constrained, withModel)
 }
 
 // abort cancels a job whose user has given up.
@@ -160,7 +160,7 @@ func because(ctx context.Context, err error) error {
 
 // scene is what the job's picture shows.
 func (j *job) scene(t *truth) scene {
-	s := scene{data: j.data, truth: t, title: j.spec.GetDisplayName()}
+	s := scene{data: j.data, header: j.header, truth: t, title: j.spec.GetDisplayName()}
 	if spec, err := wire.Spec(j.spec); err == nil { // the coordinator has accepted it
 		s.constraints = spec.Constraints
 	}
@@ -172,9 +172,6 @@ func (a *app) deliver(ctx context.Context, o *outcome, s scene, out *outputDir, 
 	complain := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	var written []string
 	if out != nil {
-		if s.data == nil {
-			complain("clusters.svg was not drawn: it needs the data file (--data, --graph or --kernel-matrix)")
-		}
 		files := o.files(s, complain)
 		if err := out.write(ctx, files); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 
@@ -36,19 +37,25 @@ func enumOf(field protoreflect.FieldDescriptor, word string) protoreflect.EnumNu
 	return field.Enum().Values().ByName(protoreflect.Name(name)).Number()
 }
 
+// enumWord is a value of the API as the flags write it, "" for none: DISTORTION_I_DIVERGENCE is
+// i-divergence.
+func enumWord(value protoreflect.Enum) string {
+	known := value.Descriptor().Values().ByNumber(value.Number())
+	if known == nil || known.Number() == 0 {
+		return ""
+	}
+	word := strings.TrimPrefix(string(known.Name()), strings.ToUpper(string(value.Descriptor().Name()))+"_")
+	return strings.ToLower(strings.ReplaceAll(word, "_", "-"))
+}
+
 // optionWord is the value of a vector option in a spec, "" when it is not set.
 func optionWord(spec *cleavev1.JobSpec, option string) string {
 	options := optionsOf(spec)
 	field := options.Descriptor().Fields().ByName(protoreflect.Name(option))
-	if field == nil || options.Get(field).Enum() == 0 {
+	if field == nil {
 		return ""
 	}
-	value := field.Enum().Values().ByNumber(options.Get(field).Enum())
-	if value == nil {
-		return "" // of a later version; the coordinator refuses it
-	}
-	word := strings.TrimPrefix(string(value.Name()), strings.ToUpper(option)+"_")
-	return strings.ToLower(strings.ReplaceAll(word, "_", "-"))
+	return enumWord(dynamicpb.NewEnumType(field.Enum()).New(options.Get(field).Enum()))
 }
 
 // checkVector refuses what does not go together in the vector family.

@@ -22,6 +22,8 @@ type ClustersPlot struct {
 	Pairs  []constraint.Pair
 	Graph  *dataset.Graph // nil for points
 	Truth  []int32        // optional: the true classes, any numbers
+	// Centres are those of the clusters, where they have any: none, or K of them.
+	Centres [][2]float64
 
 	Title, Subtitle string
 }
@@ -49,6 +51,7 @@ func Clusters(w io.Writer, c ClustersPlot) error {
 	c.drawEdges(s, f, d)
 	c.drawPairs(s, f, d.kept)
 	c.drawPoints(s, f, d)
+	c.drawCentres(s, f, d.centres)
 	c.drawLegend(s, top, d)
 	return s.writeTo(w)
 }
@@ -62,8 +65,10 @@ func (c ClustersPlot) check() error {
 		return fmt.Errorf("%d points but %d true classes", n, len(c.Truth))
 	case c.Graph != nil && c.Graph.N != n:
 		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
+	case len(c.Centres) != 0 && len(c.Centres) != c.K:
+		return fmt.Errorf("%d clusters but %d centres", c.K, len(c.Centres))
 	}
-	for i, xy := range c.XY {
+	for i, xy := range slices.Concat(c.XY, c.Centres) {
 		if !isFinite(xy[0]) || !isFinite(xy[1]) {
 			return fmt.Errorf("point %d is at (%v, %v)", i, xy[0], xy[1])
 		}
@@ -94,9 +99,9 @@ const mostStretch = 4
 // frame fits the data into the space left of the legend. Both axes get the same scale (a circle
 // is round) unless they measure different things or the picture would become a thin strip.
 func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
-	xs, ys := make([]float64, len(c.XY)), make([]float64, len(c.XY))
-	for i, xy := range c.XY {
-		xs[i], ys[i] = xy[0], xy[1]
+	var xs, ys []float64
+	for _, xy := range slices.Concat(c.XY, c.Centres) {
+		xs, ys = append(xs, xy[0]), append(ys, xy[1])
 	}
 	x, y := axis{name: c.Axes[0]}, axis{name: c.Axes[1]}
 	x.lo, x.hi = span(xs...)
@@ -221,6 +226,29 @@ func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
 	}
 }
 
+// A centre is a large marker of its cluster with a dark rim and a white cross in it.
+var (
+	centreRim   = draw.LineStyle{Color: ink, Width: 1.5}
+	centreCross = draw.LineStyle{Color: white, Width: 1.8}
+)
+
+const centreRadius = vg.Length(7)
+
+// drawCentres marks the centres of the clusters on top of everything.
+func (c ClustersPlot) drawCentres(s *sheet, f frame, clusters []int) {
+	for _, cluster := range clusters {
+		xy := c.Centres[cluster]
+		s.drawCentre(markerOf(cluster), f.at(xy[0], xy[1]), centreRadius)
+	}
+}
+
+func (s *sheet) drawCentre(m marker, at vg.Point, radius vg.Length) {
+	s.drawMarker(m, at, radius, &centreRim)
+	arm := radius / 2
+	s.StrokeLine2(centreCross, at.X-arm, at.Y, at.X+arm, at.Y)
+	s.StrokeLine2(centreCross, at.X, at.Y-arm, at.X, at.Y+arm)
+}
+
 // pointLook is smaller for more points; outlines would double a large file.
 func pointLook(points int) (radius vg.Length, outline *draw.LineStyle) {
 	outline = &draw.LineStyle{Color: white, Width: 0.6}
@@ -238,6 +266,9 @@ func pointLook(points int) (radius vg.Length, outline *draw.LineStyle) {
 func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
 	l := s.newLegend(s.Max.X-margin, top)
 	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
+	if len(c.Centres) > 0 {
+		l.centre(markerOf(0), count(len(c.Centres)))
+	}
 	l.constraints(d.tally)
 	if d.totalEdges > 0 {
 		l.line(edgeLook(len(d.edges)), "edge", count(d.totalEdges))

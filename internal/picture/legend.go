@@ -24,7 +24,7 @@ func (s *sheet) newLegend(right, top vg.Length) *legend {
 	return &legend{s: s, left: right - legendWidth, right: right, y: top - 10}
 }
 
-func (l *legend) centre() vg.Point {
+func (l *legend) symbol() vg.Point {
 	return vg.Point{X: l.left + legendSymbol/2, Y: l.y + 3.4}
 }
 
@@ -46,21 +46,27 @@ func (l *legend) remark(txt string) {
 }
 
 func (l *legend) line(style draw.LineStyle, name, number string) {
-	at := l.centre()
+	at := l.symbol()
 	l.s.StrokeLine2(style, l.left, at.Y, l.left+legendSymbol, at.Y)
 	l.text(name, number)
 }
 
 func (l *legend) marker(m marker, name, number string) {
 	outline := draw.LineStyle{Color: white, Width: 0.6}
-	l.s.drawMarker(m, l.centre(), 4.4, &outline)
+	l.s.drawMarker(m, l.symbol(), 4.4, &outline)
 	l.text(name, number)
 }
 
 func (l *legend) ring(style draw.LineStyle, name, number string) {
 	l.s.SetLineStyle(style)
-	l.s.Stroke(shape{}.path(l.centre(), 4.6))
+	l.s.Stroke(shape{}.path(l.symbol(), 4.6))
 	l.text(name, number)
+}
+
+func (l *legend) centre(m marker, number string) {
+	l.s.drawCentre(m, l.symbol(), 6)
+	l.text("centroid", number)
+	l.y -= legendSection
 }
 
 // clusters lists the sizes of the first clusters, as look shows them.

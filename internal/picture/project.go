@@ -23,33 +23,54 @@ const (
 // components for more. Of more than 20,000 rows (fewer if they are wide) the components are those
 // of an even sample; every row is then projected on them.
 func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
-	xy = make([][2]float64, points.N)
-	switch points.D {
-	case 1:
+	xy, _, axes = ProjectWith(points, nil)
+	return xy, axes
+}
+
+// ProjectWith is Project that also tells where centres, rows of as many columns, lie among the points.
+func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, axes [2]string) {
+	project, axes := projection(points)
+	each := func(rows *dataset.Points) [][2]float64 {
+		xy := make([][2]float64, rows.N)
+		for i := range xy {
+			xy[i] = project(rows.Row(i))
+		}
+		return xy
+	}
+	xy = each(points)
+	if centres != nil {
+		centresXY = each(centres)
+	}
+	if points.D == 1 {
 		for i := range xy {
 			// The golden ratio's multiples spread evenly over 0..1 for any number of points.
-			_, spread := math.Modf(float64(i) * (math.Phi - 1))
-			xy[i] = [2]float64{points.Values[i], spread}
+			_, xy[i][1] = math.Modf(float64(i) * (math.Phi - 1))
 		}
-		return xy, [2]string{"x0", ""}
+	}
+	return xy, centresXY, axes
+}
+
+// projection is the map of rows to two coordinates, and their names. The second one of a single column
+// is the middle of its spread.
+func projection(points *dataset.Points) (project func(row []float64) [2]float64, axes [2]string) {
+	switch points.D {
+	case 1:
+		return func(row []float64) [2]float64 { return [2]float64{row[0], 0.5} }, [2]string{"x0", ""}
 	case 2:
-		for i := range xy {
-			xy[i] = [2]float64(points.Row(i))
-		}
-		return xy, [2]string{"x0", "x1"}
+		return func(row []float64) [2]float64 { return [2]float64(row) }, [2]string{"x0", "x1"}
 	}
 	p := principal(points)
-	centred := make([]float64, points.D)
-	for i := range xy {
-		p.centre(centred, points.Row(i))
-		for c, loading := range p.loadings {
-			xy[i][c] = clampDrawn(dot(loading, centred) / p.scale)
-		}
-	}
 	for c := range axes {
 		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*p.shares[c])
 	}
-	return xy, axes
+	centred := make([]float64, points.D)
+	return func(row []float64) (xy [2]float64) {
+		p.centre(centred, row)
+		for c, loading := range p.loadings {
+			xy[c] = clampDrawn(dot(loading, centred) / p.scale)
+		}
+		return xy
+	}, axes
 }
 
 // components are the first two principal components of points that were multiplied by scale.

@@ -94,6 +94,39 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 	}
 }
 
+// A projection is affine: it takes the mean of points to the mean of their coordinates.
+func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
+	r := generator()
+	for _, d := range []int{1, 2, 3, 7} {
+		points, labels := gaussians(r, 90, d, 3, 2)
+		means, err := dataset.NewPoints(3, d, make([]float64, 3*d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes := clusterSizes(labels, 3)
+		for i, c := range labels {
+			for j, v := range points.Row(i) {
+				means.Row(int(c))[j] += v / float64(sizes[c])
+			}
+		}
+		xy, centres, _ := ProjectWith(points, means)
+		want := make([][2]float64, 3)
+		for i, c := range labels {
+			for axis := range 2 {
+				want[c][axis] += xy[i][axis] / float64(sizes[c])
+			}
+		}
+		for c := range want {
+			if d == 1 {
+				want[c][1] = 0.5 // the second coordinate has no meaning
+			}
+			if math.Abs(centres[c][0]-want[c][0]) > 1e-8 || math.Abs(centres[c][1]-want[c][1]) > 1e-8 {
+				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centres[c], want[c])
+			}
+		}
+	}
+}
+
 func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 	points, _ := gaussians(generator(), 60, widestDense+100, 3, 1)
 	iterated := principal(points) // too wide for the dense path

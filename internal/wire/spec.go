@@ -56,7 +56,7 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		}
 		spec.KernelKmeans, err = kernelKmeans(a.KernelKmeans)
 	default:
-		spec.Vector, err = vector(p)
+		spec.Vector, err = vectorSpec(p)
 	}
 	return spec, err
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// vector reads the options of the vector family. Distortions, metrics, penalties and engines have the
+// vectorSpec reads the options of the vector family. Distortions, metrics, penalties and engines have the
 // same numbers in the API and in the domain, 0 for the algorithm's default.
-func vector(p *cleavev1.JobSpec) (*clustering.Vector, error) {
+func vectorSpec(p *cleavev1.JobSpec) (*clustering.Vector, error) {
 	if p.GetStorage() != cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "storage is about the kernel matrix, and the vector family has none").OnField("spec.storage")
 	}
