@@ -39,7 +39,7 @@ var algorithms = []algorithm{
 	{"kmeans", "geometry", filled, "kmeans++ random labels centroids"},
 	{"seeded-kmeans", "geometry seeds", filled, "seeds"},
 	{"constrained-kmeans", "geometry seeds", filled, "seeds"},
-	{"cop-kmeans", "geometry max-restarts constraints entail", kept, "random labels centroids"},
+	{"cop-kmeans", "geometry max-restarts constraints entail", kept, "random kmeans++ labels centroids"},
 	{"pc-kmeans", "inference constraints entail", potts, neighbourhoodStarts},
 	{"m-kmeans", "metric constraints entail", euclidean, neighbourhoodStarts},
 	{"mpc-kmeans", "metric penalty inference constraints entail", euclidean, neighbourhoodStarts},

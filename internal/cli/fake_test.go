@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -39,6 +41,12 @@ type fake struct {
 	cancelled []string
 	job       *cleavev1.Job
 	refusals  int // UNAVAILABLE answers to CreateJob before it works
+
+	// What the job found.
+	spec   *cleavev1.JobSpec
+	result *cleavev1.Result
+	labels []int32
+	model  *clustering.Model
 }
 
 func startFake(t *testing.T) *fake {
@@ -119,7 +127,7 @@ func (f *fake) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) 
 func (f *fake) GetJob(context.Context, *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return &cleavev1.GetJobResponse{Job: f.job}, nil
+	return &cleavev1.GetJobResponse{Job: f.job, Spec: f.spec}, nil
 }
 
 func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
@@ -135,4 +143,23 @@ func (f *fake) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStr
 	f.watches = append(f.watches, request.GetAfterSequence())
 	f.mu.Unlock()
 	return f.watch(call, request, stream)
+}
+
+func (f *fake) GetResult(context.Context, *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
+	return &cleavev1.GetResultResponse{Result: f.result}, nil
+}
+
+func (f *fake) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	return stream.Send(&cleavev1.GetLabelsResponse{Labels: wire.LabelsProto(f.labels)})
+}
+
+func (f *fake) GetModel(_ *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
+	if f.model == nil {
+		return wire.Status(fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL", "job job-1 has no model"))
+	}
+	var values bytes.Buffer
+	if err := wire.WriteModel(&values, f.model); err != nil {
+		return err
+	}
+	return wire.SendModel(wire.ModelHead(f.model), &values, stream.Send)
 }

@@ -1,17 +1,25 @@
 package cli
 
 import (
+	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/metric"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files of a model.
+// The files of a model, and the one that says what they are.
 const (
 	centroidsFile = "centroids.csv"
 	metricFile    = "metric.csv"
+	resultFile    = "result.json"
 )
 
 // mostModelBytes bounds each of them: text of wide sparse data can be much larger than the data.
@@ -60,4 +68,78 @@ func (o *outcome) centroids() *dataset.Points {
 		return nil
 	}
 	return &dataset.Points{N: o.model.K, D: o.model.D, Values: o.model.Centroids}
+}
+
+// loadModel reads a model from a folder that --out wrote, and the names of its columns.
+func loadModel(folder string) (*clustering.Model, []string, error) {
+	document, err := readDocument(filepath.Join(folder, resultFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	report := document.Model
+	if report == nil {
+		return nil, nil, fault.Invalid("NO_MODEL", "%s: this is a result of %s, which has no centroids to assign new points to; "+
+			"predict needs a run of the vector family, such as --algorithm kmeans", folder, document.ObjectiveName)
+	}
+	path := filepath.Join(folder, centroidsFile)
+	centroids, header, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if centroids.N != int(document.K) || centroids.D != int(report.Columns) {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %d centroids of %d columns; %s says %d of %d",
+			path, centroids.N, centroids.D, resultFile, document.K, report.Columns)
+	}
+	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values}
+	if m.Distortion = distortionOf(report.Distortion); m.Distortion == 0 {
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion %q is unknown", filepath.Join(folder, resultFile), report.Distortion)
+	}
+	m.Metric, err = loadMetric(filepath.Join(folder, metricFile), report.Metric, m.D)
+	return m, header, err
+}
+
+func readDocument(path string) (*resultDocument, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; --model is a folder that cleave run --out wrote", path, cause(err))
+	}
+	document := &resultDocument{}
+	if err := json.Unmarshal(text, document); err != nil {
+		return nil, fault.Invalid("BAD_MODEL", "%s: this is no result of Cleave: %v", path, err)
+	}
+	return document, nil
+}
+
+// distortionOf is the distortion that the flags call so, 0 when there is none.
+func distortionOf(word string) metric.Distortion {
+	for d := metric.SquaredEuclidean; d <= metric.IDivergence; d++ {
+		if enumWord(cleavev1.Distortion(d)) == word {
+			return d
+		}
+	}
+	return 0
+}
+
+// loadMetric reads a metric of a form; the identity has no file.
+func loadMetric(path, form string, columns int) (*metric.Metric, error) {
+	if form == metric.Identity.String() {
+		return metric.NewIdentity(columns), nil
+	}
+	points, _, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	var m *metric.Metric
+	switch {
+	case form == metric.Diagonal.String() && points.N == 1 && points.D == columns:
+		m, err = metric.NewDiagonal(points.Values)
+	case form == metric.Full.String() && points.N == columns && points.D == columns:
+		m, err = metric.NewFull(columns, points.Values)
+	default:
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %d rows of %d columns are no %s metric of %d columns", path, points.N, points.D, form, columns)
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", path)
+	}
+	return m, nil
 }

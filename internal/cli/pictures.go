@@ -43,7 +43,7 @@ func (o *outcome) files(s scene, complain func(format string, args ...any)) []ou
 	default:
 		add("clusters.svg", func(w io.Writer) error { return o.drawClusters(w, s) })
 	}
-	return append(files, outputFile{"result.json", func(w io.Writer) error { return printJSON(w, o.document) }})
+	return append(files, outputFile{resultFile, func(w io.Writer) error { return printJSON(w, o.document) }})
 }
 
 func copyOf(b *bytes.Buffer) func(io.Writer) error {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Load sets the labels of all n points (-1: none), below clusters, and returns the exact sums of the
+// Load sets the labels of all n points (-1: none), below clusters (of which there may be more than
+// points, when a model meets a few new ones), and returns the exact sums of the
 // clusters over the given tiles: Width values for each cluster.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, clusters int, labels []int32) ([]float64, error) {
 	tiles, err := s.find(numbers)
@@ -52,7 +54,7 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 }
 
 func (s *Shard) checkLabels(clusters int, labels []int32) error {
-	if n := s.source.Rows(); clusters < 1 || clusters > n || len(labels) != n {
+	if n := s.source.Rows(); clusters < 1 || clusters > dataset.MaxRows || len(labels) != n {
 		return fmt.Errorf("vector: %d labels of %d clusters for %d rows", len(labels), clusters, n)
 	}
 	for i, c := range labels {
