@@ -150,6 +150,7 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	}
 	line("message", j.GetStatusMessage())
 	line("dataset", j.GetDatasetId())
+	line("algorithm", algorithmWord(spec))
 	line("clusters", fmt.Sprint(spec.GetK()))
 	line("constraints", fmt.Sprint(len(spec.GetSupervision().GetConstraints())))
 	line("iterations", fmt.Sprint(j.GetIterations()))

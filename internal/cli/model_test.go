@@ -108,7 +108,7 @@ func TestResultJSONOfTheVectorFamily(t *testing.T) {
 	if want := (map[string]any{"distortion": "euclidean", "metric": "diagonal", "columns": 2.0}); !reflect.DeepEqual(fields.Model, want) {
 		t.Errorf("model %v, want %v", fields.Model, want)
 	}
-	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, no less than 1.25\n") ||
+	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, lower bound 1.25\n") ||
 		!strings.Contains(out, "metric       diagonal\n") {
 		t.Errorf("the summary is\n%s", out)
 	}

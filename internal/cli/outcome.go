@@ -124,7 +124,7 @@ func (i *inferenceReport) String() string {
 		text += ", the best assignment there is"
 	}
 	if i.LPValue != nil {
-		text += ", no less than " + brief(*i.LPValue)
+		text += ", lower bound " + brief(*i.LPValue)
 	}
 	if i.Fallbacks > 0 {
 		text += fmt.Sprintf(" (%s left to another engine)", plural(int(i.Fallbacks), "component"))

@@ -31,7 +31,7 @@ type progress struct {
 	held    string // the iteration that was not written, in case it is the last
 	several bool   // restarts: lines name theirs
 
-	parts *cleavev1.ObjectiveParts // of the last iteration, where it has any
+	violated uint32 // constraints, by the last iteration
 }
 
 func (a *app) newProgress(quiet bool) *progress {
@@ -87,7 +87,7 @@ func (p *progress) end() {
 }
 
 func (p *progress) iteration(it *cleavev1.Iteration) {
-	p.parts = it.GetParts()
+	p.violated = it.GetParts().GetViolated()
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
@@ -110,8 +110,8 @@ func (p *progress) iterationLine(it *cleavev1.Iteration) string {
 	if it.GetIteration() > 0 {
 		line += fmt.Sprintf(", %d moved", it.GetMoved())
 	}
-	if parts := it.GetParts(); parts != nil {
-		line += fmt.Sprintf(", %d violated", parts.GetViolated())
+	if violated := it.GetParts().GetViolated(); violated > 0 {
+		line += fmt.Sprintf(", %d violated", violated)
 	}
 	return line
 }
@@ -157,8 +157,8 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 			fmt.Sprintf("iteration %d", live.GetIteration()),
 			"objective "+brief(live.GetObjective()),
 			fmt.Sprintf("%d moved", live.GetMoved()))
-		if p.parts != nil {
-			parts = append(parts, fmt.Sprintf("%d violated", p.parts.GetViolated()))
+		if p.violated > 0 {
+			parts = append(parts, fmt.Sprintf("%d violated", p.violated))
 		}
 		if rate := live.GetIterationsPerSecond(); rate > 0 {
 			parts = append(parts, strconv.FormatFloat(rate, 'g', 3, 64)+" it/s")

@@ -48,6 +48,33 @@ func story() []*cleavev1.WatchJobResponse {
 	}
 }
 
+func TestProgressCountsViolatedConstraints(t *testing.T) {
+	step := func(iteration, violated uint32) *cleavev1.WatchJobResponse {
+		return eventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
+			Iteration: iteration, Moved: 2, Objective: 1.5, Parts: &cleavev1.ObjectiveParts{Violated: violated}}}})
+	}
+	live := progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
+	var plain, terminal bytes.Buffer
+	lines := &progress{w: &plain, now: time.Now}
+	for _, item := range []*cleavev1.WatchJobResponse{step(1, 3), live, step(2, 0), live} {
+		lines.item(item)
+	}
+	if want := "iteration 1: objective 1.5, 2 moved, 3 violated\niteration 2: objective 1.5, 2 moved\n"; plain.String() != want {
+		t.Errorf("got %q, want %q", plain.String(), want)
+	}
+	p := &progress{w: &terminal, width: 100, now: time.Now}
+	p.item(step(1, 3))
+	p.item(live)
+	if !strings.Contains(terminal.String(), "2 moved  3 violated") {
+		t.Errorf("the terminal shows %q", terminal.String())
+	}
+	p.item(step(2, 0))
+	p.item(live)
+	if strings.Count(terminal.String(), "violated") != 1 {
+		t.Errorf("the terminal shows %q", terminal.String())
+	}
+}
+
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := &progress{w: &out, now: time.Now}

@@ -140,3 +140,35 @@ func TestModelsThatAreWrong(t *testing.T) {
 		}
 	}
 }
+
+// FuzzModel feeds parts of any content; a model that is taken has the shape that its head says.
+func FuzzModel(f *testing.F) {
+	f.Add([]byte(nil), []byte(nil), []byte(nil))
+	weights, err := metric.NewDiagonal([]float64{2, 3})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, form := range []*metric.Metric{metric.NewIdentity(2), weights} {
+		var encoded [3][]byte
+		for at, part := range sent(f, &clustering.Model{Distortion: metric.KL, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: form}) {
+			encoded[at], _ = proto.Marshal(part)
+		}
+		f.Add(encoded[0], encoded[1], encoded[2])
+	}
+	f.Fuzz(func(t *testing.T, a, b, c []byte) {
+		var parts []*cleavev1.GetModelResponse
+		for _, encoded := range [][]byte{a, b, c} {
+			part := &cleavev1.GetModelResponse{}
+			if proto.Unmarshal(encoded, part) != nil {
+				return
+			}
+			if len(encoded) > 0 {
+				parts = append(parts, part)
+			}
+		}
+		m, err := ReceiveModel(stream(parts))
+		if err == nil && (m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Dimension() != m.D) {
+			t.Fatalf("got %+v", m)
+		}
+	})
+}

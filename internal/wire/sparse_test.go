@@ -70,9 +70,7 @@ func TestSparseUploadMayBeCutAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _ := dataset.Marshal(got)
-		b, _ := dataset.Marshal(want)
-		if !reflect.DeepEqual(a, b) {
+		if !sameBytes(t, got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 	})
