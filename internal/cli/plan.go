@@ -72,18 +72,22 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if f.json {
 		return printMessage(a.stdout, response.GetPlan())
 	}
-	return printPlan(a.stdout, j.rows, response.GetPlan())
+	return printPlan(a.stdout, j, response.GetPlan())
 }
 
-func printPlan(w io.Writer, rows int, p *cleavev1.Plan) error {
+func printPlan(w io.Writer, j *job, p *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("matrix", "%d x %d in %s of %d rows", rows, rows, plural(int(p.GetTiles()), "tile"), p.GetTileRows())
+	what, columns := "matrix", j.rows
+	if algorithmOf(j.spec).vector() {
+		what, columns = "points", j.columns
+	}
+	line(what, "%d x %d in %s of %d rows", j.rows, columns, plural(int(p.GetTiles()), "tile"), p.GetTileRows())
 	line("storage", "%s: %d stored (%s), %d computed when needed", p.GetStorage(), p.GetStoredTiles(), size(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", size(p.GetBytes()), plural(int(p.GetWorkers()), "worker"))
-	line("passes", "about %.3g over the matrix", p.GetPasses())
+	line("passes", "about %.3g over the %s", p.GetPasses(), what)
 	line("time", "about %s", roughly(p.GetPredictedTime().AsDuration()))
 	line("because", "%s", p.GetExplanation())
 	if err := table.Flush(); err != nil {
