@@ -21,13 +21,14 @@ type algorithm struct {
 	starts  string            // words of --init
 }
 
-// What whole families imply.
+// What is settled for several algorithms. An empty cluster is filled by k-means and its seeded variants,
+// and keeps its mean in all others; storage is about a matrix that none of them has.
 var (
-	filled    = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
-	kept      = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
-	euclidean = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
-	potts     = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto",
-		"metric": "identity", "penalty": "potts"}
+	likeKmeans = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
+	likeCop    = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
+	likePC     = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
+	likeMPC    = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
+	likeHMRF   = map[string]string{"empty": "keep", "storage": "auto"}
 )
 
 const neighbourhoodStarts = "neighbourhoods weighted-farthest-first random kmeans++ labels centroids"
@@ -36,14 +37,14 @@ const neighbourhoodStarts = "neighbourhoods weighted-farthest-first random kmean
 var algorithms = []algorithm{
 	{kernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
 		nil, "farthest-first random kmeans++ seeds labels"},
-	{"kmeans", "geometry", filled, "kmeans++ random labels centroids"},
-	{"seeded-kmeans", "geometry seeds", filled, "seeds"},
-	{"constrained-kmeans", "geometry seeds", filled, "seeds"},
-	{"cop-kmeans", "geometry max-restarts constraints entail", kept, "random kmeans++ labels centroids"},
-	{"pc-kmeans", "inference constraints entail", potts, neighbourhoodStarts},
-	{"m-kmeans", "metric constraints entail", euclidean, neighbourhoodStarts},
-	{"mpc-kmeans", "metric penalty inference constraints entail", euclidean, neighbourhoodStarts},
-	{"hmrf-kmeans", "distortion metric penalty inference constraints entail", map[string]string{"empty": "keep", "storage": "auto"}, neighbourhoodStarts},
+	{"kmeans", "geometry", likeKmeans, "kmeans++ random labels centroids"},
+	{"seeded-kmeans", "geometry seeds", likeKmeans, "seeds"},
+	{"constrained-kmeans", "geometry seeds", likeKmeans, "seeds"},
+	{"cop-kmeans", "geometry max-restarts constraints entail", likeCop, "random kmeans++ labels centroids"},
+	{"pc-kmeans", "inference constraints entail", likePC, neighbourhoodStarts},
+	{"m-kmeans", "metric constraints entail", likeMPC, neighbourhoodStarts},
+	{"mpc-kmeans", "metric penalty inference constraints entail", likeMPC, neighbourhoodStarts},
+	{"hmrf-kmeans", "distortion metric penalty inference constraints entail", likeHMRF, neighbourhoodStarts},
 }
 
 func algorithmWords() []string {
