@@ -66,7 +66,7 @@ func (e *Executor) prepare(ctx context.Context, g *group) error {
 		c.Operation = &workerv1.Command_Prepare{Prepare: &workerv1.Prepare{
 			DatasetId:     e.datasetID,
 			DatasetBytes:  uint64(e.need.DatasetBytes),
-			Matrix:        wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload()),
+			What:          &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload())},
 			K:             uint32(e.need.K),
 			SparseEntries: uint64(e.need.SparseEntries),
 			Lanes:         uint32(e.need.Lanes),

@@ -3,12 +3,15 @@ package wire
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	vectors "github.com/cleave-project/cleave/internal/vector"
 )
 
 // roundTrip checks that unpacking undoes packing, and that a cut array is refused.
@@ -42,6 +45,10 @@ func TestPackedNumbersComeBack(t *testing.T) {
 			return kernel.Int128{Lo: rapid.Uint64().Draw(t, "low"), Hi: rapid.Int64().Draw(t, "high")}
 		})
 		roundTrip(t, rapid.SliceOf(wide).Draw(t, "int128"), 16, PackInt128s, UnpackInt128s)
+		flags := rapid.SliceOf(rapid.Bool()).Draw(t, "bool")
+		if got, err := UnpackBools(PackBools(flags)); err != nil || !slices.Equal(got, flags) {
+			t.Fatalf("got %v, %v; want %v", got, err, flags)
+		}
 	})
 }
 
@@ -55,6 +62,9 @@ func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
 	}
 	if UnpackFloat64sInto(make([]float64, 2), make([]byte, 8)) == nil {
 		t.Error("one value filled two")
+	}
+	if _, err := UnpackBools([]byte{0, 1, 2}); err == nil {
+		t.Error("2 was taken for true or false")
 	}
 }
 
@@ -79,6 +89,51 @@ func TestMatrixSpecsComeBack(t *testing.T) {
 		damage(m)
 		if _, err := MatrixSpecFromProto(m, spec.Mean, spec.Scale); err == nil {
 			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestVectorSpecsComeBack(t *testing.T) {
+	spec := &vectors.Spec{
+		Preparation: vectors.Plain, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Grids: []int32{-40, -1074}, BackgroundGrid: -90,
+	}
+	got, err := VectorSpecFromProto(VectorSpecToProto(spec, nil, nil), spec.Mean, spec.Grids)
+	if err != nil || !reflect.DeepEqual(got, spec) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for name, damage := range map[string]func(*workerv1.VectorSpec){
+		"preparation 0":      func(p *workerv1.VectorSpec) { p.Preparation = 0 },
+		"preparation 257":    func(p *workerv1.VectorSpec) { p.Preparation = 256 + uint32(vectors.Plain) },
+		"no rows":            func(p *workerv1.VectorSpec) { p.Rows = 0 },
+		"too many rows":      func(p *workerv1.VectorSpec) { p.Rows = math.MaxUint64 },
+		"other columns":      func(p *workerv1.VectorSpec) { p.Columns = 3 },
+		"too many columns":   func(p *workerv1.VectorSpec) { p.Columns = math.MaxUint64 },
+		"a wide full metric": func(p *workerv1.VectorSpec) { p.FullMetric, p.Columns = true, metric.MaxFull+1 },
+	} {
+		p := VectorSpecToProto(spec, nil, nil)
+		damage(p)
+		if _, err := VectorSpecFromProto(p, spec.Mean, spec.Grids); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	if _, err := VectorSpecFromProto(VectorSpecToProto(spec, nil, nil), spec.Mean[:1], spec.Grids); err == nil {
+		t.Error("a short mean was taken")
+	}
+}
+
+func TestVectorModelsComeBack(t *testing.T) {
+	for _, m := range []*vectors.Model{
+		{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}},
+		{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: []float64{1, 2}, Absent: []bool{true}, Metric: []float64{1, 2}},
+	} {
+		got, err := VectorModelFromProto(VectorModelToProto(m, nil, nil, nil), m.Centroids, m.Absent, m.Metric)
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	for _, p := range []*workerv1.VectorModel{nil, {Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32}} {
+		if _, err := VectorModelFromProto(p, nil, nil, nil); err == nil {
+			t.Errorf("%v was taken", p)
 		}
 	}
 }

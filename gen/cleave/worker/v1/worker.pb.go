@@ -592,6 +592,11 @@ type Command struct {
 	//	*Command_Multiply
 	//	*Command_Drop
 	//	*Command_Release
+	//	*Command_Nearer
+	//	*Command_Distances
+	//	*Command_Scatter
+	//	*Command_Outermost
+	//	*Command_Nearest
 	Operation     isCommand_Operation `protobuf_oneof:"operation"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -772,6 +777,51 @@ func (x *Command) GetRelease() *Release {
 	return nil
 }
 
+func (x *Command) GetNearer() *Nearer {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Nearer); ok {
+			return x.Nearer
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDistances() *Distances {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Distances); ok {
+			return x.Distances
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetScatter() *Scatter {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Scatter); ok {
+			return x.Scatter
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetOutermost() *Outermost {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Outermost); ok {
+			return x.Outermost
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetNearest() *Nearest {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Nearest); ok {
+			return x.Nearest
+		}
+	}
+	return nil
+}
+
 type isCommand_Operation interface {
 	isCommand_Operation()
 }
@@ -830,6 +880,26 @@ type Command_Release struct {
 	Release *Release `protobuf:"bytes,22,opt,name=release,proto3,oneof"`
 }
 
+type Command_Nearer struct {
+	Nearer *Nearer `protobuf:"bytes,23,opt,name=nearer,proto3,oneof"`
+}
+
+type Command_Distances struct {
+	Distances *Distances `protobuf:"bytes,24,opt,name=distances,proto3,oneof"`
+}
+
+type Command_Scatter struct {
+	Scatter *Scatter `protobuf:"bytes,25,opt,name=scatter,proto3,oneof"`
+}
+
+type Command_Outermost struct {
+	Outermost *Outermost `protobuf:"bytes,26,opt,name=outermost,proto3,oneof"`
+}
+
+type Command_Nearest struct {
+	Nearest *Nearest `protobuf:"bytes,27,opt,name=nearest,proto3,oneof"`
+}
+
 func (*Command_Prepare) isCommand_Operation() {}
 
 func (*Command_Build) isCommand_Operation() {}
@@ -855,6 +925,16 @@ func (*Command_Multiply) isCommand_Operation() {}
 func (*Command_Drop) isCommand_Operation() {}
 
 func (*Command_Release) isCommand_Operation() {}
+
+func (*Command_Nearer) isCommand_Operation() {}
+
+func (*Command_Distances) isCommand_Operation() {}
+
+func (*Command_Scatter) isCommand_Operation() {}
+
+func (*Command_Outermost) isCommand_Operation() {}
+
+func (*Command_Nearest) isCommand_Operation() {}
 
 type Tile struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -991,13 +1071,19 @@ func (*Payload_Inline) isPayload_Where() {}
 
 func (*Payload_Reference) isPayload_Where() {}
 
-// Prepare opens the job on a worker: the data and the matrix. It must come first and may come
-// again.
+// Prepare opens the job on a worker: the data, and the matrix or the vectors that are made of them. It
+// must come first and may come again. Jobs of the kernel family have a matrix; Degrees, Arm, Diagonal,
+// ColumnSums, Assign, Farthest and Multiply are theirs. Jobs of the vector family have vectors; Nearer,
+// Distances, Scatter, Outermost and Nearest are theirs. The other commands are for both.
 type Prepare struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	DatasetId    string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	DatasetBytes uint64                 `protobuf:"varint,2,opt,name=dataset_bytes,json=datasetBytes,proto3" json:"dataset_bytes,omitempty"`
-	Matrix       *MatrixSpec            `protobuf:"bytes,3,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// Types that are valid to be assigned to What:
+	//
+	//	*Prepare_Matrix
+	//	*Prepare_Vectors
+	What isPrepare_What `protobuf_oneof:"what"`
 	// The most clusters and the most entries of the sparse part that the job will arm: with them a
 	// worker knows what a tile will take before it takes anything.
 	K             uint32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
@@ -1052,9 +1138,27 @@ func (x *Prepare) GetDatasetBytes() uint64 {
 	return 0
 }
 
+func (x *Prepare) GetWhat() isPrepare_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
 func (x *Prepare) GetMatrix() *MatrixSpec {
 	if x != nil {
-		return x.Matrix
+		if x, ok := x.What.(*Prepare_Matrix); ok {
+			return x.Matrix
+		}
+	}
+	return nil
+}
+
+func (x *Prepare) GetVectors() *VectorSpec {
+	if x != nil {
+		if x, ok := x.What.(*Prepare_Vectors); ok {
+			return x.Vectors
+		}
 	}
 	return nil
 }
@@ -1079,6 +1183,22 @@ func (x *Prepare) GetLanes() uint32 {
 	}
 	return 0
 }
+
+type isPrepare_What interface {
+	isPrepare_What()
+}
+
+type Prepare_Matrix struct {
+	Matrix *MatrixSpec `protobuf:"bytes,3,opt,name=matrix,proto3,oneof"`
+}
+
+type Prepare_Vectors struct {
+	Vectors *VectorSpec `protobuf:"bytes,7,opt,name=vectors,proto3,oneof"`
+}
+
+func (*Prepare_Matrix) isPrepare_What() {}
+
+func (*Prepare_Vectors) isPrepare_What() {}
 
 // MatrixSpec fixes every entry of the base matrix to the last bit.
 type MatrixSpec struct {
@@ -1217,6 +1337,103 @@ func (x *MatrixSpec) GetHalfScale() float64 {
 	return 0
 }
 
+// VectorSpec fixes every value of the rows to the last bit.
+type VectorSpec struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Preparation uint32                 `protobuf:"varint,1,opt,name=preparation,proto3" json:"preparation,omitempty"`
+	Rows        uint64                 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Features.
+	Columns uint64 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
+	// float64 per feature, subtracted from the points; empty: none.
+	Mean *Payload `protobuf:"bytes,4,opt,name=mean,proto3" json:"mean,omitempty"`
+	// int32 per feature: its values are multiples of 2 to this power.
+	Grids          *Payload `protobuf:"bytes,5,opt,name=grids,proto3" json:"grids,omitempty"`
+	BackgroundGrid int32    `protobuf:"varint,6,opt,name=background_grid,json=backgroundGrid,proto3" json:"background_grid,omitempty"`
+	// The job will have models with a metric of all pairs of features.
+	FullMetric    bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VectorSpec) Reset() {
+	*x = VectorSpec{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VectorSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VectorSpec) ProtoMessage() {}
+
+func (x *VectorSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VectorSpec.ProtoReflect.Descriptor instead.
+func (*VectorSpec) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *VectorSpec) GetPreparation() uint32 {
+	if x != nil {
+		return x.Preparation
+	}
+	return 0
+}
+
+func (x *VectorSpec) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *VectorSpec) GetColumns() uint64 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *VectorSpec) GetMean() *Payload {
+	if x != nil {
+		return x.Mean
+	}
+	return nil
+}
+
+func (x *VectorSpec) GetGrids() *Payload {
+	if x != nil {
+		return x.Grids
+	}
+	return nil
+}
+
+func (x *VectorSpec) GetBackgroundGrid() int32 {
+	if x != nil {
+		return x.BackgroundGrid
+	}
+	return 0
+}
+
+func (x *VectorSpec) GetFullMetric() bool {
+	if x != nil {
+		return x.FullMetric
+	}
+	return false
+}
+
 // Build makes the tiles, or verifies that they are there. A tile that is there the other way, stored
 // or not, changes over and keeps its sums.
 type Build struct {
@@ -1229,7 +1446,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1458,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[12]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1471,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Build) GetMatrixFree() bool {
@@ -1273,7 +1490,7 @@ type Degrees struct {
 
 func (x *Degrees) Reset() {
 	*x = Degrees{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1285,7 +1502,7 @@ func (x *Degrees) String() string {
 func (*Degrees) ProtoMessage() {}
 
 func (x *Degrees) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[13]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1298,7 +1515,7 @@ func (x *Degrees) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degrees.ProtoReflect.Descriptor instead.
 func (*Degrees) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{13}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{14}
 }
 
 // Arm gives the weights and the sparse part: M = base + sparse. Lanes are labelings of their own;
@@ -1322,7 +1539,7 @@ type Arm struct {
 
 func (x *Arm) Reset() {
 	*x = Arm{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1551,7 @@ func (x *Arm) String() string {
 func (*Arm) ProtoMessage() {}
 
 func (x *Arm) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[14]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1564,7 @@ func (x *Arm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arm.ProtoReflect.Descriptor instead.
 func (*Arm) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{14}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Arm) GetK() uint32 {
@@ -1408,7 +1625,7 @@ type Diagonal struct {
 
 func (x *Diagonal) Reset() {
 	*x = Diagonal{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1637,7 @@ func (x *Diagonal) String() string {
 func (*Diagonal) ProtoMessage() {}
 
 func (x *Diagonal) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1650,7 @@ func (x *Diagonal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagonal.ProtoReflect.Descriptor instead.
 func (*Diagonal) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
 }
 
 // ColumnSums: for each list of columns the float64 sums of M_ij over the list, for the rows of the
@@ -1450,7 +1667,7 @@ type ColumnSums struct {
 
 func (x *ColumnSums) Reset() {
 	*x = ColumnSums{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1679,7 @@ func (x *ColumnSums) String() string {
 func (*ColumnSums) ProtoMessage() {}
 
 func (x *ColumnSums) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1692,7 @@ func (x *ColumnSums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnSums.ProtoReflect.Descriptor instead.
 func (*ColumnSums) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ColumnSums) GetColumns() *Payload {
@@ -1492,7 +1709,8 @@ func (x *ColumnSums) GetEnds() *Payload {
 	return nil
 }
 
-// Load sets all labels and computes the sums anew: the tiles are then at this step.
+// Load sets all labels and computes the sums anew: the tiles are then at this step. Vectors answer the
+// float64 sums of the rows of each cluster, over the tiles.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -1504,7 +1722,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1734,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1747,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{17}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Load) GetStep() uint64 {
@@ -1546,7 +1764,8 @@ func (x *Load) GetLabels() *Payload {
 	return nil
 }
 
-// Update takes the tiles from step to step + 1; tiles that are there already answer again.
+// Update takes the tiles from step to step + 1; tiles that are there already answer again. Answers are
+// those of Load.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -1558,7 +1777,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1789,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1802,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{18}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Update) GetStep() uint64 {
@@ -1616,7 +1835,7 @@ type ClusterStats struct {
 
 func (x *ClusterStats) Reset() {
 	*x = ClusterStats{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1847,7 @@ func (x *ClusterStats) String() string {
 func (*ClusterStats) ProtoMessage() {}
 
 func (x *ClusterStats) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1860,7 @@ func (x *ClusterStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStats.ProtoReflect.Descriptor instead.
 func (*ClusterStats) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{19}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ClusterStats) GetSigma() float64 {
@@ -1691,7 +1910,7 @@ type Assign struct {
 
 func (x *Assign) Reset() {
 	*x = Assign{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1922,7 @@ func (x *Assign) String() string {
 func (*Assign) ProtoMessage() {}
 
 func (x *Assign) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1935,7 @@ func (x *Assign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assign.ProtoReflect.Descriptor instead.
 func (*Assign) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{20}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Assign) GetStep() uint64 {
@@ -1744,7 +1963,7 @@ type Farthest struct {
 
 func (x *Farthest) Reset() {
 	*x = Farthest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1975,7 @@ func (x *Farthest) String() string {
 func (*Farthest) ProtoMessage() {}
 
 func (x *Farthest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1988,7 @@ func (x *Farthest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Farthest.ProtoReflect.Descriptor instead.
 func (*Farthest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{21}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Farthest) GetStep() uint64 {
@@ -1796,7 +2015,7 @@ type Multiply struct {
 
 func (x *Multiply) Reset() {
 	*x = Multiply{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +2027,7 @@ func (x *Multiply) String() string {
 func (*Multiply) ProtoMessage() {}
 
 func (x *Multiply) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,12 +2040,387 @@ func (x *Multiply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multiply.ProtoReflect.Descriptor instead.
 func (*Multiply) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{22}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Multiply) GetX() *Payload {
 	if x != nil {
 		return x.X
+	}
+	return nil
+}
+
+// VectorModel is centroids and how far points are from them.
+type VectorModel struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Distortion uint32                 `protobuf:"varint,1,opt,name=distortion,proto3" json:"distortion,omitempty"`
+	Clusters   uint32                 `protobuf:"varint,2,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// float64 per feature, cluster after cluster.
+	Centroids *Payload `protobuf:"bytes,3,opt,name=centroids,proto3" json:"centroids,omitempty"`
+	// A byte per cluster, 1: it is infinitely far from every point; empty: none is.
+	Absent *Payload `protobuf:"bytes,4,opt,name=absent,proto3" json:"absent,omitempty"`
+	// float64 of the matrix of distances: none for the identity, its diagonal, or all, row by row.
+	Metric        *Payload `protobuf:"bytes,5,opt,name=metric,proto3" json:"metric,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VectorModel) Reset() {
+	*x = VectorModel{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VectorModel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VectorModel) ProtoMessage() {}
+
+func (x *VectorModel) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VectorModel.ProtoReflect.Descriptor instead.
+func (*VectorModel) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *VectorModel) GetDistortion() uint32 {
+	if x != nil {
+		return x.Distortion
+	}
+	return 0
+}
+
+func (x *VectorModel) GetClusters() uint32 {
+	if x != nil {
+		return x.Clusters
+	}
+	return 0
+}
+
+func (x *VectorModel) GetCentroids() *Payload {
+	if x != nil {
+		return x.Centroids
+	}
+	return nil
+}
+
+func (x *VectorModel) GetAbsent() *Payload {
+	if x != nil {
+		return x.Absent
+	}
+	return nil
+}
+
+func (x *VectorModel) GetMetric() *Payload {
+	if x != nil {
+		return x.Metric
+	}
+	return nil
+}
+
+// Nearer: the points of the tiles that are nearer to another centroid, as int32 triples, in row order.
+type Nearer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// int32 points, ascending, that stay.
+	Skip          *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Nearer) Reset() {
+	*x = Nearer{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Nearer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Nearer) ProtoMessage() {}
+
+func (x *Nearer) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Nearer.ProtoReflect.Descriptor instead.
+func (*Nearer) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Nearer) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Nearer) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *Nearer) GetSkip() *Payload {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+// Distances: float64 distances of those of the points that lie in the tiles to every centroid, point after
+// point.
+type Distances struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Model *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// int32 points, ascending.
+	Points        *Payload `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Distances) Reset() {
+	*x = Distances{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Distances) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Distances) ProtoMessage() {}
+
+func (x *Distances) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Distances.ProtoReflect.Descriptor instead.
+func (*Distances) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Distances) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *Distances) GetPoints() *Payload {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+// Scatter: the float64 deviation of the labelled points from their centroids, tile after tile.
+type Scatter struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Model         *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	Kind          uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scatter) Reset() {
+	*x = Scatter{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scatter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scatter) ProtoMessage() {}
+
+func (x *Scatter) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
+func (*Scatter) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Scatter) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Scatter) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *Scatter) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+// Outermost: the point of the tiles that is farthest from its centroid, among clusters of at least two
+// points.
+type Outermost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// int32 points, ascending, that do not count.
+	Skip *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
+	// int32 per cluster: its points, in all tiles.
+	Counts        *Payload `protobuf:"bytes,4,opt,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outermost) Reset() {
+	*x = Outermost{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outermost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outermost) ProtoMessage() {}
+
+func (x *Outermost) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outermost.ProtoReflect.Descriptor instead.
+func (*Outermost) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Outermost) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Outermost) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *Outermost) GetSkip() *Payload {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+func (x *Outermost) GetCounts() *Payload {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+// Nearest: float64 distances of the rows of the tiles to their nearest centroids.
+type Nearest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Model         *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Nearest) Reset() {
+	*x = Nearest{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Nearest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Nearest) ProtoMessage() {}
+
+func (x *Nearest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
+func (*Nearest) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Nearest) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
 	}
 	return nil
 }
@@ -1839,7 +2433,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2445,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2458,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{23}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
 }
 
 type Release struct {
@@ -1875,7 +2469,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +2481,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +2494,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{24}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{31}
 }
 
 type Answer struct {
@@ -1917,7 +2511,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2523,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2536,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{25}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Answer) GetCommandId() uint64 {
@@ -1995,11 +2589,11 @@ func (*Answer_Failure) isAnswer_Outcome() {}
 
 type Done struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows of the tiles in the order of the command's tiles, or moves.
+	// Rows of the tiles in the order of the command's tiles, moves, or sums.
 	Values *Payload `protobuf:"bytes,1,opt,name=values,proto3" json:"values,omitempty"`
-	// Of Load and Update: two uint64 (low, high) per cluster, the exact sums in units of the grid.
+	// Of Load and Update on a matrix: two uint64 (low, high) per cluster, the exact sums in units of the grid.
 	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	// Of Farthest: one for each of the stats.
+	// Of Farthest: one for each of the stats. Of Outermost: one.
 	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
 	// Of Build: bytes reserved for these tiles.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
@@ -2009,7 +2603,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2615,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2628,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{26}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Done) GetValues() *Payload {
@@ -2076,7 +2670,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2682,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2695,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Candidate) GetFound() bool {
@@ -2136,7 +2730,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2148,7 +2742,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2161,7 +2755,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -2198,7 +2792,7 @@ type FetchDatasetRequest struct {
 
 func (x *FetchDatasetRequest) Reset() {
 	*x = FetchDatasetRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2804,7 @@ func (x *FetchDatasetRequest) String() string {
 func (*FetchDatasetRequest) ProtoMessage() {}
 
 func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2817,7 @@ func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetRequest.ProtoReflect.Descriptor instead.
 func (*FetchDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FetchDatasetRequest) GetSessionId() string {
@@ -2263,7 +2857,7 @@ type FetchDatasetResponse struct {
 
 func (x *FetchDatasetResponse) Reset() {
 	*x = FetchDatasetResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2869,7 @@ func (x *FetchDatasetResponse) String() string {
 func (*FetchDatasetResponse) ProtoMessage() {}
 
 func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2882,7 @@ func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetResponse.ProtoReflect.Descriptor instead.
 func (*FetchDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FetchDatasetResponse) GetData() []byte {
@@ -2308,7 +2902,7 @@ type FetchOperandRequest struct {
 
 func (x *FetchOperandRequest) Reset() {
 	*x = FetchOperandRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2320,7 +2914,7 @@ func (x *FetchOperandRequest) String() string {
 func (*FetchOperandRequest) ProtoMessage() {}
 
 func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2333,7 +2927,7 @@ func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchOperandRequest.ProtoReflect.Descriptor instead.
 func (*FetchOperandRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{31}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FetchOperandRequest) GetSessionId() string {
@@ -2359,7 +2953,7 @@ type FetchOperandResponse struct {
 
 func (x *FetchOperandResponse) Reset() {
 	*x = FetchOperandResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2965,7 @@ func (x *FetchOperandResponse) String() string {
 func (*FetchOperandResponse) ProtoMessage() {}
 
 func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2978,7 @@ func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchOperandResponse.ProtoReflect.Descriptor instead.
 func (*FetchOperandResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{32}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FetchOperandResponse) GetData() []byte {
@@ -2405,7 +2999,7 @@ type SendResultRequest struct {
 
 func (x *SendResultRequest) Reset() {
 	*x = SendResultRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +3011,7 @@ func (x *SendResultRequest) String() string {
 func (*SendResultRequest) ProtoMessage() {}
 
 func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +3024,7 @@ func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultRequest.ProtoReflect.Descriptor instead.
 func (*SendResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{33}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SendResultRequest) GetSessionId() string {
@@ -2462,7 +3056,7 @@ type SendResultResponse struct {
 
 func (x *SendResultResponse) Reset() {
 	*x = SendResultResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +3068,7 @@ func (x *SendResultResponse) String() string {
 func (*SendResultResponse) ProtoMessage() {}
 
 func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +3081,7 @@ func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultResponse.ProtoReflect.Descriptor instead.
 func (*SendResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{34}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{41}
 }
 
 var File_cleave_worker_v1_worker_proto protoreflect.FileDescriptor
@@ -2524,7 +3118,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\t\n" +
 	"\aLeaving\"\n" +
 	"\n" +
-	"\bFarewell\"\xae\x06\n" +
+	"\bFarewell\"\xca\b\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -2544,7 +3138,12 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\bfarthest\x18\x13 \x01(\v2\x1a.cleave.worker.v1.FarthestH\x00R\bfarthest\x128\n" +
 	"\bmultiply\x18\x14 \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12,\n" +
 	"\x04drop\x18\x15 \x01(\v2\x16.cleave.worker.v1.DropH\x00R\x04drop\x125\n" +
-	"\arelease\x18\x16 \x01(\v2\x19.cleave.worker.v1.ReleaseH\x00R\areleaseB\v\n" +
+	"\arelease\x18\x16 \x01(\v2\x19.cleave.worker.v1.ReleaseH\x00R\arelease\x122\n" +
+	"\x06nearer\x18\x17 \x01(\v2\x18.cleave.worker.v1.NearerH\x00R\x06nearer\x12;\n" +
+	"\tdistances\x18\x18 \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
+	"\ascatter\x18\x19 \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
+	"\toutermost\x18\x1a \x01(\v2\x1b.cleave.worker.v1.OutermostH\x00R\toutermost\x125\n" +
+	"\anearest\x18\x1b \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearestB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
@@ -2552,15 +3151,17 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\aPayload\x12\x18\n" +
 	"\x06inline\x18\x01 \x01(\fH\x00R\x06inline\x12\x1e\n" +
 	"\treference\x18\x02 \x01(\tH\x00R\treferenceB\a\n" +
-	"\x05where\"\xce\x01\n" +
+	"\x05where\"\x92\x02\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
-	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x124\n" +
-	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x12\f\n" +
+	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x126\n" +
+	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecH\x00R\x06matrix\x128\n" +
+	"\avectors\x18\a \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12\f\n" +
 	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\x12\x14\n" +
-	"\x05lanes\x18\x06 \x01(\rR\x05lanes\"\xf5\x02\n" +
+	"\x05lanes\x18\x06 \x01(\rR\x05lanesB\x06\n" +
+	"\x04what\"\xf5\x02\n" +
 	"\n" +
 	"MatrixSpec\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\rR\bfunction\x12\x10\n" +
@@ -2576,7 +3177,17 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	" \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
 	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\x12\x1d\n" +
 	"\n" +
-	"half_scale\x18\f \x01(\x01R\thalfScale\"(\n" +
+	"half_scale\x18\f \x01(\x01R\thalfScale\"\x86\x02\n" +
+	"\n" +
+	"VectorSpec\x12 \n" +
+	"\vpreparation\x18\x01 \x01(\rR\vpreparation\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\x04R\x04rows\x12\x18\n" +
+	"\acolumns\x18\x03 \x01(\x04R\acolumns\x12-\n" +
+	"\x04mean\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
+	"\x05grids\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05grids\x12'\n" +
+	"\x0fbackground_grid\x18\x06 \x01(\x05R\x0ebackgroundGrid\x12\x1f\n" +
+	"\vfull_metric\x18\a \x01(\bR\n" +
+	"fullMetric\"(\n" +
 	"\x05Build\x12\x1f\n" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"\t\n" +
@@ -2614,7 +3225,33 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"3\n" +
 	"\bMultiply\x12'\n" +
-	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\"\x06\n" +
+	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\"\xe8\x01\n" +
+	"\vVectorModel\x12\x1e\n" +
+	"\n" +
+	"distortion\x18\x01 \x01(\rR\n" +
+	"distortion\x12\x1a\n" +
+	"\bclusters\x18\x02 \x01(\rR\bclusters\x127\n" +
+	"\tcentroids\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\tcentroids\x121\n" +
+	"\x06absent\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06absent\x121\n" +
+	"\x06metric\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06metric\"\x80\x01\n" +
+	"\x06Nearer\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
+	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
+	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\"s\n" +
+	"\tDistances\x123\n" +
+	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
+	"\x06points\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06points\"f\n" +
+	"\aScatter\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
+	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\rR\x04kind\"\xb6\x01\n" +
+	"\tOutermost\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
+	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
+	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\x121\n" +
+	"\x06counts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06counts\">\n" +
+	"\aNearest\x123\n" +
+	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\"\x06\n" +
 	"\x04Drop\"\t\n" +
 	"\aRelease\"\x97\x01\n" +
 	"\x06Answer\x12\x1d\n" +
@@ -2685,7 +3322,7 @@ func file_cleave_worker_v1_worker_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_worker_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(FailureKind)(0),             // 0: cleave.worker.v1.FailureKind
 	(*AttachRequest)(nil),        // 1: cleave.worker.v1.AttachRequest
@@ -2700,84 +3337,111 @@ var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*Payload)(nil),              // 10: cleave.worker.v1.Payload
 	(*Prepare)(nil),              // 11: cleave.worker.v1.Prepare
 	(*MatrixSpec)(nil),           // 12: cleave.worker.v1.MatrixSpec
-	(*Build)(nil),                // 13: cleave.worker.v1.Build
-	(*Degrees)(nil),              // 14: cleave.worker.v1.Degrees
-	(*Arm)(nil),                  // 15: cleave.worker.v1.Arm
-	(*Diagonal)(nil),             // 16: cleave.worker.v1.Diagonal
-	(*ColumnSums)(nil),           // 17: cleave.worker.v1.ColumnSums
-	(*Load)(nil),                 // 18: cleave.worker.v1.Load
-	(*Update)(nil),               // 19: cleave.worker.v1.Update
-	(*ClusterStats)(nil),         // 20: cleave.worker.v1.ClusterStats
-	(*Assign)(nil),               // 21: cleave.worker.v1.Assign
-	(*Farthest)(nil),             // 22: cleave.worker.v1.Farthest
-	(*Multiply)(nil),             // 23: cleave.worker.v1.Multiply
-	(*Drop)(nil),                 // 24: cleave.worker.v1.Drop
-	(*Release)(nil),              // 25: cleave.worker.v1.Release
-	(*Answer)(nil),               // 26: cleave.worker.v1.Answer
-	(*Done)(nil),                 // 27: cleave.worker.v1.Done
-	(*Candidate)(nil),            // 28: cleave.worker.v1.Candidate
-	(*Failure)(nil),              // 29: cleave.worker.v1.Failure
-	(*FetchDatasetRequest)(nil),  // 30: cleave.worker.v1.FetchDatasetRequest
-	(*FetchDatasetResponse)(nil), // 31: cleave.worker.v1.FetchDatasetResponse
-	(*FetchOperandRequest)(nil),  // 32: cleave.worker.v1.FetchOperandRequest
-	(*FetchOperandResponse)(nil), // 33: cleave.worker.v1.FetchOperandResponse
-	(*SendResultRequest)(nil),    // 34: cleave.worker.v1.SendResultRequest
-	(*SendResultResponse)(nil),   // 35: cleave.worker.v1.SendResultResponse
+	(*VectorSpec)(nil),           // 13: cleave.worker.v1.VectorSpec
+	(*Build)(nil),                // 14: cleave.worker.v1.Build
+	(*Degrees)(nil),              // 15: cleave.worker.v1.Degrees
+	(*Arm)(nil),                  // 16: cleave.worker.v1.Arm
+	(*Diagonal)(nil),             // 17: cleave.worker.v1.Diagonal
+	(*ColumnSums)(nil),           // 18: cleave.worker.v1.ColumnSums
+	(*Load)(nil),                 // 19: cleave.worker.v1.Load
+	(*Update)(nil),               // 20: cleave.worker.v1.Update
+	(*ClusterStats)(nil),         // 21: cleave.worker.v1.ClusterStats
+	(*Assign)(nil),               // 22: cleave.worker.v1.Assign
+	(*Farthest)(nil),             // 23: cleave.worker.v1.Farthest
+	(*Multiply)(nil),             // 24: cleave.worker.v1.Multiply
+	(*VectorModel)(nil),          // 25: cleave.worker.v1.VectorModel
+	(*Nearer)(nil),               // 26: cleave.worker.v1.Nearer
+	(*Distances)(nil),            // 27: cleave.worker.v1.Distances
+	(*Scatter)(nil),              // 28: cleave.worker.v1.Scatter
+	(*Outermost)(nil),            // 29: cleave.worker.v1.Outermost
+	(*Nearest)(nil),              // 30: cleave.worker.v1.Nearest
+	(*Drop)(nil),                 // 31: cleave.worker.v1.Drop
+	(*Release)(nil),              // 32: cleave.worker.v1.Release
+	(*Answer)(nil),               // 33: cleave.worker.v1.Answer
+	(*Done)(nil),                 // 34: cleave.worker.v1.Done
+	(*Candidate)(nil),            // 35: cleave.worker.v1.Candidate
+	(*Failure)(nil),              // 36: cleave.worker.v1.Failure
+	(*FetchDatasetRequest)(nil),  // 37: cleave.worker.v1.FetchDatasetRequest
+	(*FetchDatasetResponse)(nil), // 38: cleave.worker.v1.FetchDatasetResponse
+	(*FetchOperandRequest)(nil),  // 39: cleave.worker.v1.FetchOperandRequest
+	(*FetchOperandResponse)(nil), // 40: cleave.worker.v1.FetchOperandResponse
+	(*SendResultRequest)(nil),    // 41: cleave.worker.v1.SendResultRequest
+	(*SendResultResponse)(nil),   // 42: cleave.worker.v1.SendResultResponse
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	3,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
 	5,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
-	26, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
+	33, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
 	6,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
 	4,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
 	8,  // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
 	7,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
 	9,  // 7: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
 	11, // 8: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
-	13, // 9: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
-	14, // 10: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
-	15, // 11: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
-	16, // 12: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	17, // 13: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
-	18, // 14: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
-	19, // 15: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
-	21, // 16: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
-	22, // 17: cleave.worker.v1.Command.farthest:type_name -> cleave.worker.v1.Farthest
-	23, // 18: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	24, // 19: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
-	25, // 20: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
-	12, // 21: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	10, // 22: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 23: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	10, // 24: cleave.worker.v1.Arm.weights:type_name -> cleave.worker.v1.Payload
-	10, // 25: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
-	10, // 26: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
-	10, // 27: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
-	10, // 28: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	10, // 29: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
-	10, // 30: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	10, // 31: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	20, // 32: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
-	20, // 33: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	10, // 34: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	27, // 35: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	29, // 36: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	10, // 37: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	28, // 38: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 39: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	1,  // 40: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	30, // 41: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	32, // 42: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
-	34, // 43: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	2,  // 44: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	31, // 45: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	33, // 46: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
-	35, // 47: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	44, // [44:48] is the sub-list for method output_type
-	40, // [40:44] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	14, // 9: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
+	15, // 10: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
+	16, // 11: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
+	17, // 12: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
+	18, // 13: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
+	19, // 14: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
+	20, // 15: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
+	22, // 16: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
+	23, // 17: cleave.worker.v1.Command.farthest:type_name -> cleave.worker.v1.Farthest
+	24, // 18: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
+	31, // 19: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
+	32, // 20: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
+	26, // 21: cleave.worker.v1.Command.nearer:type_name -> cleave.worker.v1.Nearer
+	27, // 22: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	28, // 23: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	29, // 24: cleave.worker.v1.Command.outermost:type_name -> cleave.worker.v1.Outermost
+	30, // 25: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	12, // 26: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	13, // 27: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	10, // 28: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	10, // 29: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	10, // 30: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	10, // 31: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	10, // 32: cleave.worker.v1.Arm.weights:type_name -> cleave.worker.v1.Payload
+	10, // 33: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
+	10, // 34: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
+	10, // 35: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
+	10, // 36: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	10, // 37: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	10, // 38: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	10, // 39: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	21, // 40: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
+	21, // 41: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
+	10, // 42: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	10, // 43: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
+	10, // 44: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
+	10, // 45: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
+	25, // 46: cleave.worker.v1.Nearer.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 47: cleave.worker.v1.Nearer.skip:type_name -> cleave.worker.v1.Payload
+	25, // 48: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 49: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
+	25, // 50: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
+	25, // 51: cleave.worker.v1.Outermost.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 52: cleave.worker.v1.Outermost.skip:type_name -> cleave.worker.v1.Payload
+	10, // 53: cleave.worker.v1.Outermost.counts:type_name -> cleave.worker.v1.Payload
+	25, // 54: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
+	34, // 55: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	36, // 56: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	10, // 57: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	35, // 58: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 59: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	1,  // 60: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	37, // 61: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	39, // 62: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
+	41, // 63: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	2,  // 64: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	38, // 65: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	40, // 66: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
+	42, // 67: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	64, // [64:68] is the sub-list for method output_type
+	60, // [60:64] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -2810,12 +3474,21 @@ func file_cleave_worker_v1_worker_proto_init() {
 		(*Command_Multiply)(nil),
 		(*Command_Drop)(nil),
 		(*Command_Release)(nil),
+		(*Command_Nearer)(nil),
+		(*Command_Distances)(nil),
+		(*Command_Scatter)(nil),
+		(*Command_Outermost)(nil),
+		(*Command_Nearest)(nil),
 	}
 	file_cleave_worker_v1_worker_proto_msgTypes[9].OneofWrappers = []any{
 		(*Payload_Inline)(nil),
 		(*Payload_Reference)(nil),
 	}
-	file_cleave_worker_v1_worker_proto_msgTypes[25].OneofWrappers = []any{
+	file_cleave_worker_v1_worker_proto_msgTypes[10].OneofWrappers = []any{
+		(*Prepare_Matrix)(nil),
+		(*Prepare_Vectors)(nil),
+	}
+	file_cleave_worker_v1_worker_proto_msgTypes[32].OneofWrappers = []any{
 		(*Answer_Done)(nil),
 		(*Answer_Failure)(nil),
 	}
@@ -2825,7 +3498,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_worker_proto_rawDesc), len(file_cleave_worker_v1_worker_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

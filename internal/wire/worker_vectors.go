@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"fmt"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/metric"
+	vectors "github.com/cleave-project/cleave/internal/vector"
+)
+
+// VectorSpecToProto writes a spec of vectors. Its arrays are payloads of their own, as they may be big:
+// PackFloat64s of spec.Mean, nil when there is none, and PackInt32s of spec.Grids.
+func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
+	return &workerv1.VectorSpec{
+		Preparation:    uint32(spec.Preparation),
+		Rows:           uint64(spec.Rows),
+		Columns:        uint64(spec.Columns),
+		Mean:           mean,
+		Grids:          grids,
+		BackgroundGrid: spec.BackgroundGrid,
+	}
+}
+
+// VectorSpecFromProto reads a spec of vectors with its arrays, which the caller has fetched.
+func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.Spec, error) {
+	switch {
+	case p.GetPreparation() < uint32(vectors.Plain) || p.GetPreparation() > uint32(vectors.NonNegative):
+		return nil, fmt.Errorf("wire: unknown preparation %d", p.GetPreparation())
+	case p.GetRows() < 1 || p.GetRows() > dataset.MaxRows || p.GetColumns() < 1 || p.GetColumns() > dataset.MaxColumns:
+		return nil, fmt.Errorf("wire: vectors of %d rows of %d columns", p.GetRows(), p.GetColumns())
+	case p.GetFullMetric() && p.GetColumns() > metric.MaxFull:
+		return nil, fmt.Errorf("wire: a full metric of %d columns", p.GetColumns())
+	case mean != nil && uint64(len(mean)) != p.GetColumns() || uint64(len(grids)) != p.GetColumns():
+		return nil, fmt.Errorf("wire: %d means and %d grids for %d columns", len(mean), len(grids), p.GetColumns())
+	}
+	return &vectors.Spec{
+		Preparation:    vectors.Preparation(p.GetPreparation()),
+		Rows:           int(p.GetRows()),
+		Columns:        int(p.GetColumns()),
+		Mean:           mean,
+		Grids:          grids,
+		BackgroundGrid: p.GetBackgroundGrid(),
+	}, nil
+}
+
+// VectorModelToProto writes a model, whose arrays are payloads: PackFloat64s of m.Centroids and
+// m.Metric, PackBools of m.Absent.
+func VectorModelToProto(m *vectors.Model, centroids, absent, metric *workerv1.Payload) *workerv1.VectorModel {
+	return &workerv1.VectorModel{
+		Distortion: uint32(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
+	}
+}
+
+// VectorModelFromProto reads a model with its arrays, which the caller has fetched. Whether they fit the
+// vectors is for the shard to say.
+func VectorModelFromProto(p *workerv1.VectorModel, centroids []float64, absent []bool, matrix []float64) (*vectors.Model, error) {
+	if p.GetDistortion() < uint32(metric.SquaredEuclidean) || p.GetDistortion() > uint32(metric.IDivergence) {
+		return nil, fmt.Errorf("wire: unknown distortion %d", p.GetDistortion())
+	}
+	if p.GetClusters() < 1 || p.GetClusters() > dataset.MaxRows {
+		return nil, fmt.Errorf("wire: a model of %d clusters", p.GetClusters())
+	}
+	m := &vectors.Model{Distortion: metric.Distortion(p.GetDistortion()), Clusters: int(p.GetClusters()), Centroids: centroids}
+	if len(absent) > 0 {
+		m.Absent = absent
+	}
+	if len(matrix) > 0 {
+		m.Metric = matrix
+	}
+	return m, nil
+}
