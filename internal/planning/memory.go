@@ -48,6 +48,9 @@ const columnsAtOnce = 48
 // a graph are views of the data set; how many sums they have depends on the degrees of their
 // vertices, so a worker's seat counts on those of all.
 func (p Problem) TileSize(tile int) partition.Size {
+	if p.Vectors != nil {
+		return p.Vectors.tileSize(tile)
+	}
 	entries := kernel.DenseTileBytes(p.Matrix.Rows, tile)
 	stride := entries / (4 * int64(p.Matrix.Rows)) // rows, padded to whole vectors
 	sums := stride * (tileRow + p.lanes()*(tileLaneRow+8*int64(p.K)))
@@ -64,7 +67,7 @@ func (p Problem) lanes() int64 { return int64(max(1, p.Lanes)) }
 
 // Sizes are the sizes of all tiles.
 func (p Problem) Sizes() []partition.Size {
-	sizes := make([]partition.Size, partition.TileCount(p.Matrix.Rows))
+	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
 	for tile := range sizes {
 		sizes[tile] = p.TileSize(tile)
 	}
@@ -80,6 +83,9 @@ func (p Problem) EntryBytes(tile int) int64 {
 // SeatBytes is what a worker of so many threads holds for the job beside its tiles: the data as the
 // kernel wants them, what belongs to the rows, and what the threads work on.
 func (p Problem) SeatBytes(threads int) int64 {
+	if p.Vectors != nil {
+		return p.vectorSeat(threads)
+	}
 	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
 	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
 	seat := n*(keptPerRow+p.lanes()*lanePerRow) + p.SparseEntries*sparseEntry + crew*p.lanes()*int64(p.K)*perCluster
@@ -114,10 +120,11 @@ func (p Problem) FetchBytes() int64 {
 	return 2 * p.DatasetBytes
 }
 
-// HeldBytes is the part of the seat that is the data set itself: a graph is used as it is, points are
-// let go of once they are centred.
+// HeldBytes is the part of the seat that is the data set itself: a graph is used as it is, and vectors
+// are made of the points whenever a tile is built; points of a kernel are let go of once they are
+// centred.
 func (p Problem) HeldBytes() int64 {
-	if p.Matrix.Function == kernel.Adjacency {
+	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
 	}
 	return 0

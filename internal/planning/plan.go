@@ -22,7 +22,7 @@ type Plan struct {
 	EntryBytes       int64   // of the tiles that are stored; of a graph, its own bytes
 	Bytes            int64   // of all workers at their peaks
 	Shares           []Share // of the workers that get tiles
-	Passes           float64 // over the whole matrix
+	Passes           float64 // over the whole matrix, or over all vectors
 	Seconds          float64 // about
 	Why              string
 }
@@ -46,7 +46,7 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 	if !layout.Place(p.Rule()) {
 		return nil, p.refuse(workers)
 	}
-	plan := &Plan{Tiles: len(sizes), TileRows: partition.TileRows(p.Matrix.Rows)}
+	plan := &Plan{Tiles: len(sizes), TileRows: partition.TileRows(p.Rows())}
 	shares := make([]Share, len(workers))
 	for tile, h := range layout.Owner {
 		shares[h].Bytes += sizes[tile].Computed
@@ -69,7 +69,7 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 		plan.Shares = append(plan.Shares, share)
 		plan.Bytes += share.Bytes
 	}
-	if p.Matrix.Function == kernel.Adjacency {
+	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency {
 		plan.EntryBytes = p.DatasetBytes
 	}
 	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
@@ -82,6 +82,9 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 // explain says why the plan is as it is.
 func (p Problem) explain(plan *Plan, workers []Worker) string {
 	offer := fmt.Sprintf("%s %s %s", count(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], offered(workers))
+	if p.Vectors != nil {
+		return p.explainVectors(plan, offer)
+	}
 	entries := Bytes(p.entries())
 	switch {
 	case p.Matrix.Function == kernel.Adjacency:
@@ -101,7 +104,7 @@ func (p Problem) explain(plan *Plan, workers []Worker) string {
 // entries is the memory of all entries.
 func (p Problem) entries() int64 {
 	total := int64(0)
-	for tile := range partition.TileCount(p.Matrix.Rows) {
+	for tile := range partition.TileCount(p.Rows()) {
 		total = add(total, p.EntryBytes(tile))
 	}
 	return total

@@ -1,5 +1,5 @@
 // Package planning tells before anything is allocated what a job takes: the memory of its tiles and
-// of a worker's part in it, which tiles are stored, how often the matrix is gone over and about how
+// of a worker's part in it, which tiles are stored, how often they are gone over and about how
 // long that takes. The coordinator's placement and the workers' books do their sums here, so that
 // they agree with the plan.
 package planning
@@ -40,6 +40,7 @@ func (s Storage) Check(kind dataset.Kind) error {
 // Problem is a job as far as its memory and time are concerned.
 type Problem struct {
 	Matrix        kernel.Spec // its function, rows and columns
+	Vectors       *Vectors    // of a job of the vector family, which has no matrix
 	DatasetBytes  int64       // canonical
 	K             int
 	Lanes         int   // restarts side by side, each with sums of its own; 0 means 1
@@ -52,12 +53,20 @@ type Problem struct {
 	Shift    bool // the diagonal shift is found by the least eigenvalue
 }
 
-// computable tells whether tiles need not be stored.
-func (p Problem) computable() bool {
-	return p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
+// Rows is n.
+func (p Problem) Rows() int {
+	if p.Vectors != nil {
+		return p.Vectors.Rows
+	}
+	return p.Matrix.Rows
 }
 
-// Rule is which tiles are stored. Those of graphs and given matrices always are.
+// computable tells whether tiles need not be stored.
+func (p Problem) computable() bool {
+	return p.Vectors == nil && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
+}
+
+// Rule is which tiles are stored. Those of graphs, given matrices and vectors always are.
 func (p Problem) Rule() partition.Rule {
 	switch {
 	case !p.computable() || p.Storage == Float32:
@@ -75,6 +84,10 @@ func (p Problem) StorageName(stored, computed bool) string {
 		entries = "float16"
 	}
 	switch {
+	case p.Vectors != nil && p.Vectors.sparse():
+		return "sparse vectors"
+	case p.Vectors != nil:
+		return "vectors"
 	case p.Matrix.Function == kernel.Adjacency:
 		return "sparse"
 	case stored && computed:

@@ -36,7 +36,11 @@ func graph(n, edges, k int) Problem {
 func drawProblem(t *rapid.T) Problem {
 	n := rapid.IntRange(1, 3000).Draw(t, "n")
 	k := rapid.IntRange(1, min(n, 50)).Draw(t, "k")
-	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	case 5:
+		return dense(n, rapid.IntRange(1, 100).Draw(t, "d"), k)
+	case 6:
+		return drawSparse(t, n, rapid.IntRange(1, 1000).Draw(t, "d"), k)
 	case 0:
 		return given(n, k)
 	case 1:
@@ -84,7 +88,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 			}
 			stored, computed, bytes = stored+share.Stored, computed+share.Computed, bytes+share.Bytes
 		}
-		if stored != plan.Stored || computed != plan.Computed || stored+computed != plan.Tiles || plan.Tiles != partition.TileCount(p.Matrix.Rows) || bytes != plan.Bytes {
+		if stored != plan.Stored || computed != plan.Computed || stored+computed != plan.Tiles || plan.Tiles != partition.TileCount(p.Rows()) || bytes != plan.Bytes {
 			t.Fatalf("the shares do not add up: %+v", plan)
 		}
 		strict := p
@@ -118,13 +122,10 @@ func TestRefusalsSayWhatWouldFit(t *testing.T) {
 			t.Fatalf("refused although it fits: %v", err)
 		}
 		if rows := p.largestRows(workers); rows > 0 {
-			fewer := p
-			fewer.Matrix.Rows = rows
-			fewer.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Matrix.Rows))
-			if rows >= p.Matrix.Rows {
-				t.Fatalf("%d rows do not fit, yet %d should", p.Matrix.Rows, rows)
+			if rows >= p.Rows() {
+				t.Fatalf("%d rows do not fit, yet %d should", p.Rows(), rows)
 			}
-			if _, err := Make(fewer, workers); err != nil {
+			if _, err := Make(p.withRows(rows), workers); err != nil {
 				t.Fatalf("%d rows: %v", rows, err)
 			}
 		}

@@ -19,7 +19,7 @@ const mostWorkers = 1_000
 // refuse says what is needed, what there is, and what would fit.
 func (p Problem) refuse(workers []Worker) error {
 	needed, free, join := int64(0), int64(0), int64(0)
-	for tile := range partition.TileCount(p.Matrix.Rows) {
+	for tile := range partition.TileCount(p.Rows()) {
 		needed = add(needed, sizeBy(p.Rule(), p.TileSize(tile)))
 	}
 	for _, w := range workers {
@@ -28,11 +28,14 @@ func (p Problem) refuse(workers []Worker) error {
 		free = add(free, max(0, w.Free))
 	}
 	how := "with storage " + p.Storage.String()
-	if p.Rule() == partition.StoreWhatFits {
+	switch {
+	case p.Vectors != nil:
+		how = "with all points in memory"
+	case p.Rule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
-		how, Bytes(needed), count(p.Matrix.Rows, "row"), count(partition.TileCount(p.Matrix.Rows), "tile"), Bytes(p.smallest()), Bytes(join),
+		how, Bytes(needed), count(p.Rows(), "row"), count(partition.TileCount(p.Rows()), "tile"), Bytes(p.smallest()), Bytes(join),
 		Bytes(free), count(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string
@@ -73,8 +76,17 @@ func (p Problem) remedies(workers []Worker) []remedy {
 	return remedies
 }
 
-// smallest is the memory of a whole tile in the leanest way that the storage mode allows.
-func (p Problem) smallest() int64 { return sizeBy(p.Rule(), p.TileSize(0)) }
+// smallest is the memory of a whole tile in the leanest way that the storage mode allows; of tiles of
+// several sizes the largest.
+func (p Problem) smallest() int64 {
+	size := sizeBy(p.Rule(), p.TileSize(0))
+	if p.Vectors != nil && p.Vectors.sparse() {
+		for _, other := range p.Sizes() {
+			size = max(size, other.Stored)
+		}
+	}
+	return size
+}
 
 func sizeBy(rule partition.Rule, size partition.Size) int64 {
 	if rule == partition.StoreAll {
@@ -85,7 +97,7 @@ func sizeBy(rule partition.Rule, size partition.Size) int64 {
 
 // fits tells whether the workers can hold all tiles, each counted as a whole one.
 func (p Problem) fits(workers []Worker) bool {
-	size, tiles := p.smallest(), int64(partition.TileCount(p.Matrix.Rows))
+	size, tiles := p.smallest(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
 		if host := p.Host("", w.Threads, w.Free, false); host.Room > 0 {
 			tiles -= host.Room / size
@@ -95,22 +107,30 @@ func (p Problem) fits(workers []Worker) bool {
 }
 
 // largestRows is how many rows of the same kind would fit, rounded down to three digits; 0: none. Of
-// a graph it is not the rows that count.
+// graphs and sparse points it is not the rows that count.
 func (p Problem) largestRows(workers []Worker) int {
-	if p.Matrix.Function == kernel.Adjacency {
+	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.sparse() {
 		return 0
 	}
-	rows := sort.Search(p.Matrix.Rows, func(n int) bool {
-		fewer := p
-		fewer.Matrix.Rows = n + 1
-		fewer.DatasetBytes = int64(float64(p.DatasetBytes) * float64(n+1) / float64(p.Matrix.Rows))
-		return !fewer.fits(workers)
-	})
+	rows := sort.Search(p.Rows(), func(n int) bool { return !p.withRows(n + 1).fits(workers) })
 	unit := 1
 	for rows/unit >= 1000 {
 		unit *= 10
 	}
 	return rows / unit * unit
+}
+
+// withRows is the same problem with other rows.
+func (p Problem) withRows(rows int) Problem {
+	p.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Rows()))
+	if p.Vectors != nil {
+		vectors := *p.Vectors
+		vectors.Rows = rows
+		p.Vectors = &vectors
+	} else {
+		p.Matrix.Rows = rows
+	}
+	return p
 }
 
 // moreWorkers is how many more workers like the largest would do; 0: any number is too few.
@@ -140,7 +160,7 @@ func (p Problem) moreWorkers(workers []Worker) int {
 // bytesEach is how much memory on each of the workers would do, rounded up to whole MiB.
 func (p Problem) bytesEach(workers []Worker) int64 {
 	const unit = 1 << 20
-	most := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.smallest()/unit*int64(partition.TileCount(p.Matrix.Rows)) + 1<<20
+	most := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.smallest()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
 	if len(workers) == 0 || most < 0 || most > 1<<40 {
 		return 0
 	}

@@ -30,6 +30,9 @@ const (
 
 // passes is how often a job goes over the whole matrix once it is there: restarts in lanes together.
 func (p Problem) passes() float64 {
+	if p.Vectors != nil {
+		return p.vectorPasses()
+	}
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
@@ -61,11 +64,15 @@ func (p Problem) slowdown() float64 { return max(1, p.compute()/readEntry) }
 
 // seconds is about how long a plan takes: as long as its slowest worker.
 func (p Problem) seconds(plan *Plan) float64 {
-	n, longest := float64(p.Matrix.Rows), 0.0
+	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
 	for _, share := range plan.Shares {
 		tiles := float64(share.Stored + share.Computed)
-		rows := min(n, tiles*float64(partition.TileRows(p.Matrix.Rows)))
+		rows := min(n, tiles*float64(partition.TileRows(p.Rows())))
+		if p.Vectors != nil {
+			longest = max(longest, p.vectorWork(rows)/float64(max(1, share.Threads)))
+			continue
+		}
 		clusters := float64(p.K)
 		if p.Matrix.Function == kernel.Adjacency {
 			clusters = min(clusters, 2+float64(p.edges())/n) // those that a vertex has neighbours in

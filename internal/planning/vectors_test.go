@@ -1,0 +1,202 @@
+package planning
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+func dense(n, d, k int) Problem {
+	return Problem{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 24 + 8*int64(n)*int64(d), K: k}
+}
+
+func drawSparse(t *rapid.T, n, d, k int) Problem {
+	p, total := dense(n, d, k), int64(0)
+	p.Vectors.Entries = make([]int64, partition.TileCount(n))
+	for tile := range p.Vectors.Entries {
+		p.Vectors.Entries[tile] = rapid.Int64Range(0, 10_000).Draw(t, "entries")
+		total += p.Vectors.Entries[tile]
+	}
+	p.DatasetBytes = 24 + 8*int64(n+1) + 12*total
+	return p
+}
+
+func TestPlansOfVectors(t *testing.T) {
+	const mib = 1 << 20
+	sparse := dense(5000, 100_000, 5)
+	sparse.Vectors.Entries = make([]int64, 20)
+	for tile := range sparse.Vectors.Entries {
+		sparse.Vectors.Entries[tile] = 10_000
+	}
+	sparse.DatasetBytes = 12 * 200_000
+	for _, c := range []struct {
+		name         string
+		p            Problem
+		free         []int64
+		storage, why string
+	}{
+		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314.0 KiB over all workers"},
+		{"sparse", sparse, []int64{100 * mib}, "sparse vectors", "also holds the data set of 2.3 MiB that they are made of; 1 worker offers 100.0 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var workers []Worker
+			for _, free := range c.free {
+				workers = append(workers, Worker{Threads: 1, Free: free})
+			}
+			plan, err := Make(c.p, workers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Stored != 20 || plan.Computed != 0 || plan.Storage != c.storage || !strings.Contains(plan.Why, c.why) || plan.Passes < 100 {
+				t.Errorf("plan %+v", plan)
+			}
+		})
+	}
+	_, err := Make(dense(1_000_000, 100, 5), []Worker{{Threads: 2, Free: 512 * mib}})
+	if !fault.Is(err, DoesNotFit) || strings.Contains(err.Error(), "storage") {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{"with all points in memory it needs 1.7 GiB", "about 2", "on every worker"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %q", want, err)
+		}
+	}
+	if _, err := Make(dense(math.MaxInt32, math.MaxInt32, math.MaxInt32), []Worker{{Threads: 64, Free: Unlimited}}); !fault.Is(err, DoesNotFit) {
+		t.Errorf("more than there can be: %v", err)
+	}
+}
+
+func TestTimesOfVectorsGrowWithTheWork(t *testing.T) {
+	seconds := func(change func(*Problem), threads int) float64 {
+		p := dense(200_000, 16, 10)
+		change(&p)
+		plan, err := Make(p, []Worker{{Threads: threads, Free: Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Seconds
+	}
+	base := seconds(func(*Problem) {}, 2)
+	for name, more := range map[string]float64{
+		"rows":        seconds(func(p *Problem) { p.Vectors.Rows *= 2 }, 2),
+		"features":    seconds(func(p *Problem) { p.Vectors.Width *= 2 }, 2),
+		"clusters":    seconds(func(p *Problem) { p.K *= 2 }, 2),
+		"restarts":    seconds(func(p *Problem) { p.Restarts = 2 }, 2),
+		"full metric": seconds(func(p *Problem) { p.Vectors.FullMetric = true }, 2),
+		"fewer cores": seconds(func(*Problem) {}, 1),
+	} {
+		if more <= base {
+			t.Errorf("more %s: %g s instead of %g s", name, more, base)
+		}
+	}
+}
+
+// What a shard holds after all that can be asked of it is never more than planned.
+func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "n")
+		d, k := rapid.IntRange(1, 40).Draw(t, "d"), rapid.IntRange(1, min(n, 20)).Draw(t, "k")
+		threads, full := rapid.IntRange(1, 3).Draw(t, "threads"), rapid.Bool().Draw(t, "full")
+		preparation := vector.Plain
+		distortion := metric.SquaredEuclidean
+		if !full && rapid.Bool().Draw(t, "probabilities") {
+			preparation, distortion = vector.Probability, metric.KL
+		}
+		data := randomData(t, n, d, rapid.Bool().Draw(t, "sparse"))
+		spec, err := vector.NewSpec(data, preparation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := vector.NewSource(spec, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Problem{K: k, Vectors: &Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: TileEntries(data)}}
+		tiles := rapid.SliceOfDistinct(rapid.IntRange(0, partition.TileCount(n)-1), rapid.ID[int]).Draw(t, "tiles")
+		planned := p.SeatBytes(threads)
+		for _, tile := range tiles {
+			planned += p.TileSize(tile).Stored
+		}
+		shard := vector.NewShard(source, threads)
+		use(t, shard, tiles, spec, k, distortion, full)
+		if got := shard.Bytes(); got > planned {
+			t.Errorf("%d tiles take %d bytes, planned were %d", len(tiles), got, planned)
+		}
+	})
+}
+
+// use asks a shard for everything.
+func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.Spec, k int, distortion metric.Distortion, full bool) {
+	ctx := context.Background()
+	m := &vector.Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}
+	for at := range m.Centroids {
+		m.Centroids[at] = 1 / float64(at+1)
+	}
+	kind := vector.Total
+	if full {
+		kind, m.Metric = vector.Full, make([]float64, spec.Columns*spec.Columns)
+	}
+	labels, counts := make([]int32, spec.Rows), make([]int32, k)
+	points := make([]int32, spec.Rows)
+	for i := range labels {
+		labels[i], points[i] = int32(i%k), int32(i)
+		counts[i%k]++
+	}
+	_, err := shard.Build(ctx, tiles)
+	for _, ask := range []func() error{
+		func() error { _, err := shard.Load(ctx, tiles, 1, k, labels); return err },
+		func() error { _, err := shard.Assign(ctx, tiles, 1, m, nil); return err },
+		func() error { _, err := shard.Distances(ctx, tiles, m, points); return err },
+		func() error { _, err := shard.Scatter(ctx, tiles, 1, m, kind); return err },
+		func() error { _, err := shard.Farthest(ctx, tiles, 1, m, nil, counts); return err },
+		func() error { _, err := shard.Nearest(ctx, tiles, m); return err },
+	} {
+		if err == nil {
+			err = ask()
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func randomData(t *rapid.T, n, d int, sparse bool) dataset.Dataset {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	values := make([]float64, n*d)
+	for at := range values {
+		if random.IntN(3) == 0 {
+			values[at] = random.Float64()
+		}
+	}
+	if !sparse {
+		points, err := dataset.NewPoints(n, d, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return points
+	}
+	starts, columns, entries := []int64{0}, []int32{}, []float64{}
+	for i := range n {
+		for f, v := range values[i*d : (i+1)*d] {
+			if v != 0 {
+				columns, entries = append(columns, int32(f)), append(entries, v)
+			}
+		}
+		starts = append(starts, int64(len(columns)))
+	}
+	points, err := dataset.NewSparsePoints(n, d, starts, columns, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
