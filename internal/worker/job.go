@@ -28,10 +28,9 @@ type job struct {
 
 	// Only the job's own goroutine touches what follows.
 	rows    int
-	k       int
-	need    planning.Problem // what the job takes
-	shard   *kernel.Shard
-	data    *lease            // of a graph, which is used as it is
+	need    planning.Problem  // what the job takes
+	shard   shard             // nil until it is prepared
+	data    *lease            // of a data set that is held as long as the job
 	tiles   map[int]bool      // those that are built, and whether they are stored
 	epochs  map[uint32]uint64 // of the tiles' placements, the newest seen
 	charged int64             // bytes that are reserved for the job

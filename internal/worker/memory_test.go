@@ -30,7 +30,7 @@ func readyJob(t *testing.T, tiles int64) *job {
 		t.Fatal(err)
 	}
 	j := idleJob(t)
-	j.rows, j.need, j.shard = 64, planning.Problem{Matrix: spec, K: 3}, kernel.NewShard(source, 1)
+	j.rows, j.need, j.shard = 64, planning.Problem{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
 	j.session.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
@@ -111,7 +111,7 @@ func TestRowsThatPassThroughAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.rows, j.need, j.shard = n, need, kernel.NewShard(source, 4)
+		j.rows, j.need, j.shard = n, need, &matrix{Shard: kernel.NewShard(source, 4)}
 		if _, err := j.build(partition.All(n), true); err == nil || memory.used != 0 || j.shard.Bytes() != 0 {
 			t.Errorf("a build that failed left %d bytes, the shard %d: %v", memory.used, j.shard.Bytes(), err)
 		}

@@ -158,7 +158,7 @@ func idleJob(t *testing.T) *job {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	j := idleJob(t)
-	j.rows, j.shard = 16, &kernel.Shard{} // broken: it has no source
+	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // broken: it has no source
 	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}}, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
 	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL || !strings.Contains(answer.GetFailure().GetMessage(), "panic") {
 		t.Errorf("answer %v", answer)
@@ -185,7 +185,7 @@ func TestACommandThatComesTwiceIsRunOnce(t *testing.T) {
 func TestEpochsGuardPlacements(t *testing.T) {
 	j := idleJob(t)
 	j.rows = 64
-	j.shard = kernel.NewShard(nil, 1)
+	j.shard = &matrix{Shard: kernel.NewShard(nil, 1)}
 	if _, err := j.admit([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// matrix is the tiles of a job of the kernel family.
+type matrix struct {
+	*kernel.Shard
+	k int // clusters of a lane, as armed
+}
+
+func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
+	_, err := m.Build(ctx, tiles, stored)
+	return err
+}
+
+func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
+	switch op := c.GetOperation().(type) {
+	case *workerv1.Command_Arm:
+		return &workerv1.Done{}, m.arm(j, op.Arm)
+	case *workerv1.Command_Degrees:
+		return j.valuesOf(c)(m.Degrees(j.ctx, tiles))
+	case *workerv1.Command_Diagonal:
+		return j.valuesOf(c)(m.Diagonal(j.ctx, tiles))
+	case *workerv1.Command_ColumnSums:
+		lists, err := j.columnLists(op.ColumnSums)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := m.ColumnSums(j.ctx, tiles, lists)
+		return j.valuesOf(c)(slices.Concat(sums...), err)
+	case *workerv1.Command_Multiply:
+		x, err := j.floats(op.Multiply.GetX(), j.rows)
+		if err != nil {
+			return nil, err
+		}
+		return j.valuesOf(c)(m.Multiply(j.ctx, tiles, x))
+	case *workerv1.Command_Load:
+		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
+		if err != nil {
+			return nil, err
+		}
+		return selfAffinity(m.Load(j.ctx, tiles, op.Load.GetStep(), labels))
+	case *workerv1.Command_Update:
+		moves, err := unpack(j, op.Update.GetMoves(), wire.UnpackMoves)
+		if err != nil {
+			return nil, err
+		}
+		return selfAffinity(m.Update(j.ctx, tiles, op.Update.GetStep(), moves))
+	case *workerv1.Command_Assign:
+		stats, err := m.stats(op.Assign.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		return j.movesOf(c)(m.Assign(j.ctx, tiles, op.Assign.GetStep(), stats))
+	case *workerv1.Command_Farthest:
+		stats, err := m.stats(op.Farthest.GetStats())
+		if err != nil {
+			return nil, err
+		}
+		far, err := m.Farthest(j.ctx, tiles, op.Farthest.GetStep(), stats)
+		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
+	}
+	return nil, unknown(c)
+}
+
+// arm gives the weights and the sparse part.
+func (m *matrix) arm(j *job, a *workerv1.Arm) error {
+	weights, err := j.floats(a.GetWeights(), j.rows)
+	if err != nil {
+		return err
+	}
+	sparse := &kernel.Sparse{}
+	if sparse.RowStart, err = unpack(j, a.GetSparseStarts(), wire.UnpackInt64s); err != nil {
+		return err
+	}
+	if sparse.Column, err = unpack(j, a.GetSparseColumns(), wire.UnpackInt32s); err != nil {
+		return err
+	}
+	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
+		return err
+	}
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
+		return fmt.Errorf("worker: armed with %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
+			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
+	}
+	if err := checkSparse(sparse, j.rows); err != nil {
+		return err
+	}
+	m.k = int(a.GetK())
+	return m.Arm(kernel.Armament{ID: a.GetArmament(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
+}
+
+func checkSparse(s *kernel.Sparse, rows int) error {
+	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) {
+		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries", len(s.Column))
+	}
+	for i := range rows {
+		if s.RowStart[i] > s.RowStart[i+1] {
+			return fmt.Errorf("worker: row %d of the sparse part ends before it starts", i)
+		}
+	}
+	for _, column := range s.Column {
+		if column < 0 || int(column) >= rows {
+			return fmt.Errorf("worker: column %d of the sparse part is out of range", column)
+		}
+	}
+	return nil
+}
+
+func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
+	return &workerv1.Done{SelfAffinity: wire.PackInt128s(sums)}, err
+}
+
+// columnLists are the lists of columns to sum up.
+func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
+	columns, err := unpack(j, op.GetColumns(), wire.UnpackInt32s)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range columns {
+		if c < 0 || int(c) >= j.rows {
+			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
+		}
+	}
+	ends, err := unpack(j, op.GetEnds(), wire.UnpackInt32s)
+	if err != nil {
+		return nil, err
+	}
+	lists, start := make([][]int32, len(ends)), int32(0)
+	for i, end := range ends {
+		if end < start || int(end) > len(columns) {
+			return nil, fmt.Errorf("worker: list %d ends at column %d of %d", i, end, len(columns))
+		}
+		lists[i], start = columns[start:end], end
+	}
+	return lists, nil
+}
+
+func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
+	all, err := wire.StatsFromProto(p)
+	for _, stats := range all {
+		if len(stats.Count) != m.k {
+			return nil, fmt.Errorf("%w: statistics of %d clusters instead of %d", kernel.ErrNotReady, len(stats.Count), m.k)
+		}
+	}
+	return all, err
+}

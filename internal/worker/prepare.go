@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// prepare opens the job: its data, and the matrix or the vectors that are made of them.
+func (j *job) prepare(p *workerv1.Prepare) error {
+	if j.shard != nil {
+		return nil
+	}
+	if p.GetDatasetBytes() > planning.Unlimited || p.GetK() < 1 {
+		return fmt.Errorf("worker: a job of %d clusters of %d bytes of data", p.GetK(), p.GetDatasetBytes())
+	}
+	j.need = planning.Problem{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK())}
+	switch what := p.GetWhat().(type) {
+	case *workerv1.Prepare_Matrix:
+		return j.prepareMatrix(p, what.Matrix)
+	case *workerv1.Prepare_Vectors:
+		return j.prepareVectors(p.GetDatasetId(), what.Vectors)
+	}
+	return errors.New("worker: a job without matrix or vectors")
+}
+
+// prepareMatrix opens a job of the kernel family. A graph is used as it is; points are let go of
+// afterwards, and stay only as long as nobody needs their memory.
+func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
+	mean, err := j.optionalFloats(m.GetMean())
+	if err != nil {
+		return err
+	}
+	scale, err := j.optionalFloats(m.GetScale())
+	if err != nil {
+		return err
+	}
+	spec, err := wire.MatrixSpecFromProto(m, mean, scale)
+	if err != nil {
+		return err
+	}
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetSparseEntries() > math.MaxInt32 {
+		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
+			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
+	}
+	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
+	var data dataset.Dataset
+	if spec.Function != kernel.Given {
+		lease, err := j.lease(p.GetDatasetId(), spec.Rows)
+		if err != nil {
+			return err
+		}
+		defer j.keep(lease)
+		data = lease.data
+	}
+	rows := func(ctx context.Context, from, to int) ([]float64, error) {
+		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
+	}
+	return j.sit(spec.Rows, func(threads int) (shard, error) {
+		source, err := kernel.NewSource(spec, data, rows)
+		if err != nil {
+			return nil, err
+		}
+		return &matrix{Shard: kernel.NewShard(source, threads)}, nil
+	})
+}
+
+// prepareVectors opens a job of the vector family.
+func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
+	mean, err := j.optionalFloats(p.GetMean())
+	if err != nil {
+		return err
+	}
+	grids, err := unpack(j, p.GetGrids(), wire.UnpackInt32s)
+	if err != nil {
+		return err
+	}
+	spec, err := wire.VectorSpecFromProto(p, mean, grids)
+	if err != nil {
+		return err
+	}
+	if j.need.K > spec.Rows {
+		return fmt.Errorf("worker: a job of %d clusters of %d rows", j.need.K, spec.Rows)
+	}
+	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: p.GetFullMetric()}
+	lease, err := j.lease(id, spec.Rows)
+	if err != nil {
+		return err
+	}
+	defer j.keep(lease)
+	j.need.Vectors.Entries = planning.TileEntries(lease.data)
+	return j.sit(spec.Rows, func(threads int) (shard, error) {
+		source, err := vector.NewSource(spec, lease.data)
+		if err != nil {
+			return nil, err
+		}
+		return &vectors{Shard: vector.NewShard(source, threads)}, nil
+	})
+}
+
+// lease fetches the data set, of so many rows.
+func (j *job) lease(id string, rows int) (*lease, error) {
+	fetch := func(ctx context.Context) (dataset.Dataset, error) {
+		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
+	}
+	lease, err := j.session.worker.datasets.open(j.ctx, id, j.need.FetchBytes(), j.need.DatasetBytes, fetch)
+	if err != nil {
+		return nil, err
+	}
+	if got := lease.data.Rows(); got != rows {
+		lease.release()
+		return nil, fmt.Errorf("worker: the data set has %d rows instead of %d", got, rows)
+	}
+	return lease, nil
+}
+
+// keep holds the data set on as long as the job, if that came to be and needs it, or lets go of it.
+func (j *job) keep(l *lease) {
+	if j.shard != nil && j.need.HeldBytes() > 0 {
+		j.data = l
+	} else {
+		l.release()
+	}
+}
+
+// sit reserves what the job takes beside its tiles, and makes its shard.
+func (j *job) sit(rows int, make func(threads int) (shard, error)) error {
+	threads := j.session.worker.cfg.Threads
+	seat := j.need.SeatBytes(threads) - j.need.HeldBytes()
+	if err := j.reserve(seat, "the job's data"); err != nil {
+		return err
+	}
+	made, err := make(threads)
+	if err != nil {
+		j.free(seat)
+		return err
+	}
+	j.rows, j.shard = rows, made
+	return nil
+}

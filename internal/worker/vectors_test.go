@@ -1,0 +1,197 @@
+package worker
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and the same points in a shard of its own.
+func vectorJob(t *testing.T) (*job, *vector.Shard) {
+	t.Helper()
+	values := make([]float64, 64*2)
+	for i := range values {
+		values[i] = float64(i*i%17) - 8
+	}
+	points, err := dataset.NewPoints(64, 2, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := vector.NewSpec(points, vector.Plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := vector.NewSource(spec, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, local := idleJob(t), vector.NewShard(source, 1)
+	if _, err := local.Build(t.Context(), partition.All(64)); err != nil {
+		t.Fatal(err)
+	}
+	j.rows, j.shard = 64, &vectors{Shard: vector.NewShard(source, 1)}
+	j.need = planning.Problem{K: 3, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
+	return j, local
+}
+
+func inline(data []byte) *workerv1.Payload {
+	return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
+}
+
+func modelOf(m *vector.Model) *workerv1.VectorModel {
+	return wire.VectorModelToProto(m, inline(wire.PackFloat64s(m.Centroids)), inline(wire.PackBools(m.Absent)), inline(wire.PackFloat64s(m.Metric)))
+}
+
+// on runs a command on all four tiles.
+func (j *job) on(c *workerv1.Command) *workerv1.Answer {
+	for tile := range uint32(4) {
+		c.Tiles = append(c.Tiles, &workerv1.Tile{Tile: tile, Epoch: 1})
+	}
+	return j.execute(c)
+}
+
+var theBuild = &workerv1.Command_Build{Build: &workerv1.Build{}}
+
+func TestCommandsOfVectorsReachTheShard(t *testing.T) {
+	j, local := vectorJob(t)
+	ctx, tiles := t.Context(), partition.All(64)
+	labels, moves := make([]int32, 64), []kernel.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
+	for i := range labels {
+		labels[i] = int32(i % 3)
+	}
+	m := &vector.Model{
+		Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, -3, 0.5, 0, 0}, Absent: []bool{false, false, true}, Metric: []float64{1, 0.25},
+	}
+	some, counts := []int32{0, 17, 63}, []int32{20, 21, 22}
+	floats := func(values []float64, err error) any { return packed(t, wire.PackFloat64s(values), err) }
+	for _, step := range []struct {
+		name string
+		want any
+		c    *workerv1.Command
+	}{
+		{"build", nil, &workerv1.Command{Operation: theBuild}},
+		{"load", floats(local.Load(ctx, tiles, 7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
+			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
+		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
+			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoves(moves))}}}},
+		{"nearer", movesOf(t)(local.Assign(ctx, tiles, 8, m, some)), &workerv1.Command{Operation: &workerv1.Command_Nearer{
+			Nearer: &workerv1.Nearer{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some))}}}},
+		{"distances", floats(local.Distances(ctx, tiles, m, some)), &workerv1.Command{Operation: &workerv1.Command_Distances{
+			Distances: &workerv1.Distances{Model: modelOf(m), Points: inline(wire.PackInt32s(some))}}}},
+		{"scatter", floats(local.Scatter(ctx, tiles, 8, m, vector.Diagonal)), &workerv1.Command{Operation: &workerv1.Command_Scatter{
+			Scatter: &workerv1.Scatter{Step: 8, Model: modelOf(m), Kind: uint32(vector.Diagonal)}}}},
+		{"nearest", floats(local.Nearest(ctx, tiles, m)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
+			Nearest: &workerv1.Nearest{Model: modelOf(m)}}}},
+		{"outermost", nil, &workerv1.Command{Operation: &workerv1.Command_Outermost{
+			Outermost: &workerv1.Outermost{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
+	} {
+		answer := j.on(step.c)
+		if answer.GetFailure() != nil {
+			t.Fatalf("%s: %v", step.name, answer.GetFailure())
+		}
+		if got := answer.GetDone().GetValues().GetInline(); step.want != nil && !reflect.DeepEqual(any(got), step.want) {
+			t.Errorf("%s: got % x, want % x", step.name, got, step.want)
+		}
+		if step.name == "outermost" {
+			want, err := local.Farthest(ctx, tiles, 8, m, some, counts)
+			got, bad := wire.CandidatesFromProto(answer.GetDone().GetFarthest())
+			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []kernel.Candidate{want}) {
+				t.Errorf("outermost: got %v, %v, want %v, %v", got, bad, want, err)
+			}
+		}
+	}
+}
+
+func packed(t *testing.T, data []byte, err error) any {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func movesOf(t *testing.T) func([]kernel.Move, error) any {
+	return func(moves []kernel.Move, err error) any {
+		t.Helper()
+		return packed(t, wire.PackMoves(moves), err)
+	}
+}
+
+func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
+	good := func() *vector.Model {
+		return &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: make([]float64, 6)}
+	}
+	nearest := func(change func(*workerv1.VectorModel)) *workerv1.Command {
+		m := modelOf(good())
+		change(m)
+		return &workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: m}}}
+	}
+	scatter := func(kind uint32, step uint64) *workerv1.Command {
+		return &workerv1.Command{Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Model: modelOf(good()), Kind: kind}}}
+	}
+	internal := workerv1.FailureKind_FAILURE_KIND_INTERNAL
+	for name, c := range map[string]struct {
+		command *workerv1.Command
+		kind    workerv1.FailureKind
+		says    string
+	}{
+		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
+		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "distortion 0"},
+		"too many clusters":      {nearest(func(m *workerv1.VectorModel) { m.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
+		"other centroids":        {nearest(func(m *workerv1.VectorModel) { m.Clusters = 2 }), internal, "6 values instead of 4"},
+		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
+		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "distortion 257"},
+		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
+		"marks of no kind":       {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
+		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
+		"full scatter":           {scatter(uint32(vector.Full), 1), internal, "without a full metric"},
+		"before the labels":      {scatter(uint32(vector.Total), 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
+		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
+		"distances without end": {&workerv1.Command{Operation: &workerv1.Command_Distances{
+			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},
+	} {
+		j, _ := vectorJob(t)
+		if failure := j.on(&workerv1.Command{Operation: theBuild}).GetFailure(); failure != nil {
+			t.Fatal(failure)
+		}
+		before := j.charged
+		failure := j.on(c.command).GetFailure()
+		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.charged != before {
+			t.Errorf("%s: %v, %d bytes charged instead of %d", name, failure, j.charged, before)
+		}
+	}
+}
+
+func TestTheBooksFollowTheTilesOfVectors(t *testing.T) {
+	j, _ := vectorJob(t)
+	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
+	memory.limit = 3 * size
+	if _, err := j.build(partition.All(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
+		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)
+	}
+	if done, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || int64(done.GetTileBytes()) != 2*size {
+		t.Errorf("two tiles: %v, %d bytes", err, memory.used)
+	}
+	if j.shard.Bytes() > memory.used {
+		t.Errorf("the shard takes %d bytes, reserved are %d", j.shard.Bytes(), memory.used)
+	}
+	j.drop([]*workerv1.Tile{{Tile: 0}})
+	if memory.used != size {
+		t.Errorf("one tile: %d bytes", memory.used)
+	}
+	memory.expect()
+	if j.close(); memory.used != 0 {
+		t.Errorf("closed: %d bytes", memory.used)
+	}
+}
