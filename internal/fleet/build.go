@@ -33,30 +33,30 @@ var errNewcomer = errors.New("fleet: a worker joined")
 
 // build makes the tiles that are not there as they are to be. Tiles that give up their storage come
 // first, also those that have nothing else to do in this operation: others need their memory.
-func (e *Executor) build(ctx context.Context, g *group) error {
-	givingUp := e.givingUp(g.session)
+func (j *job) build(ctx context.Context, g *group) error {
+	givingUp := j.givingUp(g.session)
 	if len(givingUp) > 0 {
-		if err := e.construct(ctx, g.session, givingUp, false); err != nil {
+		if err := j.construct(ctx, g.session, givingUp, false); err != nil {
 			return err
 		}
-		e.fleet.mu.Lock()
-		e.fleet.announce() // their memory is free now
-		e.fleet.mu.Unlock()
+		j.fleet.mu.Lock()
+		j.fleet.announce() // their memory is free now
+		j.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
 		var missing []int
 		for _, t := range g.tiles {
-			if e.tiles[t].stored == stored && !e.tiles[t].ready() {
+			if j.tiles[t].stored == stored && !j.tiles[t].ready() {
 				missing = append(missing, t)
 			}
 		}
 		// A few per thread at a time: often enough for progress to be seen and for joining workers to
 		// get their share of the building, and seldom enough for no thread to run idle for long.
 		for batch := range slices.Chunk(missing, 2*g.session.threads) {
-			if err := e.construct(ctx, g.session, batch, stored); err != nil {
+			if err := j.construct(ctx, g.session, batch, stored); err != nil {
 				return err
 			}
-			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && e.hasNewcomer() {
+			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && j.hasNewcomer() {
 				return errNewcomer
 			}
 		}
@@ -65,12 +65,12 @@ func (e *Executor) build(ctx context.Context, g *group) error {
 }
 
 // givingUp are the tiles of a worker that are stored and are not to be.
-func (e *Executor) givingUp(s *session) []int {
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
+func (j *job) givingUp(s *session) []int {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
 	var tiles []int
-	for t := range e.tiles {
-		if e.tiles[t].at == s && e.tiles[t].has == hasStored && !e.tiles[t].stored {
+	for t := range j.tiles {
+		if j.tiles[t].at == s && j.tiles[t].has == hasStored && !j.tiles[t].stored {
 			tiles = append(tiles, t)
 		}
 	}
@@ -78,8 +78,8 @@ func (e *Executor) givingUp(s *session) []int {
 }
 
 // construct has a worker build tiles, or change them over, when they keep their sums.
-func (e *Executor) construct(ctx context.Context, s *session, tiles []int, stored bool) error {
-	_, err := e.ask(ctx, s, tiles, 0, func(c *workerv1.Command) {
+func (j *job) construct(ctx context.Context, s *session, tiles []int, stored bool) error {
+	_, err := j.ask(ctx, s, tiles, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
 	})
 	if err != nil {
@@ -87,22 +87,22 @@ func (e *Executor) construct(ctx context.Context, s *session, tiles []int, store
 	}
 	fresh := 0
 	for _, t := range tiles {
-		if e.tiles[t].has == hasNothing {
-			e.tiles[t].step = 0
+		if j.tiles[t].has == hasNothing {
+			j.tiles[t].step = 0
 			fresh++
 		}
-		e.tiles[t].has = wanted(stored)
+		j.tiles[t].has = wanted(stored)
 	}
-	e.progress.update(func(s *Status) { s.TilesBuilt += fresh })
+	j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	return nil
 }
 
 // hasNewcomer tells whether a worker without tiles of this job could take some.
-func (e *Executor) hasNewcomer() bool {
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	for _, s := range e.fleet.sessions {
-		if e.seats[s] == nil && s.takesTiles() && !e.ailing[s] && !e.full[s] && e.host(s).Room >= e.sizes[0].Of(e.need.Rule() != partition.StoreNone) {
+func (j *job) hasNewcomer() bool {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	for _, s := range j.fleet.sessions {
+		if j.seats[s] == nil && s.takesTiles() && !j.ailing[s] && !j.full[s] && j.host(s).Room >= j.sizes[0].Of(j.need.Rule() != partition.StoreNone) {
 			return true
 		}
 	}

@@ -2,79 +2,21 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// ErrReleased is what operations get after Release.
-var ErrReleased = errors.New("fleet: the job has released its workers")
-
-// Status is how far a job's placement on workers is.
-type Status struct {
-	Waiting    string // what the job waits for, in words; empty when it does not
-	TilesBuilt int
-	Tiles      int
-	Workers    int // that hold tiles of the job
-}
-
-// Executor runs the operations of one job over all workers: clustering.Executor. It keeps the
-// labels and the step that they belong to, so that any tile can be made anew anywhere.
-//
-// Operations run one at a time. Each goes on until every tile has answered once, over however many
-// workers that takes.
+// Executor runs the operations of a job of the kernel family over all workers: clustering.Executor.
 type Executor struct {
-	fleet       *Fleet
-	jobID       string
-	key         string // the job's name on the wire: no two executors share one
-	datasetID   string
-	need        planning.Problem
+	*job
 	spec        kernel.Spec
-	sizes       []partition.Size // of the tiles
 	mean, scale *operand
-
-	turn     sync.Mutex // one operation at a time
-	labels   []int32    // lane after lane; nil: none loaded
-	step     uint64     // of the labels; grows with every Load and Update
-	armed    *armament
-	stood    bool // an operation succeeded, so there were workers enough
-	progress progress
-	life     context.Context // ends with Release
-	release  context.CancelFunc
-
-	// Guarded by Fleet.mu; the states of tiles and seats also belong to the operation under way.
-	tiles   []tile
-	seats   map[*session]*seat
-	ailing  map[*session]bool // failed us with an internal error: used only when there is no other
-	full    map[*session]bool // said that it has no memory left
-	ops     int               // since the last placement or the last look at the balance
-	settled <-chan struct{}   // Fleet.changed when the placement was last found good
-	filled  <-chan struct{}   // Fleet.changed when tiles were last stored where there is room
-	held    Held              // what has been held so far
-}
-
-// tile is where a tile lives and what is known of it there.
-type tile struct {
-	at     *session // nil: nowhere
-	epoch  uint64   // of its placement
-	stored bool     // whether its entries are to be stored there
-	has    holding  // what is there
-	step   uint64   // of its sums, 0: none
-}
-
-// seat is a worker's part in the job.
-type seat struct {
-	tiles    int
-	prepared bool
-	armed    uint64 // the armament that it has, 0: none
+	armed       *armament // belongs to the turn
 }
 
 // armament is kernel.Armament as operands.
@@ -86,45 +28,18 @@ type armament struct {
 
 var _ clustering.Executor = (*Executor)(nil)
 
-// Task is what a job asks of the fleet.
-type Task struct {
-	JobID     string
-	DatasetID string
-	Need      planning.Problem // the matrix, and what it takes
-	Report    func(Status)     // hears how it goes, one call at a time; may be nil
-}
-
 // NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
 // there is no worker, until ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
-	spec, tiles := task.Need.Matrix, partition.TileCount(task.Need.Matrix.Rows)
-	e := &Executor{
-		fleet:     f,
-		jobID:     task.JobID,
-		datasetID: task.DatasetID,
-		need:      task.Need,
-		spec:      spec,
-		sizes:     task.Need.Sizes(),
-		tiles:     make([]tile, tiles),
-		seats:     map[*session]*seat{},
-		ailing:    map[*session]bool{},
-		full:      map[*session]bool{},
-		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
+	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
+	e.opening, e.equip = e.open, e.arm
+	if e.spec.Mean != nil {
+		e.mean = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
-	e.life, e.release = context.WithCancel(context.Background())
-	if spec.Mean != nil {
-		e.mean = f.operand(func() []byte { return wire.PackFloat64s(spec.Mean) })
+	if e.spec.Scale != nil {
+		e.scale = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
 	}
-	if spec.Scale != nil {
-		e.scale = f.operand(func() []byte { return wire.PackFloat64s(spec.Scale) })
-	}
-	f.mu.Lock()
-	f.nextJob++
-	e.key = fmt.Sprintf("%s#%d", e.jobID, f.nextJob)
-	f.executors[e] = struct{}{}
-	f.mu.Unlock()
-	if err := e.perform(ctx, &operation{name: "build"}); err != nil {
-		e.Release()
+	if err := e.begin(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -132,23 +47,35 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 
 // Release frees what the job holds on workers. An operation under way fails with ErrReleased.
 func (e *Executor) Release() {
-	f := e.fleet
-	f.mu.Lock()
-	if _, here := f.executors[e]; !here {
-		f.mu.Unlock()
-		return
-	}
-	delete(f.executors, e)
-	e.release()
-	e.vacate()
-	f.announce()
-	f.mu.Unlock()
-
+	e.job.Release()
 	e.turn.Lock()
 	defer e.turn.Unlock()
-	e.mean.drop()
-	e.scale.drop()
 	e.armed.drop()
+}
+
+// open says what a worker is to make of the data.
+func (e *Executor) open(p *workerv1.Prepare) {
+	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload())}
+	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
+}
+
+// arm gives the worker the weights and the sparse part, if it lacks them.
+func (e *Executor) arm(ctx context.Context, g *group) error {
+	if e.armed == nil || g.seat.armed == e.armed.id {
+		return nil
+	}
+	a := e.armed
+	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Arm{Arm: &workerv1.Arm{
+			K: uint32(a.k), Lanes: uint32(a.lanes), Armament: a.id,
+			Weights:      a.weights.payload(),
+			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
+		}}
+	})
+	if err == nil {
+		g.seat.armed = a.id
+	}
+	return err
 }
 
 // Degrees implements clustering.Executor.
@@ -186,7 +113,7 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		columns: e.fleet.operand(func() []byte { return wire.PackInt32s(sparse.Column) }),
 		value:   e.fleet.operand(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
-	e.labels = nil
+	e.k, e.lanes, e.labels = a.K, e.armed.lanes, nil
 	for t := range e.tiles {
 		e.tiles[t].step = 0
 	}
@@ -228,140 +155,55 @@ func (e *Executor) Multiply(ctx context.Context, x []float64) ([]float64, error)
 
 // Load implements clustering.Executor.
 func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
-	if err := e.checkLabels(labels); err != nil {
+	sums, merge := e.selfAffinities()
+	if err := e.load(ctx, labels, merge); err != nil {
 		return nil, err
 	}
-	own := append([]int32(nil), labels...)
-	sums, err := e.advance(ctx, "load", own, nil)
-	if err == nil {
-		e.labels = own
-	}
-	return sums, err
+	return sums, nil
 }
 
-// Update implements clustering.Executor. The moves are made in the labels first: a tile that has to
-// be made anew meanwhile is loaded with the labels after the moves.
+// Update implements clustering.Executor.
 func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
-	if e.labels == nil {
-		return nil, errors.New("fleet: update before load")
+	sums, merge := e.selfAffinities()
+	if err := e.update(ctx, moves, merge); err != nil {
+		return nil, err
 	}
-	for at, m := range moves {
-		label := e.label(m)
-		if label == nil || *label != m.From {
-			e.undo(moves[:at])
-			return nil, fmt.Errorf("fleet: move %d takes point %d from cluster %d to %d, which is not how things stand", at, m.Point, m.From, m.To)
+	return sums, nil
+}
+
+// selfAffinities are sums that the answers of tiles are merged into.
+func (e *Executor) selfAffinities() ([]kernel.Int128, merging) {
+	sums := make([]kernel.Int128, e.k*e.lanes)
+	return sums, func(_ []int, done *reply) error {
+		parts, err := wire.UnpackInt128s(done.selfAffinity)
+		if err != nil {
+			return err
 		}
-		*label = m.To
-	}
-	sums, err := e.advance(ctx, "update", e.labels, moves)
-	if err != nil {
-		e.undo(moves)
-	}
-	return sums, err
-}
-
-func (e *Executor) undo(moves []kernel.Move) {
-	for at := len(moves) - 1; at >= 0; at-- {
-		*e.label(moves[at]) = moves[at].From
-	}
-}
-
-// label is the place of a move's point among the labels; nil for a move that cannot be.
-func (e *Executor) label(m kernel.Move) *int32 {
-	n, k := e.spec.Rows, int32(e.armed.k)
-	if m.Point < 0 || int(m.Point) >= n || min(m.From, m.To) < -1 || int(max(m.From, m.To)) >= e.armed.clusters() ||
-		(min(m.From, m.To) >= 0 && m.From/k != m.To/k) {
+		if len(parts) != len(sums) {
+			return fmt.Errorf("sums of %d clusters instead of %d", len(parts), len(sums))
+		}
+		for c := range sums {
+			sums[c] = sums[c].Add(parts[c])
+		}
 		return nil
 	}
-	return &e.labels[int(max(m.From, m.To, 0)/k)*n+int(m.Point)]
 }
 
 // Assign implements clustering.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	packed := wire.StatsToProto(stats)
-	byTile := make([][]kernel.Move, len(e.tiles))
-	err := e.atStep(ctx, &operation{
-		name:     "assign",
-		rowBytes: 12 * len(stats),
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
-		},
-		merge: func(tiles []int, done *reply) error {
-			moves, err := wire.UnpackMoves(done.values)
-			if err != nil {
-				return err
-			}
-			return e.split(tiles, moves, byTile)
-		},
+	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
 	})
-	if err != nil {
-		return nil, err
-	}
-	var moves []kernel.Move
-	for _, part := range byTile {
-		moves = append(moves, part...)
-	}
-	return moves, nil
-}
-
-// split sorts the moves of ascending tiles into their tiles.
-func (e *Executor) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) error {
-	for _, t := range tiles {
-		end, rows := 0, partition.Tile(e.spec.Rows, t)
-		for end < len(moves) && int(moves[end].Point) < rows.To {
-			if int(moves[end].Point) < rows.From {
-				return fmt.Errorf("a move of point %d out of order", moves[end].Point)
-			}
-			end++
-		}
-		byTile[t], moves = moves[:end], moves[end:]
-	}
-	if len(moves) > 0 {
-		return fmt.Errorf("a move of point %d, which nobody asked about", moves[0].Point)
-	}
-	return nil
 }
 
 // Farthest implements clustering.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	packed := wire.StatsToProto(stats)
-	best := make([]kernel.Candidate, len(stats))
-	err := e.atStep(ctx, &operation{
-		name: "farthest",
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
-		},
-		merge: func(_ []int, done *reply) error {
-			candidates, err := wire.CandidatesFromProto(done.farthest)
-			if err == nil && len(candidates) != len(best) {
-				err = fmt.Errorf("%d candidates for %d lanes", len(candidates), len(best))
-			}
-			if err != nil {
-				return err
-			}
-			for i, c := range candidates {
-				best[i] = best[i].Farther(c)
-			}
-			return nil
-		},
+	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
 	})
-	return best, err
 }
-
-func (e *Executor) checkLabels(labels []int32) error {
-	n := e.spec.Rows
-	if e.armed == nil || len(labels) != n*e.armed.lanes {
-		return fmt.Errorf("fleet: load of %d labels for %d rows, armed: %v", len(labels), n, e.armed != nil)
-	}
-	for at, c := range labels {
-		if lane := at / n; c != -1 && (int(c) < lane*e.armed.k || int(c) >= (lane+1)*e.armed.k) {
-			return fmt.Errorf("fleet: point %d has label %d in lane %d of %d clusters", at%n, c, lane, e.armed.k)
-		}
-	}
-	return nil
-}
-
-func (a *armament) clusters() int { return a.k * a.lanes }
 
 func (a *armament) drop() {
 	if a != nil {

@@ -60,7 +60,7 @@ type Fleet struct {
 
 	mu          sync.Mutex
 	sessions    map[string]*session
-	executors   map[*Executor]struct{}
+	jobs        map[*job]struct{}
 	operands    map[string][]byte
 	nextOperand uint64
 	nextJob     uint64
@@ -80,12 +80,12 @@ func New(cfg Config) *Fleet {
 		cfg.LostAfter = DefaultLostAfter
 	}
 	return &Fleet{
-		cfg:       cfg,
-		log:       cfg.Logger,
-		sessions:  map[string]*session{},
-		executors: map[*Executor]struct{}{},
-		operands:  map[string][]byte{},
-		changed:   make(chan struct{}),
+		cfg:      cfg,
+		log:      cfg.Logger,
+		sessions: map[string]*session{},
+		jobs:     map[*job]struct{}{},
+		operands: map[string][]byte{},
+		changed:  make(chan struct{}),
 	}
 }
 
@@ -173,9 +173,9 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	case s.draining:
 		info.State = WorkerDraining
 	}
-	for e := range f.executors {
-		if e.seats[s] != nil && !slices.Contains(info.JobIDs, e.jobID) {
-			info.JobIDs = append(info.JobIDs, e.jobID)
+	for j := range f.jobs {
+		if j.seats[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
+			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}
 	slices.Sort(info.JobIDs)

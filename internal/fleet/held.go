@@ -22,25 +22,25 @@ func (h *Held) note(stored bool) {
 }
 
 // Held tells what the job holds, by the workers' names.
-func (e *Executor) Held() Held {
-	f := e.fleet
+func (j *job) Held() Held {
+	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	held, shares := e.held, map[*session]*planning.Share{}
-	for s := range e.seats {
+	held, shares := j.held, map[*session]*planning.Share{}
+	for s := range j.seats {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
-			Bytes:  e.need.SeatBytes(s.threads),
+			Bytes:  j.need.SeatBytes(s.threads),
 		}
 	}
-	for t := range e.tiles {
-		share := shares[e.tiles[t].at]
+	for t := range j.tiles {
+		share := shares[j.tiles[t].at]
 		if share == nil {
 			continue // it is nowhere just now
 		}
-		share.Bytes += e.bytes(t)
-		if e.tiles[t].stored {
-			held.EntryBytes += e.need.EntryBytes(t)
+		share.Bytes += j.bytes(t)
+		if j.tiles[t].stored {
+			held.EntryBytes += j.need.EntryBytes(t)
 			held.Stored++
 			share.Stored++
 		} else {
@@ -49,7 +49,7 @@ func (e *Executor) Held() Held {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, e.need.JoinBytes(s.threads))
+		share.Bytes = max(share.Bytes, j.need.JoinBytes(s.threads))
 		held.Shares = append(held.Shares, *share)
 	}
 	slices.SortFunc(held.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })

@@ -25,15 +25,15 @@ func (p *progress) update(change func(*Status)) {
 }
 
 // tell reports a placement that is complete; only the operation under way calls it.
-func (e *Executor) tell() {
-	now := Status{Tiles: len(e.tiles)}
-	e.fleet.mu.Lock()
-	for t := range e.tiles {
-		if e.tiles[t].has != hasNothing {
+func (j *job) tell() {
+	now := Status{Tiles: len(j.tiles)}
+	j.fleet.mu.Lock()
+	for t := range j.tiles {
+		if j.tiles[t].has != hasNothing {
 			now.TilesBuilt++
 		}
 	}
-	now.Workers = len(e.seats)
-	e.fleet.mu.Unlock()
-	e.progress.update(func(s *Status) { *s = now })
+	now.Workers = len(j.seats)
+	j.fleet.mu.Unlock()
+	j.progress.update(func(s *Status) { *s = now })
 }

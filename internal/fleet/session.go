@@ -254,10 +254,10 @@ func (s *session) command(c *workerv1.Command, limit int) *call {
 
 // call runs a command of a job on a worker and waits for its answer, across broken streams. After a
 // job's release none of its commands goes out, or a worker would keep what nobody will free.
-func (f *Fleet) call(ctx context.Context, e *Executor, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
+func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
-	case e.life.Err() != nil:
+	case j.life.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
