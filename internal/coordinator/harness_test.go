@@ -29,24 +29,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // script is what a run does in a test, in place of clustering.
 type script func(ctx context.Context, o clustering.Observer) (*clustering.Result, error)
 
-// noWork is an executor for scripts, which do not use it.
-type noWork struct{ clustering.Executor }
-
-func (noWork) Release() {}
-
-func (noWork) Held() fleet.Held { return fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256} }
-
 func scripted(run script) engine {
-	e := realEngine()
-	e.await = func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil }
-	e.place = func(_ context.Context, _ *fleet.Fleet, task fleet.Task) (executor, error) {
-		task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
-		return noWork{}, nil
+	return engine{
+		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
+		execute: func(ctx context.Context, _ work, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
+			r, err := run(ctx, o)
+			return r, &fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256}, err
+		},
 	}
-	e.run = func(ctx context.Context, _ *clustering.Problem, _ clustering.Executor, o clustering.Observer) (*clustering.Result, error) {
-		return run(ctx, o)
-	}
-	return e
 }
 
 // steps is a script of n iterations that converges.

@@ -15,8 +15,8 @@ import (
 
 // prepared is a job made exact for its data, and what it takes.
 type prepared struct {
-	problem *clustering.Problem
-	need    planning.Problem
+	work work
+	need planning.Problem
 }
 
 // prepare resolves a specification, or says what is wrong with it: what needs no values first, then
@@ -37,44 +37,27 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := wire.Storage(p).Check(kind); err != nil {
 		return nil, err
 	}
-	if err := c.engine.validate(kind, int(record.GetDataset().GetRows()), spec); err != nil {
+	if err := clustering.Validate(kind, int(record.GetDataset().GetRows()), spec); err != nil {
 		return nil, err
 	}
 	data, info, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
-	problem, err := c.engine.prepare(data, spec)
+	w, err := newWork(data, spec, int64(info.GetBytes()))
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{problem: problem, need: need(problem, spec, wire.Storage(p), int64(info.GetBytes()))}, nil
-}
-
-// need is what a job takes.
-func need(problem *clustering.Problem, spec clustering.Spec, storage planning.Storage, datasetBytes int64) planning.Problem {
-	n := planning.Problem{
-		Matrix:        problem.Matrix,
-		DatasetBytes:  datasetBytes,
-		K:             spec.K,
-		Lanes:         problem.Lanes(),
-		SparseEntries: 2 * int64(problem.Constraints.Len()),
-		Storage:       storage,
-		Restarts:      spec.Restarts,
-		Shift:         spec.KernelKmeans.SigmaAuto,
-	}
-	switch problem.Objective {
-	case clustering.ObjectiveRatioCut:
-		n.Degrees = true
-		n.SparseEntries += int64(problem.Rows()) // the negative degrees
-	case clustering.ObjectiveNormalizedCut:
-		n.Degrees = true
-	}
-	return n
+	ready := &prepared{work: w, need: w.need()}
+	ready.need.Storage = wire.Storage(p)
+	return ready, nil
 }
 
 // fit lets fewer restarts run side by side where the memory of their sums would be missing for tiles.
 func (p *prepared) fit(f *fleet.Fleet) {
+	if p.need.Lanes <= 1 {
+		return
+	}
 	alone := p.need
 	alone.Lanes = 1
 	most, err := f.Plan(alone)
@@ -86,7 +69,7 @@ func (p *prepared) fit(f *fleet.Fleet) {
 			return
 		}
 		p.need.Lanes /= 2
-		p.problem.MostLanes = p.need.Lanes
+		p.work.limit(p.need.Lanes)
 	}
 }
 
@@ -110,7 +93,7 @@ func (s *clusterService) PlanJob(ctx context.Context, request *cleavev1.PlanJobR
 // carriedOut is the plan as it was carried out: how the work was cut, and what was held in the end. A
 // graph's tiles are views of the data set, so its bytes are theirs.
 func carriedOut(need planning.Problem, held fleet.Held, workers int) *cleavev1.Plan {
-	rows := need.Matrix.Rows
+	rows := need.Rows()
 	p := &cleavev1.Plan{
 		Tiles:         uint32(partition.TileCount(rows)),
 		TileRows:      uint32(partition.TileRows(rows)),

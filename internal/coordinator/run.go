@@ -11,36 +11,24 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
 // engine is what a run is made of; tests put in parts of their own.
 type engine struct {
-	validate func(kind dataset.Kind, rows int, spec clustering.Spec) error
-	prepare  func(data dataset.Dataset, spec clustering.Spec) (*clustering.Problem, error)
 	// await returns when there is somebody to work.
 	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error
-	place func(ctx context.Context, f *fleet.Fleet, task fleet.Task) (executor, error)
-	run   func(ctx context.Context, p *clustering.Problem, x clustering.Executor, o clustering.Observer) (*clustering.Result, error)
-}
-
-type executor interface {
-	clustering.Executor
-	Held() fleet.Held
-	Release()
+	// execute executes work.
+	execute func(ctx context.Context, w work, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error)
 }
 
 func realEngine() engine {
 	return engine{
-		validate: clustering.Validate,
-		prepare:  clustering.Prepare,
-		await:    awaitWorker,
-		place: func(ctx context.Context, f *fleet.Fleet, task fleet.Task) (executor, error) {
-			return f.NewExecutor(ctx, task)
+		await: awaitWorker,
+		execute: func(ctx context.Context, w work, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+			return w.execute(ctx, f, task, o)
 		},
-		run: clustering.Run,
 	}
 }
 
@@ -110,23 +98,21 @@ func (c *Coordinator) run(j *job) (out outcome) {
 	if err != nil {
 		return outcome{err: err}
 	}
-	problem := ready.problem
 	o.enter(cleavev1.Phase_PHASE_WAITING)
 	if err := c.engine.await(j.ctx, c.fleet, o.report); err != nil {
 		return outcome{err: err}
 	}
-	if err := c.begin(j, problem); err != nil {
+	if err := c.begin(j, ready.work); err != nil {
 		return outcome{err: err}
 	}
 	ready.fit(c.fleet)
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
-	x, err := c.engine.place(j.ctx, c.fleet, fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report})
-	if err != nil {
-		return outcome{err: err}
+	var held *fleet.Held
+	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
+	out.result, held, out.err = c.engine.execute(j.ctx, ready.work, c.fleet, task, o)
+	if held != nil {
+		out.plan = carriedOut(ready.need, *held, o.mostWorkers())
 	}
-	defer x.Release()
-	out.result, out.err = c.engine.run(j.ctx, problem, x, o)
-	out.plan = carriedOut(ready.need, x.Held(), o.mostWorkers())
 	return out
 }
 
@@ -141,16 +127,16 @@ func (c *Coordinator) load(j *job) (*prepared, error) {
 }
 
 // begin marks the job as running.
-func (c *Coordinator) begin(j *job, problem *clustering.Problem) error {
+func (c *Coordinator) begin(j *job, w work) error {
 	err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
-		record.Job.ObjectiveName = problem.Objective.String()
+		record.Job.ObjectiveName = w.objective()
 		return nil
 	})
 	if err == nil {
 		j.wait("")
-		c.log.Info("job runs", "job", j.id, "objective", problem.Objective)
+		c.log.Info("job runs", "job", j.id, "objective", w.objective())
 	}
 	return err
 }

@@ -58,6 +58,9 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.Vector != nil {
+		return localVectors(t, data, s)
+	}
 	problem, err := clustering.Prepare(data, s)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,152 @@
+package coordinator
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func localVectors(t *testing.T, data dataset.Dataset, s clustering.Spec) *clustering.Result {
+	t.Helper()
+	problem, err := clustering.PrepareVector(data, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := clustering.NewLocalVectors(t.Context(), problem, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := clustering.RunVector(t.Context(), problem, x, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// vectorSpecs are a job of every algorithm of the vector family.
+func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
+	seeds := []*cleavev1.Seed{{Index: 1, Label: 0}, {Index: 20, Label: 1}, {Index: 30, Label: 2}, {Index: 41, Label: 3}, {Index: 77, Label: 3}}
+	must, cannot := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK, cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK
+	constraints := []*cleavev1.Constraint{{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}, {I: 7, J: 9, Kind: cannot}, {I: 100, J: 200, Kind: cannot}}
+	specs := map[string]*cleavev1.JobSpec{
+		"kmeans":             {Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
+		"spherical":          {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: cleavev1.Geometry_GEOMETRY_SPHERICAL}}},
+		"seeded-kmeans":      {Supervision: &cleavev1.Supervision{Seeds: seeds}, Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}},
+		"constrained-kmeans": {Supervision: &cleavev1.Supervision{Seeds: seeds}, Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}},
+		"cop-kmeans":         {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}},
+		"pc-kmeans":          {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}},
+		"m-kmeans":           {Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"mpc-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints},
+			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{Metric: cleavev1.Metric_METRIC_FULL}}},
+		"hmrf-kmeans": {Supervision: &cleavev1.Supervision{Constraints: constraints}, Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}},
+	}
+	for _, s := range specs {
+		s.DatasetId, s.K, s.Seed = dataset, 4, 5
+	}
+	return specs
+}
+
+// Jobs of the vector family on real workers end with the labels, objective and model of a local run.
+func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	points := noise(t, 300, 3)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ann", "bob"} {
+		defer h.hire(name)()
+	}
+	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range vectorSpecs(d.GetDatasetId()) {
+		want := local(t, points, s)
+		id := h.create(s)
+		job := h.end(id)
+		if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || math.Float64bits(job.GetObjective()) != math.Float64bits(want.Objective) || job.GetObjectiveName() != want.ObjectiveName {
+			t.Fatalf("%s: the job is %v, its objective should be %v", name, job, want.Objective)
+		}
+		if !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
+			t.Errorf("%s: the labels differ from those of a local run", name)
+		}
+		if got, err := h.model(id); err != nil || !slices.Equal(got.Centroids, want.Model.Centroids) || !reflect.DeepEqual(got.Metric.Values(), want.Model.Metric.Values()) {
+			t.Errorf("%s: the model is %v, want %v: %v", name, got, want.Model, err)
+		}
+		response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, history := response.GetResult().GetHistory(), wire.ResultProto(want).GetHistory(); len(got) != len(history) || got[0].String() != history[0].String() {
+			t.Errorf("%s: the history is %v, want %v", name, got, history)
+		}
+		p := response.GetResult().GetPlan()
+		if p.GetStorage() != "vectors" || p.GetStoredTiles() != 19 || p.GetTiles() != 19 || p.GetComputedTiles() != 0 || p.GetWorkers() != 2 || p.GetTileBytes() < 300*3*8 {
+			t.Errorf("%s: it was held as %v", name, p)
+		}
+	}
+}
+
+func TestPlanJobOfVectors(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	points, err := dataset.NewSparsePoints(40, 7, starts(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := wire.SendDataset(t.Context(), h.datasets, "sparse", points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := vectorSpecs(d.GetDatasetId())["kmeans"]
+	ready, err := h.c.prepare(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	little := h.hireWith("ann", roomFor(ready.need, 1))
+	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.planned(s)
+	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
+	if job := h.end(h.create(s)); job.GetFailureReason() != "PLAN_DOES_NOT_FIT" {
+		t.Errorf("the job is %v", job)
+	}
+	defer h.hireWith("bob", roomFor(ready.need, 3))()
+	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.planned(s)
+	if err != nil || p.GetStorage() != "sparse vectors" || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
+		t.Errorf("planned is %v, %v", p, err)
+	}
+	for _, share := range p.GetShares() {
+		if share.GetBytes() > share.GetMemoryBytes() {
+			t.Errorf("share %v", share)
+		}
+	}
+	little()
+	// What the data lack is said before anything runs.
+	s = vectorSpecs(d.GetDatasetId())["seeded-kmeans"]
+	s.Supervision.Seeds[0].Index = 40
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
+	if err == nil || reason(err) == "" {
+		t.Errorf("a seed beyond the last row: %v", err)
+	}
+}
+
+// starts are rows of one entry each.
+func starts(rows int) []int64 {
+	list := make([]int64, rows+1)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	return list
+}
