@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -105,7 +106,22 @@ func (c *Client) Outcome(id string) Outcome {
 		c.t.Fatalf("job %s has not succeeded: %v", id, job)
 	}
 	response, err := c.Jobs.GetResult(c.t.Context(), &cleavev1.GetResultRequest{JobId: id})
-	return Outcome{Result: must(c.t, response, err).GetResult(), Labels: c.Labels(id)}
+	outcome := Outcome{Result: must(c.t, response, err).GetResult(), Labels: c.Labels(id)}
+	if outcome.Result.GetHasModel() {
+		outcome.Model = modelBytes(c.t, c.Model(id))
+	}
+	return outcome
+}
+
+// Model is the model of a job that has one.
+func (c *Client) Model(id string) *clustering.Model {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	defer cancel()
+	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: id})
+	must(c.t, stream, err)
+	model, err := wire.ReceiveModel(stream.Recv)
+	return must(c.t, model, err)
 }
 
 // Labels are the labels of a job that has ended.

@@ -20,6 +20,7 @@ import (
 type Outcome struct {
 	Result *cleavev1.Result
 	Labels []uint32
+	Model  []byte // head and values, of a job that has one
 }
 
 // Compute gives the outcome of a job within this process, by the pure core alone: no coordinator,
@@ -28,13 +29,37 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	t.Helper()
 	domain, err := wire.Spec(spec)
 	must(t, domain, err)
+	outcome := func(result *clustering.Result, err error) Outcome {
+		must(t, result, err)
+		return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model)}
+	}
+	ctx := context.WithoutCancel(t.Context())
+	if domain.Vector != nil {
+		problem, err := clustering.PrepareVector(data, domain)
+		must(t, problem, err)
+		local, err := clustering.NewLocalVectors(ctx, problem, data, 1)
+		must(t, local, err)
+		return outcome(clustering.RunVector(ctx, problem, local, silent{}))
+	}
 	problem, err := clustering.Prepare(data, domain)
 	must(t, problem, err)
-	local, err := clustering.NewLocal(t.Context(), problem, data, 1)
+	local, err := clustering.NewLocal(ctx, problem, data, 1)
 	must(t, local, err)
-	result, err := clustering.Run(context.WithoutCancel(t.Context()), problem, local, silent{})
-	must(t, result, err)
-	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels)}
+	return outcome(clustering.Run(ctx, problem, local, silent{}))
+}
+
+// modelBytes are bytes that differ where any bit of a model does.
+func modelBytes(t testing.TB, m *clustering.Model) []byte {
+	t.Helper()
+	if m == nil {
+		return nil
+	}
+	head, err := proto.MarshalOptions{Deterministic: true}.Marshal(wire.ModelHead(m))
+	all := bytes.NewBuffer(must(t, head, err))
+	if err := wire.WriteModel(all, m); err != nil {
+		t.Fatal(err)
+	}
+	return all.Bytes()
 }
 
 // silent hears everything and says nothing.
@@ -47,7 +72,7 @@ func (silent) Notice(clustering.Notice)        {}
 func (silent) Phase(clustering.Phase)          {}
 
 // SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
-// labels, and every number to the last bit. How the work was cut and how long it took may differ.
+// labels, and every number of the result and of the model to the last bit. How the work was cut and how long it took may differ.
 func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	t.Helper()
 	if !slices.Equal(got.Labels, want.Labels) {
@@ -55,6 +80,9 @@ func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	}
 	if g, w := got.Result.GetObjective(), want.Result.GetObjective(); math.Float64bits(g) != math.Float64bits(w) {
 		t.Errorf("%s: the objective is %v (%#x), want %v (%#x)", what, g, math.Float64bits(g), w, math.Float64bits(w))
+	}
+	if !bytes.Equal(got.Model, want.Model) {
+		t.Errorf("%s: the models differ", what)
 	}
 	if !bytes.Equal(encoded(t, got.Result), encoded(t, want.Result)) {
 		t.Errorf("%s: the results differ:\n got %v\nwant %v", what, determined(got.Result), determined(want.Result))

@@ -1,0 +1,151 @@
+package clustertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Points in overlapping clusters with what is known of some: labels, and constraints between pairs.
+var knownPoints = sync.OnceValue(func() (known struct {
+	points      *dataset.Points
+	sparse      *dataset.SparsePoints
+	seeds       []*cleavev1.Seed
+	constraints []*cleavev1.Constraint
+}) {
+	points, truth, err := synth.Gaussians(2500, 6, 8, 5, random(1))
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; i < len(truth); i += 50 {
+		known.seeds = append(known.seeds, &cleavev1.Seed{Index: uint32(i), Label: uint32(truth[i])})
+	}
+	pairs, err := synth.Constraints(truth, 150, random(2))
+	if err != nil {
+		panic(err)
+	}
+	known.points, known.constraints = points, wire.ConstraintsProto(pairs)
+	known.sparse = positive(points)
+	return known
+})
+
+// positive keeps what is greater than 0, and moves every row to columns of its own part of 60.
+func positive(points *dataset.Points) *dataset.SparsePoints {
+	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	for i := range points.N {
+		for f, v := range points.Row(i) {
+			if v > 0 || f == 0 {
+				columns, values = append(columns, int32(10*f+i%3)), append(values, max(v, 1e-3))
+			}
+		}
+		starts = append(starts, int64(len(columns)))
+	}
+	sparse, err := dataset.NewSparsePoints(points.N, 60, starts, columns, values)
+	if err != nil {
+		panic(err)
+	}
+	return sparse
+}
+
+// vectorJobs are jobs of every algorithm of the vector family, on dense and sparse points.
+var vectorJobs = sync.OnceValue(func() map[string]*workload {
+	known, jobs := knownPoints(), map[string]*workload{}
+	seeded, linked := &cleavev1.Supervision{Seeds: known.seeds}, &cleavev1.Supervision{Constraints: known.constraints}
+	add := func(name string, data dataset.Dataset, spec *cleavev1.JobSpec) {
+		spec.K, spec.Seed = 8, 3
+		jobs[name] = newWorkload(data, spec)
+	}
+	spherical, full := cleavev1.Geometry_GEOMETRY_SPHERICAL, cleavev1.Metric_METRIC_FULL
+	for kind, data := range map[string]dataset.Dataset{"": known.points, " of sparse points": known.sparse} {
+		add("kmeans"+kind, data, &cleavev1.JobSpec{Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+		add("spherical kmeans"+kind, data, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: spherical}}})
+		add("seeded"+kind, data, &cleavev1.JobSpec{Supervision: seeded, Algorithm: &cleavev1.JobSpec_SeededKmeans{SeededKmeans: &cleavev1.SeededKmeans{}}})
+		add("constrained"+kind, data, &cleavev1.JobSpec{Supervision: seeded, Algorithm: &cleavev1.JobSpec_ConstrainedKmeans{ConstrainedKmeans: &cleavev1.ConstrainedKmeans{}}})
+		add("cop"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}}})
+		add("pc"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}})
+		add("m"+kind, data, &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}})
+		add("mpc"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}})
+		add("hmrf"+kind, data, &cleavev1.JobSpec{Supervision: linked, Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}})
+	}
+	add("mpc with a full metric", known.points, &cleavev1.JobSpec{Supervision: linked,
+		Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{Metric: full}}})
+	add("hmrf of cosines", known.points, &cleavev1.JobSpec{Supervision: linked,
+		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_COSINE}}})
+	add("hmrf of sparse probabilities", known.sparse, &cleavev1.JobSpec{Supervision: linked,
+		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{Distortion: cleavev1.Distortion_DISTORTION_KL}}})
+	add("hmrf of the I-divergence", known.sparse, &cleavev1.JobSpec{Supervision: linked,
+		Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{
+			Distortion: cleavev1.Distortion_DISTORTION_I_DIVERGENCE, Penalty: cleavev1.Penalty_PENALTY_POTTS}}})
+	return jobs
+})
+
+// TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm of the vector family on clusters of
+// 1, 2, 3 and 5 worker processes.
+func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
+	c := StartCoordinator(t, Options{})
+	started := 0
+	for _, workers := range []int{1, 2, 3, 5} {
+		for ; started < workers; started++ {
+			StartWorker(t, c, fmt.Sprintf("w%d", started))
+		}
+		c.AwaitWorkers(workers)
+		for name, load := range vectorJobs() {
+			what := fmt.Sprintf("%s, %d workers", name, workers)
+			job, w := load.run(c)
+			load.finish(t, what, w)
+			result := c.Outcome(job).Result
+			if result.GetPlan().GetWorkers() != uint32(workers) || !result.GetHasModel() {
+				t.Errorf("%s: the result is %v", what, result.GetPlan())
+			}
+			if workers == 1 && result.GetIterations() < 2 {
+				t.Errorf("%s: only %d iterations tell little", what, result.GetIterations())
+			}
+		}
+	}
+}
+
+// longVectors iterates for a few seconds, by many random starts.
+var longVectors = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
+		K: 12, Seed: 3, Restarts: restarts(40),
+		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
+	})
+})
+
+// longMetrics learns metrics under constraints, over and over, on sparse points.
+var longMetrics = sync.OnceValue(func() *workload {
+	known := knownPoints()
+	return newWorkload(known.sparse, &cleavev1.JobSpec{
+		K: 8, Seed: 3, Restarts: restarts(24),
+		Supervision:    &cleavev1.Supervision{Constraints: known.constraints},
+		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
+	})
+})
+
+func TestVectorsSurviveTheLossOfWorkers(t *testing.T) {
+	for name, load := range map[string]func() *workload{"vectors": longVectors, "metrics": longMetrics} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, workers := StartCluster(t, 3)
+			_, w := load().run(c)
+			w.UntilIterations(3)
+			workers[0].Kill()
+			workers[1].Pause()
+			w.StillRunning()
+			w.UntilIterations(40) // with what is left of the workers
+			StartWorker(t, c, "late")
+			workers[1].Resume()
+			w.StillRunning()
+			load().finish(t, "with a worker killed, one paused and one that joined", w)
+			c.AwaitWorkers(3)
+		})
+	}
+}
