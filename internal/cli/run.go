@@ -24,8 +24,9 @@ type runFlags struct {
 	json, quiet    bool
 }
 
-// embeddedWorkers is how many workers an embedded run starts.
-const embeddedWorkers = 2
+// embeddedWorkers is how many workers an embedded run starts: one with all cores computes a block that
+// two tiles share only once, several would each compute their own.
+const embeddedWorkers = 1
 
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{workers: &whole{value: embeddedWorkers, least: 1, most: 1024}}

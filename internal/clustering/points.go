@@ -28,7 +28,7 @@ func medianDistance(points *dataset.Points, rng *rand.Rand) (float64, error) {
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
 	}
-	distances := make([]float64, 0, len(sample)*(len(sample)-1)/2)
+	squares := make([]float64, 0, len(sample)*(len(sample)-1)/2)
 	for at, i := range sample {
 		for _, j := range sample[:at] {
 			square := 0.0
@@ -37,19 +37,52 @@ func medianDistance(points *dataset.Points, rng *rand.Rand) (float64, error) {
 				d := v - y[f]
 				square += float64(d * d)
 			}
-			distances = append(distances, math.Sqrt(square))
+			squares = append(squares, square)
 		}
 	}
-	slices.Sort(distances)
-	half := len(distances) / 2
-	median := distances[half]
-	if len(distances)%2 == 0 {
-		median = (distances[half-1] + distances[half]) / 2
+	half := len(squares) / 2
+	partitionAt(squares, half)
+	median := math.Sqrt(squares[half])
+	if len(squares)%2 == 0 {
+		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
 	}
 	if !(median > 0) || math.IsInf(median, 0) {
 		return 0, fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as a number", median).OnField("spec.kernel_kmeans.kernel.rho")
 	}
 	return median, nil
+}
+
+// partitionAt puts the value that would be at a place in sorted order there, no larger one before it and
+// no smaller one after it (Hoare's selection): a tenth of the time of sorting.
+func partitionAt(values []float64, place int) {
+	for low, high := 0, len(values)-1; low < high; {
+		pivot := medianOfThree(values[low], values[low+(high-low)/2], values[high])
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case place <= j:
+			high = j
+		case place >= i:
+			low = i
+		default:
+			return
+		}
+	}
+}
+
+func medianOfThree(a, b, c float64) float64 {
+	return max(min(a, b), min(max(a, b), c))
 }
 
 // sampleIndices draws `size` of n indices without replacement (Floyd's algorithm), ascending; all
