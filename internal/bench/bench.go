@@ -49,6 +49,7 @@ func stages() []stage {
 		{"matrixfree", "Matrix-free", measureMatrixFree},
 		{"coordination", "Coordination", measureCoordination},
 		{"graph", "Normalized cut of a sparse graph", measureGraph},
+		{"lloyd", "k-means", measureLloyd},
 	}
 }
 
@@ -157,6 +158,7 @@ type sizes struct {
 	steps              int // operations over gRPC
 	vertices           int
 	edgesPerVertex     float64
+	lloydRows          int
 }
 
 func fullSizes() sizes {
@@ -166,7 +168,7 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, freeRows: 200_000, freeIterations: 3,
-		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10,
+		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000,
 	}
 }
 
@@ -177,6 +179,6 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, freeRows: 1_000, freeIterations: 3,
-		steps: 20, vertices: 2_000, edgesPerVertex: 10,
+		steps: 20, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000,
 	}
 }
