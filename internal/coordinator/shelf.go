@@ -36,6 +36,7 @@ type shelf struct {
 	used    int64
 	recent  *list.List // of *decoded, latest first
 	byID    map[string]*list.Element
+	lent    map[string]*loan
 }
 
 type decoded struct {
@@ -47,7 +48,7 @@ type decoded struct {
 func newShelf(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *shelf {
 	return &shelf{
 		state: state, blobs: blobs, commit: commit, budget: budget,
-		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
+		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, lent: map[string]*loan{},
 	}
 }
 
@@ -147,6 +148,9 @@ func (s *shelf) load(ctx context.Context, id string) (dataset.Dataset, *cleavev1
 
 // OpenDataset gives workers the canonical bytes; length 0 means to the end.
 func (s *shelf) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	if r := s.openLent(id, offset, length); r != nil {
+		return r, nil
+	}
 	record, _, err := s.record(ctx, id)
 	if err != nil {
 		return nil, err

@@ -2018,6 +2018,112 @@ func (x *InferenceReport) GetRounds() uint32 {
 	return 0
 }
 
+type PredictJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The new points, in the columns of the old ones.
+	DatasetId     string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictJobRequest) Reset() {
+	*x = PredictJobRequest{}
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictJobRequest) ProtoMessage() {}
+
+func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictJobRequest.ProtoReflect.Descriptor instead.
+func (*PredictJobRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *PredictJobRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+func (x *PredictJobRequest) GetDatasetId() string {
+	if x != nil {
+		return x.DatasetId
+	}
+	return ""
+}
+
+// PredictJobResponse is a portion of the labels, in row order.
+type PredictJobResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstIndex    uint64                 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
+	Labels        []uint32               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictJobResponse) Reset() {
+	*x = PredictJobResponse{}
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictJobResponse) ProtoMessage() {}
+
+func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictJobResponse.ProtoReflect.Descriptor instead.
+func (*PredictJobResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PredictJobResponse) GetFirstIndex() uint64 {
+	if x != nil {
+		return x.FirstIndex
+	}
+	return 0
+}
+
+func (x *PredictJobResponse) GetLabels() []uint32 {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 type GetModelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
@@ -2027,7 +2133,7 @@ type GetModelRequest struct {
 
 func (x *GetModelRequest) Reset() {
 	*x = GetModelRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2145,7 @@ func (x *GetModelRequest) String() string {
 func (*GetModelRequest) ProtoMessage() {}
 
 func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2158,7 @@ func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelRequest.ProtoReflect.Descriptor instead.
 func (*GetModelRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetModelRequest) GetJobId() string {
@@ -2076,7 +2182,7 @@ type GetModelResponse struct {
 
 func (x *GetModelResponse) Reset() {
 	*x = GetModelResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2194,7 @@ func (x *GetModelResponse) String() string {
 func (*GetModelResponse) ProtoMessage() {}
 
 func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2207,7 @@ func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
 func (*GetModelResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetModelResponse) GetPart() isGetModelResponse_Part {
@@ -2160,7 +2266,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2278,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2291,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -2228,7 +2334,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2240,7 +2346,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2253,7 +2359,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -2315,7 +2421,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2433,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2446,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Plan) GetTiles() uint32 {
@@ -2451,7 +2557,7 @@ type WorkerShare struct {
 
 func (x *WorkerShare) Reset() {
 	*x = WorkerShare{}
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2569,7 @@ func (x *WorkerShare) String() string {
 func (*WorkerShare) ProtoMessage() {}
 
 func (x *WorkerShare) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2582,7 @@ func (x *WorkerShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerShare.ProtoReflect.Descriptor instead.
 func (*WorkerShare) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WorkerShare) GetName() string {
@@ -2534,7 +2640,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2652,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2665,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2606,7 +2712,7 @@ type GetLabelsRequest struct {
 
 func (x *GetLabelsRequest) Reset() {
 	*x = GetLabelsRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[32]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2724,7 @@ func (x *GetLabelsRequest) String() string {
 func (*GetLabelsRequest) ProtoMessage() {}
 
 func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[32]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2737,7 @@ func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsRequest.ProtoReflect.Descriptor instead.
 func (*GetLabelsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{32}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetLabelsRequest) GetJobId() string {
@@ -2651,7 +2757,7 @@ type GetLabelsResponse struct {
 
 func (x *GetLabelsResponse) Reset() {
 	*x = GetLabelsResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[33]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2663,7 +2769,7 @@ func (x *GetLabelsResponse) String() string {
 func (*GetLabelsResponse) ProtoMessage() {}
 
 func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[33]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2676,7 +2782,7 @@ func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsResponse.ProtoReflect.Descriptor instead.
 func (*GetLabelsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{33}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetLabelsResponse) GetFirstIndex() uint64 {
@@ -2706,7 +2812,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[34]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +2824,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[34]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +2837,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{34}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -2764,7 +2870,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[35]
+	mi := &file_cleave_v1_job_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2882,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[35]
+	mi := &file_cleave_v1_job_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2895,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{35}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -2814,7 +2920,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_job_proto_msgTypes[36]
+	mi := &file_cleave_v1_job_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2826,7 +2932,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[36]
+	mi := &file_cleave_v1_job_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2839,7 +2945,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{36}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -3044,7 +3150,15 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\blp_value\x18\x03 \x01(\x01H\x00R\alpValue\x88\x01\x01\x12\x1c\n" +
 	"\tfallbacks\x18\x04 \x01(\rR\tfallbacks\x12\x16\n" +
 	"\x06rounds\x18\x05 \x01(\rR\x06roundsB\v\n" +
-	"\t_lp_value\"(\n" +
+	"\t_lp_value\"I\n" +
+	"\x11PredictJobRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
+	"\n" +
+	"dataset_id\x18\x02 \x01(\tR\tdatasetId\"M\n" +
+	"\x12PredictJobResponse\x12\x1f\n" +
+	"\vfirst_index\x18\x01 \x01(\x04R\n" +
+	"firstIndex\x12\x16\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\"(\n" +
 	"\x0fGetModelRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
 	"\x10GetModelResponse\x12*\n" +
@@ -3140,7 +3254,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\rPHASE_LOADING\x10\x02\x12\x12\n" +
 	"\x0ePHASE_BUILDING\x10\x03\x12\x16\n" +
 	"\x12PHASE_INITIALISING\x10\x04\x12\x13\n" +
-	"\x0fPHASE_ITERATING\x10\x052\xd6\x05\n" +
+	"\x0fPHASE_ITERATING\x10\x052\xa3\x06\n" +
 	"\n" +
 	"JobService\x12F\n" +
 	"\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n" +
@@ -3151,7 +3265,9 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12F\n" +
 	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
 	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12E\n" +
-	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12L\n" +
+	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12K\n" +
+	"\n" +
+	"PredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n" +
 	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
@@ -3167,7 +3283,7 @@ func file_cleave_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_cleave_v1_job_proto_goTypes = []any{
 	(JobState)(0),                 // 0: cleave.v1.JobState
 	(StopReason)(0),               // 1: cleave.v1.StopReason
@@ -3197,35 +3313,37 @@ var file_cleave_v1_job_proto_goTypes = []any{
 	(*GetResultResponse)(nil),     // 25: cleave.v1.GetResultResponse
 	(*Result)(nil),                // 26: cleave.v1.Result
 	(*InferenceReport)(nil),       // 27: cleave.v1.InferenceReport
-	(*GetModelRequest)(nil),       // 28: cleave.v1.GetModelRequest
-	(*GetModelResponse)(nil),      // 29: cleave.v1.GetModelResponse
-	(*ModelHead)(nil),             // 30: cleave.v1.ModelHead
-	(*ConstraintReport)(nil),      // 31: cleave.v1.ConstraintReport
-	(*Plan)(nil),                  // 32: cleave.v1.Plan
-	(*WorkerShare)(nil),           // 33: cleave.v1.WorkerShare
-	(*Timings)(nil),               // 34: cleave.v1.Timings
-	(*GetLabelsRequest)(nil),      // 35: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),     // 36: cleave.v1.GetLabelsResponse
-	(*EvaluateJobRequest)(nil),    // 37: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),   // 38: cleave.v1.EvaluateJobResponse
-	(*Evaluation)(nil),            // 39: cleave.v1.Evaluation
-	(*JobSpec)(nil),               // 40: cleave.v1.JobSpec
-	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 42: google.protobuf.Duration
-	(Inference)(0),                // 43: cleave.v1.Inference
-	(Distortion)(0),               // 44: cleave.v1.Distortion
-	(Metric)(0),                   // 45: cleave.v1.Metric
+	(*PredictJobRequest)(nil),     // 28: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),    // 29: cleave.v1.PredictJobResponse
+	(*GetModelRequest)(nil),       // 30: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),      // 31: cleave.v1.GetModelResponse
+	(*ModelHead)(nil),             // 32: cleave.v1.ModelHead
+	(*ConstraintReport)(nil),      // 33: cleave.v1.ConstraintReport
+	(*Plan)(nil),                  // 34: cleave.v1.Plan
+	(*WorkerShare)(nil),           // 35: cleave.v1.WorkerShare
+	(*Timings)(nil),               // 36: cleave.v1.Timings
+	(*GetLabelsRequest)(nil),      // 37: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),     // 38: cleave.v1.GetLabelsResponse
+	(*EvaluateJobRequest)(nil),    // 39: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),   // 40: cleave.v1.EvaluateJobResponse
+	(*Evaluation)(nil),            // 41: cleave.v1.Evaluation
+	(*JobSpec)(nil),               // 42: cleave.v1.JobSpec
+	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 44: google.protobuf.Duration
+	(Inference)(0),                // 45: cleave.v1.Inference
+	(Distortion)(0),               // 46: cleave.v1.Distortion
+	(Metric)(0),                   // 47: cleave.v1.Metric
 }
 var file_cleave_v1_job_proto_depIdxs = []int32{
-	40, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	42, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
 	5,  // 1: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
 	0,  // 2: cleave.v1.Job.state:type_name -> cleave.v1.JobState
-	41, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	41, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
-	41, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	43, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	43, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
+	43, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	1,  // 6: cleave.v1.Job.stop_reason:type_name -> cleave.v1.StopReason
 	5,  // 7: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	40, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	42, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
 	0,  // 9: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
 	5,  // 10: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
 	5,  // 11: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
@@ -3240,30 +3358,30 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	0,  // 20: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
 	1,  // 21: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
 	2,  // 22: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	42, // 23: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	42, // 24: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	44, // 23: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	44, // 24: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
 	26, // 25: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
 	0,  // 26: cleave.v1.Result.state:type_name -> cleave.v1.JobState
 	1,  // 27: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
 	17, // 28: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	31, // 29: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	33, // 29: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	21, // 30: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	32, // 31: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	34, // 32: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	34, // 31: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	36, // 32: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	20, // 33: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
 	27, // 34: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	43, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	30, // 36: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	44, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	45, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	33, // 39: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
-	42, // 40: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
-	42, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	42, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	42, // 43: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
-	42, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	42, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	39, // 46: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	45, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	32, // 36: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	46, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	47, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	35, // 39: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
+	44, // 40: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
+	44, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	44, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	44, // 43: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
+	44, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	44, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	41, // 46: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
 	3,  // 47: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
 	6,  // 48: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
 	8,  // 49: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
@@ -3271,21 +3389,23 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	12, // 51: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
 	14, // 52: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
 	24, // 53: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	35, // 54: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	28, // 55: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	37, // 56: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	4,  // 57: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	7,  // 58: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	9,  // 59: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	11, // 60: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	13, // 61: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	15, // 62: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	25, // 63: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	36, // 64: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	29, // 65: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	38, // 66: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	57, // [57:67] is the sub-list for method output_type
-	47, // [47:57] is the sub-list for method input_type
+	37, // 54: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	30, // 55: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	28, // 56: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	39, // 57: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	4,  // 58: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	7,  // 59: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	9,  // 60: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	11, // 61: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	13, // 62: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	15, // 63: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	25, // 64: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	38, // 65: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	31, // 66: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	29, // 67: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	40, // 68: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	58, // [58:69] is the sub-list for method output_type
+	47, // [47:58] is the sub-list for method input_type
 	47, // [47:47] is the sub-list for extension type_name
 	47, // [47:47] is the sub-list for extension extendee
 	0,  // [0:47] is the sub-list for field type_name
@@ -3311,7 +3431,7 @@ func file_cleave_v1_job_proto_init() {
 	file_cleave_v1_job_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[23].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[24].OneofWrappers = []any{}
-	file_cleave_v1_job_proto_msgTypes[26].OneofWrappers = []any{
+	file_cleave_v1_job_proto_msgTypes[28].OneofWrappers = []any{
 		(*GetModelResponse_Head)(nil),
 		(*GetModelResponse_Values)(nil),
 	}
@@ -3321,7 +3441,7 @@ func file_cleave_v1_job_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_proto_rawDesc), len(file_cleave_v1_job_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   37,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

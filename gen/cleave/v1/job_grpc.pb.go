@@ -28,6 +28,7 @@ const (
 	JobService_GetResult_FullMethodName   = "/cleave.v1.JobService/GetResult"
 	JobService_GetLabels_FullMethodName   = "/cleave.v1.JobService/GetLabels"
 	JobService_GetModel_FullMethodName    = "/cleave.v1.JobService/GetModel"
+	JobService_PredictJob_FullMethodName  = "/cleave.v1.JobService/PredictJob"
 	JobService_EvaluateJob_FullMethodName = "/cleave.v1.JobService/EvaluateJob"
 )
 
@@ -54,6 +55,9 @@ type JobServiceClient interface {
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
 	// GetModel streams what new points can be assigned by, of a job of the vector family.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
+	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
+	// centroids, or by the kernel values of new and old points, which the workers compute.
+	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
 }
@@ -183,6 +187,25 @@ func (c *jobServiceClient) GetModel(ctx context.Context, in *GetModelRequest, op
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetModelClient = grpc.ServerStreamingClient[GetModelResponse]
 
+func (c *jobServiceClient) PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[3], JobService_PredictJob_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PredictJobRequest, PredictJobResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_PredictJobClient = grpc.ServerStreamingClient[PredictJobResponse]
+
 func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(EvaluateJobResponse)
@@ -216,6 +239,9 @@ type JobServiceServer interface {
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
 	// GetModel streams what new points can be assigned by, of a job of the vector family.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
+	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
+	// centroids, or by the kernel values of new and old points, which the workers compute.
+	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)
 	mustEmbedUnimplementedJobServiceServer()
@@ -254,6 +280,9 @@ func (UnimplementedJobServiceServer) GetLabels(*GetLabelsRequest, grpc.ServerStr
 }
 func (UnimplementedJobServiceServer) GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetModel not implemented")
+}
+func (UnimplementedJobServiceServer) PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error {
+	return status.Error(codes.Unimplemented, "method PredictJob not implemented")
 }
 func (UnimplementedJobServiceServer) EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EvaluateJob not implemented")
@@ -420,6 +449,17 @@ func _JobService_GetModel_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetModelServer = grpc.ServerStreamingServer[GetModelResponse]
 
+func _JobService_PredictJob_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(PredictJobRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).PredictJob(m, &grpc.GenericServerStream[PredictJobRequest, PredictJobResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_PredictJobServer = grpc.ServerStreamingServer[PredictJobResponse]
+
 func _JobService_EvaluateJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EvaluateJobRequest)
 	if err := dec(in); err != nil {
@@ -488,6 +528,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetModel",
 			Handler:       _JobService_GetModel_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "PredictJob",
+			Handler:       _JobService_PredictJob_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -1,0 +1,125 @@
+package coordinator
+
+import (
+	"context"
+	"io"
+	"runtime"
+
+	"google.golang.org/grpc"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// PredictJob assigns points that a job has not seen to its clusters.
+func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
+	labels, err := s.c.predict(stream.Context(), request)
+	if err != nil {
+		return err
+	}
+	for first := 0; first < len(labels); first += labelsPerMessage {
+		portion := labels[first:min(first+labelsPerMessage, len(labels))]
+		if err := stream.Send(&cleavev1.PredictJobResponse{FirstIndex: uint64(first), Labels: wire.LabelsProto(portion)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) ([]int32, error) {
+	if err := required("dataset_id", request.GetDatasetId()); err != nil {
+		return nil, err
+	}
+	record, err := c.succeeded(ctx, request.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	fresh, _, err := c.datasets.load(ctx, request.GetDatasetId())
+	if err != nil {
+		return nil, err
+	}
+	if record.GetModelBlob() != "" {
+		model, err := c.readModel(ctx, record)
+		if err != nil {
+			return nil, err
+		}
+		return clustering.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
+	}
+	return c.predictByKernel(ctx, request.GetJobId(), fresh)
+}
+
+// readModel reads the model of a job that has one.
+func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
+	values, err := c.blobs.Open(ctx, record.GetModelBlob(), 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer values.Close()
+	var parts []*cleavev1.GetModelResponse
+	err = wire.SendModel(record.GetModel(), values, func(part *cleavev1.GetModelResponse) error {
+		parts = append(parts, part)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wire.ReceiveModel(func() (*cleavev1.GetModelResponse, error) {
+		if len(parts) == 0 {
+			return nil, io.EOF
+		}
+		part := parts[0]
+		parts = parts[1:]
+		return part, nil
+	})
+}
+
+// predictByKernel lets the workers compute the kernel values of the new points with the old ones.
+func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dataset.Dataset) ([]int32, error) {
+	var labels []int32
+	err := c.readLabels(ctx, job, func(_ uint64, portion []int32) error {
+		labels = append(labels, portion...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.readSpec(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := wire.Spec(p)
+	if err != nil {
+		return nil, err
+	}
+	trained, _, err := c.datasets.load(ctx, p.GetDatasetId())
+	if err != nil {
+		return nil, err
+	}
+	problem, err := clustering.Prepare(trained, spec)
+	if err != nil {
+		return nil, err
+	}
+	prediction, err := clustering.NewKernelPrediction(problem, trained, labels, fresh)
+	if err != nil {
+		return nil, err
+	}
+	id, bytes, err := c.datasets.lend(prediction.Points)
+	if err != nil {
+		return nil, err
+	}
+	defer c.datasets.takeBack(id)
+	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
+		JobID: "predict-" + job, DatasetID: id,
+		Need: planning.Problem{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer x.Release()
+	return prediction.Run(ctx, x)
+}

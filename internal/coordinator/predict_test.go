@@ -1,0 +1,88 @@
+package coordinator
+
+import (
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+func (h *house) predict(job, data string) ([]uint32, error) {
+	stream, err := h.jobs.PredictJob(h.t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+	if err != nil {
+		return nil, err
+	}
+	var labels []uint32
+	for {
+		portion, err := stream.Recv()
+		if err == io.EOF {
+			return labels, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if portion.GetFirstIndex() != uint64(len(labels)) {
+			h.t.Fatalf("a portion begins at %d after %d labels", portion.GetFirstIndex(), len(labels))
+		}
+		labels = append(labels, portion.GetLabels()...)
+	}
+}
+
+func (h *house) send(name string, data dataset.Dataset) string {
+	h.t.Helper()
+	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return stored.GetDatasetId()
+}
+
+// The points that a job was made of, taken for new ones, get their labels again: by centroids and by
+// kernel values that two workers compute. The data set of old and new points together leaves no trace.
+func TestPredictionOfAJobsOwnPoints(t *testing.T) {
+	h := openHouse(t, testConfig(), realEngine())
+	defer h.hire("a")()
+	defer h.hire("b")()
+	points, _, err := synth.Gaussians(90, 3, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := h.send("points", points)
+	for name, s := range map[string]*cleavev1.JobSpec{
+		"kernel": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"vector": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+	} {
+		job := h.create(s)
+		if ended := h.end(job); ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
+			t.Fatalf("%s: %v", name, ended)
+		}
+		got, err := h.predict(job, id)
+		if err != nil || !slices.Equal(got, h.labels(job)) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, h.labels(job))
+		}
+		_, err = h.predict(job, "0000")
+		wantError(t, err, codes.NotFound, "DATASET_NOT_FOUND")
+		narrow, _, err := synth.Gaussians(10, 2, 2, 0.3, rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = h.predict(job, h.send("narrow", narrow))
+		wantError(t, err, codes.InvalidArgument, "SIZE_MISMATCH")
+	}
+	list, err := h.datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})
+	if err != nil || len(list.GetDatasets()) != 2 {
+		t.Errorf("data sets %v, %v", list, err)
+	}
+	cut := h.create(&cleavev1.JobSpec{DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{
+		KernelKmeans: &cleavev1.KernelKmeans{Objective: cleavev1.Objective_OBJECTIVE_RATIO_CUT}}})
+	h.end(cut)
+	_, err = h.predict(cut, id)
+	wantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
+}
