@@ -56,10 +56,10 @@ var house = []room{
 	{"picture", io, "constraint dataset fault"},
 	{"store", io, "fault"},
 
-	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral"},
-	{"fleet", api, "clustering dataset fault kernel partition planning wire"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel partition planning store wire"},
-	{"worker", api, "clustering constraint dataset fault kernel partition planning wire"},
+	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
+	{"fleet", api, "clustering dataset fault kernel partition planning vector wire"},
+	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture store synth wire worker"},
 
