@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -53,9 +54,29 @@ func (d *outputDir) write(ctx context.Context, files []outputFile) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := d.clear(files); err != nil {
+		return err
+	}
 	for _, file := range files {
 		if err := format.WriteFile(filepath.Join(d.path, file.name), file.write); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// clear removes what an earlier run left in the folder and this one does not write anew: beside another
+// result it would not be true.
+func (d *outputDir) clear(files []outputFile) error {
+	if _, err := os.Stat(filepath.Join(d.path, resultFile)); err != nil {
+		return nil // no run wrote here
+	}
+	for _, name := range []string{centroidsFile, metricFile, clustersFile} {
+		if slices.ContainsFunc(files, func(f outputFile) bool { return f.name == name }) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.Invalid("BAD_OUTPUT", "%s: %s of an earlier run cannot be removed: %v", d.path, name, cause(err))
 		}
 	}
 	return nil

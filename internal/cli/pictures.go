@@ -12,6 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/picture"
 )
 
+// clustersFile is not drawn of all data.
+const clustersFile = "clusters.svg"
+
 // scene is what a picture of the clusters shows besides the outcome.
 type scene struct {
 	data        dataset.Dataset // nil: it is not here, and there is no such picture
@@ -41,7 +44,7 @@ func (o *outcome) files(s scene, complain func(format string, args ...any)) []ou
 	case *dataset.SparsePoints:
 		complain("clusters.svg was not drawn: only dense points are, and these are sparse")
 	default:
-		add("clusters.svg", func(w io.Writer) error { return o.drawClusters(w, s) })
+		add(clustersFile, func(w io.Writer) error { return o.drawClusters(w, s) })
 	}
 	return append(files, outputFile{resultFile, func(w io.Writer) error { return printJSON(w, o.document) }})
 }

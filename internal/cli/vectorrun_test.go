@@ -160,3 +160,37 @@ func TestVectorJobsOfAServer(t *testing.T) {
 		t.Errorf("watch: %s", out)
 	}
 }
+
+// A second run into the same folder leaves nothing of the first that it does not write itself.
+func TestRunsDoNotMix(t *testing.T) {
+	vectorFiles(t)
+	names := func() string {
+		entries, err := os.ReadDir("o")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, entry := range entries {
+			all = append(all, entry.Name())
+		}
+		return strings.Join(all, " ")
+	}
+	if err := os.Mkdir("o", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("o/metric.csv", []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kmeans --out o")
+	if read(t, "o/metric.csv") != "mine" { // no run had written here
+		t.Error("a file that is not Cleave's was taken for its own")
+	}
+	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm m-kmeans --out o")
+	if got := names(); got != "centroids.csv clusters.svg labels.csv metric.csv objective.svg result.json" {
+		t.Errorf("wrote %s", got)
+	}
+	succeed(t, "run --quiet --data g/data.csv --k 3 --out o")
+	if got := names(); got != "clusters.svg labels.csv objective.svg result.json" {
+		t.Errorf("a kernel run leaves %s", got)
+	}
+}
