@@ -53,6 +53,14 @@ func (g *colouring) name(v int32) string {
 // Value implements Method.
 func (m *cop) Value() float64 { return m.value }
 
+// Conclude implements Method.
+func (m *cop) Conclude(r *Result) {
+	m.vectorRun.Conclude(r)
+	if len(r.History) == 0 { // the start alone
+		r.Objective = reported(m.p, m.value)
+	}
+}
+
 // Init makes the first centroids.
 func (m *cop) Init(ctx context.Context) (Report, error) {
 	if err := m.start(ctx); err != nil {

@@ -52,6 +52,9 @@ func (m *hmrf) Value() float64 { return m.parts.Total() }
 // Conclude implements Method.
 func (m *hmrf) Conclude(r *Result) {
 	m.vectorRun.Conclude(r)
+	if len(r.History) == 0 { // the start alone
+		r.Objective = m.Value()
+	}
 	if m.p.options.Algorithm.constrained() {
 		last := m.last
 		r.Inference = &last

@@ -42,6 +42,14 @@ func newKmeans(run vectorRun) *kmeans {
 // Value implements Method.
 func (m *kmeans) Value() float64 { return m.value }
 
+// Conclude implements Method.
+func (m *kmeans) Conclude(r *Result) {
+	m.vectorRun.Conclude(r)
+	if len(r.History) == 0 { // the start alone
+		r.Objective = reported(m.p, m.value)
+	}
+}
+
 // Init makes the first centroids and, where the start has any, the first labels.
 func (m *kmeans) Init(ctx context.Context) (Report, error) {
 	if err := m.start(ctx); err != nil {
