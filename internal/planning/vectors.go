@@ -124,9 +124,9 @@ func (p Problem) explainVectors(plan *Plan, offer string) string {
 
 // Rates of the vector family, as those of time.go.
 const (
-	scoreValue  = 0.12 // a value of a point against a cluster, in an assignment
-	visitValue  = 1.0  // a value of a point where each is visited once: sums, the objective
-	sparseValue = 1.5  // both, of an entry of a sparse point
+	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
+	visitValue  = 1.0 // a value of a point where each is visited once: sums, the objective
+	sparseValue = 5.0 // both, of an entry of a sparse point
 )
 
 // visits is how often an iteration goes over all points beside the assignment: for the sums, and for the
