@@ -132,13 +132,13 @@ func (j *job) keep(l *lease) {
 }
 
 // sit reserves what the job takes beside its tiles, and makes its shard.
-func (j *job) sit(rows int, make func(threads int) (shard, error)) error {
+func (j *job) sit(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
 	seat := j.need.SeatBytes(threads) - j.need.HeldBytes()
 	if err := j.reserve(seat, "the job's data"); err != nil {
 		return err
 	}
-	made, err := make(threads)
+	made, err := create(threads)
 	if err != nil {
 		j.free(seat)
 		return err
