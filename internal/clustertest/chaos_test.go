@@ -8,7 +8,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// TestChaos lets one misfortune follow another while two jobs run: workers are killed, paused,
+// TestChaos lets one misfortune follow another while three jobs run: workers are killed, paused,
 // resumed, terminated and replaced, and so is the coordinator. The jobs must not notice. What
 // happens is drawn from the seed; when exactly it happens is not, so every run is another one.
 func TestChaos(t *testing.T) {
@@ -17,7 +17,7 @@ func TestChaos(t *testing.T) {
 			t.Parallel()
 			s := &storm{t: t, rng: random(seed)}
 			s.c, s.workers = StartCluster(t, 3)
-			loads := []*workload{longPoints(), longGraph()}
+			loads := []*workload{longPoints(), longGraph(), longMetrics()}
 			watches := make([]*Watch, len(loads))
 			for i, load := range loads {
 				_, watches[i] = load.run(s.c)

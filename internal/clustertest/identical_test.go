@@ -3,17 +3,22 @@ package clustertest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/sbinet/npyio"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/cleave-project/cleave/internal/format"
 )
 
 // TestTheSameBitsOnAnyNumberOfWorkers runs jobs of every kind by the command line: embedded, and on
@@ -31,6 +36,11 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	points := generate("gaussians", "--n", "3000", "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
 	graph := generate("blocks", "--n", "4000", "--k", "12", "--constraints", "200", "--seed", "1")
 	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), 1000)
+	sparse := filepath.Join(dir, "sparse.svm")
+	if err := format.WriteFile(sparse, func(w io.Writer) error { return format.WriteSparsePoints(w, knownPoints().sparse, nil) }); err != nil {
+		t.Fatal(err)
+	}
+	seeds := writeSeeds(t, filepath.Join(dir, "seeds.csv"), points+"/truth.csv", 60)
 
 	jobs := []struct {
 		name   string
@@ -49,6 +59,13 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "kernel matrix", args: []string{"--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
 		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--kernel-matrix", kernel, "--objective", "normalized-cut",
 			"--k", "6", "--init", "random"}},
+		{name: "kmeans with restarts", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--k", "12", "--restarts", "3"}},
+		{name: "constrained kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12", "--seeds", seeds}},
+		{name: "cop-kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "cop-kmeans", "--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "mpc-kmeans with a full metric", args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--metric", "full",
+			"--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "spherical kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
+		{name: "m-kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
 	}
 
 	run := func(name string, args ...string) files {
@@ -65,6 +82,9 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		want[at] = run(job.name, job.args...)
 		if want[at].result.Iterations < 2 {
 			t.Errorf("%s: only %d iterations tell little", job.name, want[at].result.Iterations)
+		}
+		if isVector := slices.Contains(job.args, "--algorithm"); isVector != (len(want[at].model) > 0) {
+			t.Errorf("%s: its model has %d bytes", job.name, len(want[at].model))
 		}
 		if _, shifts := want[at].document["shifts"]; shifts != job.shifts {
 			t.Errorf("%s: the shift was set: %v, want %v", job.name, shifts, job.shifts)
@@ -88,6 +108,17 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// writeSeeds writes the first so many lines of labels.
+func writeSeeds(t testing.TB, path, labels string, count int) string {
+	t.Helper()
+	text, err := os.ReadFile(labels)
+	lines := bytes.SplitAfter(must(t, text, err), []byte("\n"))
+	if err := os.WriteFile(path, bytes.Join(lines[:1+count], nil), 0o600); err != nil { // after the head
+		t.Fatal(err)
+	}
+	return path
 }
 
 // writeKernel writes a kernel matrix that is not quite positive semidefinite.
@@ -122,6 +153,7 @@ func writeKernel(t testing.TB, path string, n int) string {
 // files is what a run wrote.
 type files struct {
 	labels   []byte
+	model    []byte         // of a run of the vector family
 	document map[string]any // result.json, numbers as they are written
 	result   struct {
 		Iterations int
@@ -138,6 +170,13 @@ func readFiles(t testing.TB, dir string) (f files) {
 	t.Helper()
 	labels, err := os.ReadFile(filepath.Join(dir, "labels.csv"))
 	f.labels = must(t, labels, err)
+	for _, part := range []string{"centroids.csv", "metric.csv"} {
+		if text, err := os.ReadFile(filepath.Join(dir, part)); err == nil {
+			f.model = append(f.model, text...)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	must(t, text, err)
 	if err := json.Unmarshal(text, &f.result); err != nil {
@@ -157,11 +196,14 @@ func readFiles(t testing.TB, dir string) (f files) {
 	return f
 }
 
-// sameFiles compares labels.csv byte by byte, and result.json bit by bit.
+// sameFiles compares labels.csv and the model byte by byte, and result.json bit by bit.
 func sameFiles(t testing.TB, what string, got, want files) {
 	t.Helper()
 	if !bytes.Equal(got.labels, want.labels) {
 		t.Errorf("%s: labels.csv differs", what)
+	}
+	if !bytes.Equal(got.model, want.model) {
+		t.Errorf("%s: the model differs", what)
 	}
 	bits := func(v float64) string { return strconv.FormatUint(math.Float64bits(v), 16) }
 	if bits(got.result.Objective) != bits(want.result.Objective) {
