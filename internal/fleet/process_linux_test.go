@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -18,18 +19,8 @@ import (
 // most that the kernel has seen resident: when tiles would not fit, when the data barely do while
 // they are loaded, and when the rows of a given matrix pass through.
 func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "worker")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/worker").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	const mib = 1 << 20
-	exactly := func(need planning.Problem) int64 { // what the plan says, to the byte
-		plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plan.Bytes
-	}
+	program := buildWorker(t)
+	exactly := func(need planning.Problem) int64 { return plannedBytes(t, need) }
 	for _, c := range []struct {
 		name    string
 		problem func(t *testing.T) *problem
@@ -50,29 +41,102 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 			p := c.problem(t)
 			_, size := k.shelf.put(t, p.data)
 			memory := c.memory(p.need(size))
-			process := exec.Command(program, "--coordinator", k.addr, "--name", "real", "--threads", "2", "--memory", fmt.Sprint(memory), "--log-level", "warn")
-			process.Stderr = os.Stderr
-			if err := process.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				_ = process.Process.Kill()
-				_ = process.Wait() // it was killed
-			}()
-			k.until("the process is attached", func() bool { return k.worker("real") != nil })
-			idle := peak(t, process.Process.Pid)
+			process := k.spawn(program, memory)
 			e := k.submit(p, nil)
 			newSequence(k, e, p, 1).run(12, undisturbed)
 			held := e.Held()
 			if c.partly != (held.Stored > 0 && held.Computed > 0) {
 				t.Errorf("held is %+v", held)
 			}
-			most := peak(t, process.Process.Pid)
-			t.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle; tiles stored %d, computed %d", memory/mib, most/mib, idle/mib, held.Stored, held.Computed)
-			if most > memory+worker.RuntimeBytes {
-				t.Errorf("%d bytes at the peak, more than %d and %d for the runtime", most, memory, int64(worker.RuntimeBytes))
-			}
+			process.within(memory)
 		})
+	}
+}
+
+// The same for vectors, which have all that the plan says, to the byte.
+func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
+	program := buildWorker(t)
+	for _, c := range []struct {
+		name    string
+		problem func(t *testing.T) *vectorProblem
+	}{
+		{"dense", func(t *testing.T) *vectorProblem {
+			return newVectorProblem(t, randomPoints(t, 100_000, 32, 1), metric.SquaredEuclidean, false)
+		}},
+		{"a full metric", func(t *testing.T) *vectorProblem {
+			return newVectorProblem(t, randomPoints(t, 3000, 250, 1), metric.SquaredEuclidean, true)
+		}},
+		{"sparse", func(t *testing.T) *vectorProblem {
+			return newVectorProblem(t, sparsePoints(t, 20_000, 2000, 50, 1), metric.KL, false)
+		}},
+		{"many clusters of sparse points", func(t *testing.T) *vectorProblem {
+			p := newVectorProblem(t, sparsePoints(t, 3000, 10_000, 500, 1), metric.SquaredEuclidean, false)
+			p.k = 150
+			return p
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newCluster(t)
+			p := c.problem(t)
+			_, size := k.shelf.put(t, p.data)
+			memory := plannedBytes(t, p.need(size))
+			process := k.spawn(program, memory)
+			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, undisturbed)
+			process.within(memory)
+		})
+	}
+}
+
+const mib = 1 << 20
+
+func buildWorker(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "worker")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/worker").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// plannedBytes is what the plan for one worker of two threads says, to the byte.
+func plannedBytes(t *testing.T, need planning.Problem) int64 {
+	t.Helper()
+	plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Bytes
+}
+
+// process is a worker of two threads in a process of its own.
+type process struct {
+	*testing.T
+	pid  int
+	idle int64 // bytes at the peak before it worked
+}
+
+func (c *cluster) spawn(program string, memory int64) *process {
+	c.Helper()
+	command := exec.Command(program, "--coordinator", c.addr, "--name", "real", "--threads", "2", "--memory", fmt.Sprint(memory), "--log-level", "warn")
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+	})
+	c.until("the process is attached", func() bool { return c.worker("real") != nil })
+	return &process{T: c.T, pid: command.Process.Pid, idle: peak(c.T, command.Process.Pid)}
+}
+
+// within checks that it never had more than its memory and what the runtime may take.
+func (p *process) within(memory int64) {
+	p.Helper()
+	most := peak(p.T, p.pid)
+	p.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle", memory/mib, most/mib, p.idle/mib)
+	if most > memory+worker.RuntimeBytes {
+		p.Errorf("%d bytes at the peak, more than %d and %d for the runtime", most, memory, int64(worker.RuntimeBytes))
 	}
 }
 
