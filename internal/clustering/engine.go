@@ -215,6 +215,7 @@ func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observ
 			o.Shift(*report.Shift)
 		}
 		for _, notice := range report.Notices {
+			result.Warnings = append(result.Warnings, notice)
 			o.Notice(notice)
 		}
 	}

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -26,6 +27,9 @@ type hmrf struct {
 	pairs  []constraint.Pair
 	links  []metric.Link // of the pairs; without rows where no penalty looks at them
 	last   Inference
+	// What was warned of already, and what is still to be said.
+	saidFallback, saidDegenerate bool
+	notices                      []Notice
 }
 
 // newHMRF gathers the constrained points. M-KMeans knows no constraints once it has started.
@@ -105,9 +109,10 @@ func (m *hmrf) step(ctx context.Context) (Report, error) {
 	}
 	m.iteration++
 	assignmentObjective := assigned.Total()
-	report := Report{Entry: &Entry{
+	report := Report{Notices: m.notices, Entry: &Entry{
 		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective, Parts: m.parts,
 	}}
+	m.notices = nil
 	switch decrease := previous - m.Value(); {
 	case m.iteration == 1:
 	case moved == 0 && decrease <= settled*math.Abs(previous):
@@ -160,6 +165,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.warnFallback(result.Fallbacks)
 	m.last = Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
 	if m.p.options.Inference == inference.LP {
 		// What the bound adds to: all other points' distortions are counted once they are known.
@@ -185,6 +191,29 @@ func (m *hmrf) completeBound(assigned *Parts) {
 		whole := *m.last.LPValue + assigned.Distortion - assigned.LogDet
 		m.last.LPValue = &whole
 	}
+}
+
+// warnFallback tells, once, when a component of the constraints was too much for the engine.
+func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
+	if len(fallbacks) == 0 || m.saidFallback {
+		return
+	}
+	m.saidFallback = true
+	first := fallbacks[0]
+	m.notices = append(m.notices, Notice{"INFERENCE_FALLBACK", fmt.Sprintf(
+		"%s of the constraints were too much for %v (%s at %d points around point %d) and were left to bp",
+		plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+}
+
+// warnDegenerate tells, once, when the data do not determine the metric in some direction.
+func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
+	if outcome.Kept+outcome.Floored == 0 || m.saidDegenerate {
+		return
+	}
+	m.saidDegenerate = true
+	m.notices = append(m.notices, Notice{"DEGENERATE_METRIC", fmt.Sprintf(
+		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
+		outcome.Kept, outcome.Floored)})
 }
 
 func nearest(distances []float64) int32 {
@@ -271,6 +300,7 @@ func (m *hmrf) learn(ctx context.Context) (err error) {
 		return err
 	}
 	m.metric = outcome.Metric
+	m.warnDegenerate(outcome)
 	m.parts = &Parts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
 	return nil
 }

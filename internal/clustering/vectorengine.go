@@ -1,6 +1,9 @@
 package clustering
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // RunVector is the loop of the vector family: every restart from its start until it stops, one after
 // the other; the best final value wins, ties by restart number. When the context ends, the labels so far
@@ -34,7 +37,7 @@ func RunVector(ctx context.Context, p *VectorProblem, x VectorExecutor, o Observ
 	if ctx.Err() != nil {
 		result.StopReason = StopCancelled
 	}
-	result.Warnings = p.Warnings
+	result.Warnings = slices.Concat(p.Warnings, result.Warnings)
 	result.ObjectiveName = p.options.Algorithm.String()
 	result.Satisfaction = p.Constraints.Satisfaction(result.Labels)
 	result.ClusterSizes = make([]int, p.spec.K)

@@ -365,3 +365,22 @@ func TestKmeansFindsBlobs(t *testing.T) {
 		}
 	}
 }
+
+// A feature that does not vary leaves the metric undetermined there: it stays positive, and is said.
+func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
+	values := make([]float64, 0, 60)
+	for i := range 20 {
+		values = append(values, float64(i%2)*5+float64(i)/50, 7, float64(i%3))
+	}
+	data, err := dataset.NewPoints(20, 3, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []metric.Form{metric.Diagonal, metric.Full} {
+		result := solveVector(t, data, Spec{K: 2, MaxIterations: 20, Start: StartKmeansPlusPlus, Vector: &Vector{Algorithm: MKmeans, Metric: form}})
+		said := slices.ContainsFunc(result.Warnings, func(n Notice) bool { return n.Code == "DEGENERATE_METRIC" })
+		if !said || !(result.Model.Metric.Spread() > 0) || math.IsInf(result.Model.Metric.Spread(), 0) {
+			t.Errorf("%v: warnings %v, spread %g", form, result.Warnings, result.Model.Metric.Spread())
+		}
+	}
+}
