@@ -116,7 +116,11 @@ func (e *ensemble) end(ctx context.Context, runs *runner) error {
 	if done.result != nil && (e.best == nil || done.better(e.best)) {
 		e.best = done
 	}
-	e.heard.end(done.restart)
+	// One that was cut short gives nobody the turn: what the others did is not what follows it in a run
+	// that goes on.
+	if ctx.Err() == nil {
+		e.heard.end(done.restart)
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -75,11 +76,26 @@ func (l *log) Shift(s ShiftChange)            { l.add("%+v", s) }
 func (l *log) Notice(n Notice)                { l.add("%+v", n) }
 func (l *log) Phase(p Phase)                  { l.add("phase %d", p) }
 
-// An executor that fails ends the run with its error; a context that ends leaves the best so far.
+// An executor that fails ends the run with its error; a context that ends leaves the best so far. What is
+// heard until then is how the whole run begins: a job that is interrupted repeats its events.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := blobs(t, newRand(3), 300, 3, 3)
 	spec := Spec{K: 3, Restarts: 6, Start: StartRandom, MaxIterations: 100, KernelKmeans: &KernelKmeans{Function: kernel.Gaussian, Rho: 2}}
 	broken := errors.New("broken")
+	whole := &log{}
+	{
+		problem, err := Prepare(data, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local, err := NewLocal(context.Background(), problem, data, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(context.Background(), problem, local, whole); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, after := range []int{0, 1, 2, 3, 5} {
 		for _, cancels := range []bool{false, true} {
 			problem, err := Prepare(data, spec)
@@ -98,8 +114,12 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 				}
 				return broken
 			}}
-			result, err := Run(ctx, problem, x, &log{})
+			heard := &log{}
+			result, err := Run(ctx, problem, x, heard)
 			cancel()
+			if !slices.Equal(heard.lines, whole.lines[:min(len(heard.lines), len(whole.lines))]) {
+				t.Errorf("after %d sweeps, cancelled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels, heard.lines, whole.lines)
+			}
 			switch {
 			case !cancels && !errors.Is(err, broken):
 				t.Errorf("after %d sweeps: %v instead of the executor's error", after, err)
