@@ -52,7 +52,7 @@ func (c *counting) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	return c.Executor.ColumnSums(ctx, lists)
 }
 
-func (c *counting) Multiply(ctx context.Context, x []float64) ([]float64, error) {
+func (c *counting) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	c.columns += c.n
 	return c.Executor.Multiply(ctx, x)
 }

@@ -43,7 +43,7 @@ func (w whole) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Can
 	return w.shard.Farthest(ctx, w.tiles, w.step, stats)
 }
 
-func (w whole) Multiply(ctx context.Context, x []float64) ([]float64, error) {
+func (w whole) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	return w.shard.Multiply(ctx, w.tiles, x)
 }
 

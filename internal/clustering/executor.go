@@ -30,6 +30,6 @@ type Executor interface {
 	// Farthest finds, for each of the stats, the point farthest from its cluster, among clusters of at
 	// least two points.
 	Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error)
-	// Multiply is M x, each row summed in column order.
-	Multiply(ctx context.Context, x []float64) ([]float64, error)
+	// Multiply is M x for each of several x, each row summed in column order.
+	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }

@@ -156,11 +156,15 @@ func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 		for i := range v {
 			scaled[i] = v[i] / roots[i]
 		}
-		y, err := f.x.Multiply(ctx, scaled)
+		products, err := f.x.Multiply(ctx, [][]float64{scaled})
+		if err != nil {
+			return nil, err
+		}
+		y := products[0]
 		for i := range y {
 			y[i] /= roots[i]
 		}
-		return y, err
+		return y, nil
 	}
 	least, err := spectral.Least(ctx, f.p.n, apply, f.p.stream(streamLanczos))
 	if err != nil {

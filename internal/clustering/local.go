@@ -74,6 +74,6 @@ func (l *Local) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Ca
 }
 
 // Multiply implements Executor.
-func (l *Local) Multiply(ctx context.Context, x []float64) ([]float64, error) {
+func (l *Local) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	return l.shard.Multiply(ctx, l.tiles, x)
 }

@@ -145,11 +145,16 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 }
 
 // Multiply implements clustering.Executor.
-func (e *Executor) Multiply(ctx context.Context, x []float64) ([]float64, error) {
-	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(x) })
+func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+	for v := range x {
+		if len(x[v]) != e.spec.Rows {
+			return nil, fmt.Errorf("fleet: a vector of %d values for %d rows", len(x[v]), e.spec.Rows)
+		}
+	}
+	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(slices.Concat(x...)) })
 	defer packed.drop()
-	return e.perRow(ctx, &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload()}}
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload(), Count: uint32(len(x))}}
 	}})
 }
 

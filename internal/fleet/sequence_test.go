@@ -74,15 +74,18 @@ func (s *sequence) one() {
 		got, err := s.remote.ColumnSums(s.ctx, lists)
 		s.same("column sums", got, want, err)
 	default:
-		x := make([]float64, s.local.spec.Rows)
-		for i := range x {
-			x[i] = s.random.NormFloat64()
+		x := make([][]float64, 1+s.random.IntN(3))
+		for v := range x {
+			for range s.local.spec.Rows {
+				x[v] = append(x[v], s.random.NormFloat64())
+			}
 		}
-		s.rows("multiply",
-			func(ctx context.Context) ([]float64, error) { return s.remote.Multiply(ctx, x) },
-			func(ctx context.Context, tiles []int) ([]float64, error) {
-				return s.local.shard.Multiply(ctx, tiles, x)
-			})
+		want, err := s.local.shard.Multiply(s.ctx, s.local.tiles, x)
+		if err != nil {
+			s.Fatalf("multiply: %v", err)
+		}
+		got, err := s.remote.Multiply(s.ctx, x)
+		s.same("multiply", got, want, err)
 	}
 }
 

@@ -77,13 +77,16 @@ func (t *denseTile) addColumns(dst []float64, columns []int32) error {
 	return t.visit(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
 }
 
-func (t *denseTile) multiply(dst, x []float64) error {
+// multiply reads, or computes, each column once for all x.
+func (t *denseTile) multiply(dst, x [][]float64) error {
 	return t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
-		var factors [columnsPerPass]float64
-		for i, j := range columns {
-			factors[i] = x[j]
+		for v := range x {
+			var factors [columnsPerPass]float64
+			for i, j := range columns {
+				factors[i] = x[v][j]
+			}
+			t.source.routines.addScaled(dst[v], p, &factors)
 		}
-		t.source.routines.addScaled(dst, p, &factors)
 	})
 }
 

@@ -14,8 +14,8 @@ type matrix interface {
 	newSums(a *Armament) rowSums
 	// addColumns adds columns.
 	addColumns(dst []float64, columns []int32) error
-	// multiply adds base * x, each row in column order.
-	multiply(dst, x []float64) error
+	// multiply adds base * x to dst for each of several x, each row in column order.
+	multiply(dst, x [][]float64) error
 	// degrees adds each row's sum; an affinity below 0 is a fault.
 	degrees(dst []float64) error
 	// diagonal is the tile's own entries (i, i).
@@ -72,14 +72,16 @@ func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 	return nil
 }
 
-func (t *graphTile) multiply(dst, x []float64) error {
+func (t *graphTile) multiply(dst, x [][]float64) error {
 	for r := range t.rows.Len() {
 		neighbours, weights := t.row(t.rows.From + r)
-		sum := dst[r]
-		for at, j := range neighbours {
-			sum += float64(weights[at] * x[j])
+		for v := range x {
+			sum, factors := dst[v][r], x[v]
+			for at, j := range neighbours {
+				sum += float64(weights[at] * factors[j])
+			}
+			dst[v][r] = sum
 		}
-		dst[r] = sum
 	}
 	return nil
 }

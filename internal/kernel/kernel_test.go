@@ -194,6 +194,15 @@ func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
 	return sums[0], nil
 }
 
+// product is the product with one vector.
+func product(s *Shard, tiles []int, x []float64) ([]float64, error) {
+	products, err := s.Multiply(context.Background(), tiles, [][]float64{x})
+	if err != nil {
+		return nil, err
+	}
+	return products[0], nil
+}
+
 func (p *problem) labels() []int32 {
 	labels := make([]int32, p.n)
 	for i := range labels {
@@ -318,21 +327,29 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := make([]float64, p.n)
-		for i := range x {
-			x[i] = p.rng.NormFloat64()
+		x := make([][]float64, 3)
+		for v := range x {
+			for range p.n {
+				x[v] = append(x[v], p.rng.NormFloat64())
+			}
 		}
 		y, err := s.Multiply(ctx, tiles, x)
 		if err != nil {
 			t.Fatal(err)
 		}
+		for v := range x { // several at once are each by itself, to the bit
+			alone, err := s.Multiply(ctx, tiles, x[v:v+1])
+			if err != nil || !slices.Equal(alone[0], y[v]) {
+				t.Fatalf("function %d: vector %d has another product by itself, %v", function, v, err)
+			}
+		}
 		for i := range p.n {
 			want := 0.0
 			for j := range p.n {
-				want += columns[j][i] * x[j]
+				want += columns[j][i] * x[2][j]
 			}
-			if diagonal[i] != columns[i][i] || math.Abs(y[i]-want) > 1e-9*(1+math.Abs(want)) {
-				t.Fatalf("function %d: row %d has diagonal %g, product %g (want %g)", function, i, diagonal[i], y[i], want)
+			if diagonal[i] != columns[i][i] || math.Abs(y[2][i]-want) > 1e-9*(1+math.Abs(want)) {
+				t.Fatalf("function %d: row %d has diagonal %g, product %g (want %g)", function, i, diagonal[i], y[2][i], want)
 			}
 		}
 	}

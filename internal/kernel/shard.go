@@ -195,23 +195,52 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	})
 }
 
-// Multiply is M x: each row of the base in column order, then the sparse part in column order.
-func (s *Shard) Multiply(ctx context.Context, numbers []int, x []float64) ([]float64, error) {
+// Multiply is M x for each of several x: each row of the base in column order, then the sparse part in
+// column order.
+func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
 	if s.armament.K == 0 {
 		return nil, ErrNotReady
 	}
-	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
+	tiles, err := s.find(numbers)
+	if err != nil {
+		return nil, err
+	}
+	products, starts := perRowLists(tiles, len(x))
+	err = s.parallel(ctx, len(tiles), func(at int) error {
+		t := tiles[at]
+		dst := make([][]float64, len(x))
+		for v := range dst {
+			dst[v] = make([]float64, t.stride)
+		}
 		if err := t.base.multiply(dst, x); err != nil {
 			return err
 		}
-		for r := range t.rows.Len() {
-			columns, values := s.armament.Sparse.Row(t.rows.From + r)
-			for at, j := range columns {
-				dst[r] += float64(values[at] * x[j])
+		for v := range dst {
+			for r := range t.rows.Len() {
+				columns, values := s.armament.Sparse.Row(t.rows.From + r)
+				for at, j := range columns {
+					dst[v][r] += float64(values[at] * x[v][j])
+				}
 			}
+			copy(products[v][starts[at]:], dst[v][:t.rows.Len()])
 		}
 		return nil
 	})
+	return products, err
+}
+
+// perRowLists makes lists of one value per row of the tiles, and tells where each tile's begin.
+func perRowLists(tiles []*tile, lists int) ([][]float64, []int) {
+	starts, total := make([]int, len(tiles)), 0
+	for at, t := range tiles {
+		starts[at] = total
+		total += t.rows.Len()
+	}
+	values := make([][]float64, lists)
+	for list := range values {
+		values[list] = make([]float64, total)
+	}
+	return values, starts
 }
 
 // perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
@@ -229,15 +258,7 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 	if err != nil {
 		return nil, err
 	}
-	starts, total := make([]int, len(tiles)), 0
-	for at, t := range tiles {
-		starts[at] = total
-		total += t.rows.Len()
-	}
-	values := make([][]float64, lists)
-	for list := range values {
-		values[list] = make([]float64, total)
-	}
+	values, starts := perRowLists(tiles, lists)
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		dst := make([]float64, tiles[at].stride)
 		for list := range values {

@@ -49,7 +49,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			sums := func(a, b any) bool { return slices.Equal(a.([]Int128), b.([]Int128)) }
 			compare("diagonal", func(s *Shard) (any, error) { return s.Diagonal(ctx, tiles) }, floats)
 			compare("column sum", func(s *Shard) (any, error) { return columnSum(s, tiles, []int32{0, 3, 9}) }, floats)
-			compare("product", func(s *Shard) (any, error) { return s.Multiply(ctx, tiles, x) }, floats)
+			compare("product", func(s *Shard) (any, error) { return product(s, tiles, x) }, floats)
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
 			moves := []Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)

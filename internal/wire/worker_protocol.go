@@ -3,7 +3,7 @@ package wire
 // The terms on which a coordinator and its workers talk.
 const (
 	// WorkerProtocol is the version of the worker protocol; both sides must have the same.
-	WorkerProtocol = 3
+	WorkerProtocol = 4
 	// InlineBytes is the largest payload that rides on the Attach stream itself. What is bigger
 	// goes by reference on a stream of its own, so that no heartbeat waits behind it.
 	InlineBytes = 64 << 10

@@ -37,11 +37,12 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		sums, err := m.ColumnSums(j.ctx, tiles, lists)
 		return j.valuesOf(c)(slices.Concat(sums...), err)
 	case *workerv1.Command_Multiply:
-		x, err := j.floats(op.Multiply.GetX(), j.rows)
+		x, err := j.vectorsOf(op.Multiply)
 		if err != nil {
 			return nil, err
 		}
-		return j.valuesOf(c)(m.Multiply(j.ctx, tiles, x))
+		products, err := m.Multiply(j.ctx, tiles, x)
+		return j.valuesOf(c)(slices.Concat(products...), err)
 	case *workerv1.Command_Load:
 		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
 		if err != nil {
@@ -153,3 +154,23 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
 	}
 	return all, err
 }
+
+// vectorsOf are the vectors that a matrix is multiplied with.
+func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
+	count := max(1, int64(op.GetCount()))
+	if count > mostVectors {
+		return nil, fmt.Errorf("worker: %d vectors to multiply, at most %d", count, mostVectors)
+	}
+	values, err := j.floats(op.GetX(), int(count)*j.rows)
+	if err != nil {
+		return nil, err
+	}
+	vectors := make([][]float64, count)
+	for v := range vectors {
+		vectors[v] = values[v*j.rows : (v+1)*j.rows]
+	}
+	return vectors, nil
+}
+
+// mostVectors bounds how many vectors come at a time.
+const mostVectors = 1024

@@ -2005,10 +2005,13 @@ func (x *Farthest) GetStats() []*ClusterStats {
 	return nil
 }
 
-// Multiply: float64 M x for the rows of the tiles.
+// Multiply: float64 M x for the rows of the tiles, for each of several x, one after the other.
 type Multiply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	X             *Payload               `protobuf:"bytes,1,opt,name=x,proto3" json:"x,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// float64 per row of the whole problem, for each x.
+	X *Payload `protobuf:"bytes,1,opt,name=x,proto3" json:"x,omitempty"`
+	// How many x there are; 0 means 1.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2048,6 +2051,13 @@ func (x *Multiply) GetX() *Payload {
 		return x.X
 	}
 	return nil
+}
+
+func (x *Multiply) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
 }
 
 // VectorModel is centroids and how far points are from them.
@@ -3223,9 +3233,10 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"T\n" +
 	"\bFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"3\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"I\n" +
 	"\bMultiply\x12'\n" +
-	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\"\xe8\x01\n" +
+	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xe8\x01\n" +
 	"\vVectorModel\x12\x1e\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\rR\n" +
