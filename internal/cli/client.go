@@ -125,9 +125,20 @@ func (c *client) labels(ctx context.Context, jobID string) ([]int32, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
+	return receiveLabels(c, stream.Recv)
+}
+
+// labelPart is a portion of labels, of a job's own points or of new ones.
+type labelPart interface {
+	GetFirstIndex() uint64
+	GetLabels() []uint32
+}
+
+// receiveLabels puts the portions of a stream together.
+func receiveLabels[P labelPart](c *client, receive func() (P, error)) ([]int32, error) {
 	var labels []int32
 	for {
-		part, err := stream.Recv()
+		part, err := receive()
 		if errors.Is(err, io.EOF) {
 			return labels, nil
 		}

@@ -15,8 +15,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files of a model, and the one that says what they are.
+// The files that --out writes: those of a model, and the one that says what they are.
 const (
+	labelsFile    = "labels.csv"
 	centroidsFile = "centroids.csv"
 	metricFile    = "metric.csv"
 	resultFile    = "result.json"
@@ -70,17 +71,10 @@ func (o *outcome) centroids() *dataset.Points {
 	return &dataset.Points{N: o.model.K, D: o.model.D, Values: o.model.Centroids}
 }
 
-// loadModel reads a model from a folder that --out wrote, and the names of its columns.
-func loadModel(folder string) (*clustering.Model, []string, error) {
-	document, err := readDocument(filepath.Join(folder, resultFile))
-	if err != nil {
-		return nil, nil, err
-	}
+// loadModel reads the model of the vector family that result.json speaks of from the same folder, and
+// the names of its columns.
+func loadModel(folder string, document *resultDocument) (*clustering.Model, []string, error) {
 	report := document.Model
-	if report == nil {
-		return nil, nil, fault.Invalid("NO_MODEL", "%s: this is a result of %s, which has no centroids to assign new points to; "+
-			"predict needs a run of the vector family, such as --algorithm kmeans", folder, document.ObjectiveName)
-	}
 	path := filepath.Join(folder, centroidsFile)
 	centroids, header, err := format.LoadPoints(path)
 	if err != nil {

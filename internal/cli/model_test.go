@@ -75,7 +75,8 @@ func TestFilesOfAModel(t *testing.T) {
 		if picture := read(t, c.form+"/clusters.svg"); !strings.Contains(picture, ">centroid<") {
 			t.Error("no centroid is drawn")
 		}
-		model, header, err := loadModel(c.form)
+		d := document(t, read(t, c.form+"/result.json"))
+		model, header, err := loadModel(c.form, &d)
 		if err != nil || !reflect.DeepEqual(model, f.model) || !reflect.DeepEqual(header, []string{"x", "y"}) {
 			t.Errorf("read back is %+v %v, %v", model, header, err)
 		}
@@ -158,6 +159,9 @@ func TestPredict(t *testing.T) {
 		{"--data new.csv", "predict needs one model", nil},
 		{"--model model --job job-1 --data new.csv", "predict needs one model", nil},
 		{"--model model --server localhost:1 --data new.csv", "--server goes with --job", nil},
+		{"--model model --trained-on p.csv --data new.csv", "--trained-on does not apply to model: its centroids are all", nil},
+		{"--job job-1 --trained-on p.csv --data new.csv", "--trained-on goes with --model only", nil},
+		{"--model model --weights w.csv --data new.csv", "--weights goes with --trained-on only", nil},
 		{"--model model", "what is to be assigned?", nil},
 		{"--job job-1 --data new.csv", "which coordinator?", nil},
 		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},
@@ -178,7 +182,7 @@ func TestPredict(t *testing.T) {
 			write("model/result.json", `{"k": 2, "model": {"distortion": "cosine", "metric": "diagonal", "columns": 2}}`)
 		}},
 		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
-		{"--model model --data new.csv", "model: this is a result of ratio-cut, which has no centroids", func() {
+		{"--model model --data new.csv", "model: this is a result of ratio-cut that knows neither centroids nor a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
 		{"--model model --data new.csv", "model/result.json: this is no result of Cleave", func() { write("model/result.json", "{") }},

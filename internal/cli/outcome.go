@@ -23,8 +23,8 @@ type outcome struct {
 	document *resultDocument
 }
 
-// fetch brings a job's outcome; the model, which can be large, only on demand.
-func (c *client) fetch(ctx context.Context, jobID string, constrained, withModel bool) (*outcome, error) {
+// fetch brings the outcome of a job of this spec; the model, which can be large, only on demand.
+func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec, constrained, withModel bool) (*outcome, error) {
 	response, err := c.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.explain(err)
@@ -34,6 +34,7 @@ func (c *client) fetch(ctx context.Context, jobID string, constrained, withModel
 		return nil, err
 	}
 	o := &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}
+	o.document.Kernel = newKernelReport(spec, o.document.Rho)
 	if !response.GetResult().GetHasModel() {
 		return o, nil
 	}

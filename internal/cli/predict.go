@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -11,26 +13,32 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type predictFlags struct {
-	model, job string
-	server     *string
-	data, out  string
+	model, job         string
+	trainedOn, weights string
+	server             *string
+	data, out          string
 }
 
 func (a *app) predictCommand() *cobra.Command {
 	f := &predictFlags{}
 	cmd := &cobra.Command{
 		Use:   "predict (--model DIR | --job ID) --data FILE",
-		Short: "Assign new points to the clusters that a run of the vector family found",
+		Short: "Assign new points to the clusters that a run found",
 		Args:  shell.Flags,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.predict(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
+	set.StringVar(&f.trainedOn, "trained-on", "", "the points that a --model of kernel-kmeans was made of, in this `FILE`")
+	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
 	f.server = addServerFlag(set)
 	set.StringVar(&f.data, "data", "", "new points in this `FILE`, in the columns of the old ones")
@@ -38,31 +46,53 @@ func (a *app) predictCommand() *cobra.Command {
 	return cmd
 }
 
-// predict works here, whoever has the model: it is small beside the points.
-func (a *app) predict(ctx context.Context, f *predictFlags) error {
+func (f *predictFlags) check() error {
 	switch {
 	case (f.model == "") == (f.job == ""):
 		return shell.Usage("predict needs one model: --model DIR that cleave run --out wrote, or --job ID")
 	case f.model != "" && *f.server != "":
 		return shell.Usage("--server goes with --job; a --model is read here")
+	case f.job != "" && f.trainedOn != "":
+		return shell.Usage("--trained-on goes with --model only; the coordinator has the points of its jobs")
+	case f.weights != "" && f.trainedOn == "":
+		return shell.Usage("--weights goes with --trained-on only: they are the weights of those points")
 	case f.data == "":
 		return shell.Usage("what is to be assigned? Give the points by --data FILE")
 	}
-	model, header, err := a.findModel(ctx, f)
+	return nil
+}
+
+// predictor is what assigns new points.
+type predictor struct {
+	clusters int
+	columns  int      // 0: not known here
+	header   []string // the names of the columns, nil when they are not known
+	assign   func(ctx context.Context, fresh dataset.Dataset) ([]int32, error)
+}
+
+func (a *app) predict(ctx context.Context, f *predictFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, end, err := a.findPredictor(ctx, f)
 	if err != nil {
 		return err
 	}
-	data, columns, err := loadPoints(f.data, model.D)
+	defer end()
+	data, header, err := loadPoints(f.data, p.columns)
 	if err != nil {
 		return err
 	}
-	if header != nil && columns != nil && !slices.Equal(header, columns) {
+	if header != nil && p.header != nil && !slices.Equal(header, p.header) {
 		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
-			f.data, abridged(columns), abridged(header))
+			f.data, abridged(header), abridged(p.header))
 	}
-	labels, err := clustering.Predict(ctx, model, data, runtime.GOMAXPROCS(0))
-	if err != nil {
+	labels, err := p.assign(ctx, data)
+	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
 		return fault.Wrap(err, "%s", f.data)
+	}
+	if err != nil {
+		return err
 	}
 	write := func(w io.Writer) error { return format.WriteLabels(w, labels) }
 	if f.out == "" {
@@ -71,21 +101,73 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := format.WriteFile(f.out, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, plural(len(labels), "point"), plural(model.K, "cluster"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, plural(len(labels), "point"), plural(p.clusters, "cluster"))
 	return err
 }
 
-// findModel reads the model from its folder, with the names of its columns where it has any, or asks
-// the coordinator for it.
-func (a *app) findModel(ctx context.Context, f *predictFlags) (*clustering.Model, []string, error) {
-	if f.model != "" {
-		return loadModel(f.model)
+// findPredictor reads a model from its folder, or finds the job at its coordinator. end lets go of it.
+func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
+	if f.job == "" {
+		p, err = a.openModel(f)
+		return p, func() {}, err
 	}
 	c, err := a.remote(*f.server)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer c.close()
-	model, err := c.model(ctx, f.job)
-	return model, nil, err
+	if p, err = a.jobPredictor(ctx, c, f.job); err != nil {
+		c.close()
+	}
+	return p, c.close, err
+}
+
+func (a *app) openModel(f *predictFlags) (*predictor, error) {
+	document, err := readDocument(filepath.Join(f.model, resultFile))
+	if err != nil {
+		return nil, err
+	}
+	if document.Model == nil {
+		m, err := loadKernelModel(f, document)
+		if err != nil {
+			return nil, err
+		}
+		return &predictor{int(document.K), m.points.D, m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+			return m.predict(ctx, a, fresh)
+		}}, nil
+	}
+	if f.trainedOn != "" {
+		return nil, shell.Usage("--trained-on does not apply to %s: its centroids are all that new points are compared with", f.model)
+	}
+	model, header, err := loadModel(f.model, document)
+	if err != nil {
+		return nil, err
+	}
+	p := nearestCentroid(model)
+	p.header = header
+	return p, nil
+}
+
+// jobPredictor: points go to the coordinator only where it has more than centroids.
+func (a *app) jobPredictor(ctx context.Context, c *client, jobID string) (*predictor, error) {
+	response, err := c.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if spec := response.GetSpec(); spec.GetKernelKmeans() != nil {
+		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+			return c.predict(ctx, jobID, fresh, a.newProgress(true))
+		}}, nil
+	}
+	model, err := c.model(ctx, jobID)
+	if err != nil {
+		return nil, err
+	}
+	return nearestCentroid(model), nil
+}
+
+// nearestCentroid works here, whoever has the model: it is small beside the points.
+func nearestCentroid(m *clustering.Model) *predictor {
+	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		return clustering.Predict(ctx, m, fresh, runtime.GOMAXPROCS(0))
+	}}
 }

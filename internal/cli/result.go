@@ -61,7 +61,7 @@ func (a *app) result(ctx context.Context, c *client, jobID string, f *resultFlag
 	if err := sameData(j); err != nil {
 		return err
 	}
-	o, err := c.fetch(ctx, jobID, false, f.out != "")
+	o, err := c.fetch(ctx, jobID, j.spec, false, f.out != "")
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type resultDocument struct {
 	Rho           *float64           `json:"rho,omitempty"`
 	Inference     *inferenceReport   `json:"inference,omitempty"`
 	Model         *modelReport       `json:"model,omitempty"`
+	Kernel        *kernelReport      `json:"kernel,omitempty"`
 }
 
 // historyEntry is one iteration; only the vector family has what follows moved.

@@ -92,7 +92,11 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		defer done()
 		c = embedded
 	}
-	o, err := c.runJob(ctx, j, f.job.constraints != "", out != nil, p)
+	id, err := c.complete(ctx, j, p)
+	if err != nil {
+		return because(ctx, err)
+	}
+	o, err := c.fetch(ctx, id, j.spec, f.job.constraints != "", out != nil)
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -118,26 +122,23 @@ func (a *app) remoteOrNil(server string, f *jobFlags) (*client, error) {
 	return connect(server)
 }
 
-// runJob sees a job through from its upload to its outcome. When ctx ends on the way the job is
-// cancelled.
-func (c *client) runJob(ctx context.Context, j *job, constrained, withModel bool, p *progress) (*outcome, error) {
+// complete sees a job through from its upload to its success, and returns its id. When ctx ends on the
+// way the job is cancelled.
+func (c *client) complete(ctx context.Context, j *job, p *progress) (string, error) {
 	created, err := c.submit(ctx, j, "", p)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	id := created.GetJobId()
 	ended, err := c.follow(ctx, id, 0, p)
 	if ctx.Err() != nil {
-		return nil, c.abort(ctx, id)
+		return "", c.abort(ctx, id)
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	p.end()
-	if err := c.failure(ctx, id, ended); err != nil {
-		return nil, err
-	}
-	return c.fetch(ctx, id, constrained, withModel)
+	return id, c.failure(ctx, id, ended)
 }
 
 // abort cancels a job whose user has given up.
