@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -20,7 +21,7 @@ const denseFormats = ".csv, .tsv, .npy or .mtx"
 
 // ReadPoints reads rows of features and the names of the columns, nil when the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
-	m, err := readMatrix(r, name)
+	m, err := readMatrix(r, name, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +44,7 @@ func LoadPoints(path string) (*dataset.Points, []string, error) {
 
 // ReadKernel reads a symmetric kernel matrix.
 func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
-	m, err := readMatrix(r, name)
+	m, err := readMatrix(r, name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +58,13 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 // LoadKernel is ReadKernel of a path.
 func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
 
-func readMatrix(r io.Reader, name string) (*matrix, error) {
+// readMatrix reads a matrix; with gaps missing values are NaN.
+func readMatrix(r io.Reader, name string, gaps bool) (*matrix, error) {
 	s, err := newSource(r, name)
 	if err != nil {
 		return nil, err
 	}
+	s.gaps = gaps
 	switch s.suffix {
 	case ".csv":
 		return readDelimited(newLines(s), ',')
@@ -126,6 +129,9 @@ func (m *matrix) appendRow(l *lines, cells [][]byte) error {
 		switch {
 		case ok && finite(value):
 			m.values = append(m.values, value)
+			continue
+		case l.gap(cell):
+			m.values = append(m.values, math.NaN())
 			continue
 		case ok:
 			bad = l.invalid("NOT_FINITE", "row %d, column %d is %s; every value must be a finite number", m.rows, column, shown(cell))

@@ -31,6 +31,7 @@ type source struct {
 	*bufio.Reader
 	name   string
 	suffix string // see suffixOf: ".csv"
+	gaps   bool   // missing values are read as NaN, not refused
 }
 
 func newSource(r io.Reader, name string) (*source, error) {

@@ -165,6 +165,9 @@ func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
 }
 
 func (m *matrixMarket) value(cell []byte) (float64, error) {
+	if m.gap(cell) {
+		return math.NaN(), nil
+	}
 	value, ok := parseFloat(cell)
 	if !ok {
 		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", shown(cell))

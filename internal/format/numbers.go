@@ -40,6 +40,11 @@ func missing(cell []byte) bool {
 	return false
 }
 
+// gap tells whether a cell is to be read as NaN: it is missing, and the reader is told to bear that.
+func (s *source) gap(cell []byte) bool {
+	return s.gaps && (missing(cell) || strings.EqualFold(string(cell), "nan"))
+}
+
 // shown is a cell as errors quote it: not too long.
 func shown(cell []byte) string {
 	const most = 40

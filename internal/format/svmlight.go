@@ -44,11 +44,15 @@ func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePo
 		return nil, err
 	}
 	s.features = features
-	s.starts = []int64{0}
-	if err := s.each(s.appendRow); err != nil {
+	if err := s.readRows(); err != nil {
 		return nil, err
 	}
 	return s.points()
+}
+
+func (s *svmlight) readRows() error {
+	s.starts = []int64{0}
+	return s.each(s.appendRow)
 }
 
 // LoadSparsePoints is ReadSparsePoints of a path.
@@ -198,6 +202,8 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	}
 	value, ok := parseFloat(right)
 	switch {
+	case s.gap(right):
+		value = math.NaN()
 	case !ok:
 		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is no number", index, shown(right))
 	case !finite(value):

@@ -1,0 +1,120 @@
+package format
+
+import (
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The readers of this file leave out the rows in which a value is missing: an empty cell, "?", "NA",
+// "NaN" and their like. Within the readers that they share with the strict ones a missing value is NaN
+// (source.gaps). Everything else that is wrong with a file is still a fault.
+
+// ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending
+// order.
+func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	m, err := readMatrix(r, name, true)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if incomplete, err = m.dropIncomplete(name); err != nil {
+		return nil, nil, nil, err
+	}
+	if points, err = dataset.NewPoints(m.rows, m.columns, m.values); err != nil {
+		return nil, nil, nil, fault.Wrap(err, "%s", name)
+	}
+	return points, m.header, incomplete, nil
+}
+
+// LoadCompletePoints is ReadCompletePoints of a path.
+func LoadCompletePoints(path string) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	points, err = load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
+		points, header, incomplete, err = ReadCompletePoints(r, name)
+		return points, err
+	})
+	return points, header, incomplete, err
+}
+
+// dropIncomplete closes up over the rows that have a NaN. Infinities are refused here, where the row
+// still has its number.
+func (m *matrix) dropIncomplete(name string) (incomplete []int32, err error) {
+	kept := 0
+	for i := range m.rows {
+		row := m.values[i*m.columns : (i+1)*m.columns]
+		gap := false
+		for column, v := range row {
+			if math.IsInf(v, 0) {
+				return nil, fault.Invalid("NOT_FINITE", "%s: row %d, column %d is %v; every value must be a finite number", name, i, column, v).
+					With("row", strconv.Itoa(i)).With("column", strconv.Itoa(column))
+			}
+			gap = gap || math.IsNaN(v)
+		}
+		if gap {
+			incomplete = append(incomplete, int32(i))
+			continue
+		}
+		kept += copy(m.values[kept:], row)
+	}
+	m.values = m.values[:kept]
+	m.rows -= len(incomplete)
+	return incomplete, someLeft(name, m.rows, len(incomplete))
+}
+
+// ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
+// ascending order. The number of features is that of the whole file.
+func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	s, err := openSVMLight(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.gaps = true
+	if err := s.readRows(); err != nil {
+		return nil, nil, err
+	}
+	if incomplete, err = s.dropIncomplete(); err != nil {
+		return nil, nil, err
+	}
+	points, err = s.points()
+	return points, incomplete, err
+}
+
+// LoadCompleteSparsePoints is ReadCompleteSparsePoints of a path.
+func LoadCompleteSparsePoints(path string) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	points, err = load(path, func(r io.Reader, name string) (points *dataset.SparsePoints, err error) {
+		points, incomplete, err = ReadCompleteSparsePoints(r, name)
+		return points, err
+	})
+	return points, incomplete, err
+}
+
+// dropIncomplete closes up over the rows that have a NaN.
+func (s *svmlight) dropIncomplete() (incomplete []int32, err error) {
+	rows, kept := 0, int64(0)
+	for i := range len(s.starts) - 1 {
+		from, to := s.starts[i], s.starts[i+1]
+		gap := false
+		for _, v := range s.values[from:to] {
+			gap = gap || math.IsNaN(v)
+		}
+		if gap {
+			incomplete = append(incomplete, int32(i))
+			continue
+		}
+		copy(s.columns[kept:], s.columns[from:to])
+		kept += int64(copy(s.values[kept:], s.values[from:to]))
+		rows++
+		s.starts[rows] = kept // at or before starts[i+1], which has been read
+	}
+	s.starts, s.columns, s.values = s.starts[:rows+1], s.columns[:kept], s.values[:kept]
+	return incomplete, someLeft(s.name, rows, len(incomplete))
+}
+
+func someLeft(name string, rows, incomplete int) error {
+	if rows > 0 || incomplete == 0 {
+		return nil
+	}
+	return fault.Invalid("EMPTY_DATA", "%s: no row is left; all %d have missing values", name, incomplete)
+}
