@@ -22,6 +22,7 @@ type jobFlags struct {
 
 	data, graph, kernelMatrix string
 	vertices                  *whole
+	missing                   *choice
 
 	k         *whole
 	algorithm *choice
@@ -65,6 +66,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	f := &jobFlags{
 		set:      set,
 		vertices: &whole{most: math.MaxInt32},
+		missing:  newChoice("error", "error", "drop"),
 		k:        &whole{least: 1, most: math.MaxInt32},
 		algorithm: &choice{value: kernelKmeans, words: algorithmWords(), later: []string{
 			"spectral", "spectral-learning", "constrained-spectral"}},
@@ -97,6 +99,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	f.tolerance.atLeast = 0
 
 	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` (.csv, .tsv, .npy, .mtx; sparse: .svm, .svmlight, .libsvm; also .gz)")
+	set.Var(f.missing, "missing", "rows of --data with missing values, or of zeros where directions are compared: an error, or dropped (label -1)")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` (.csv, .tsv, .mtx; also .gz)")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` (.csv, .npy, .mtx; also .gz)")

@@ -116,14 +116,17 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed,
 	return wired, nil
 }
 
-// loadStart reads the labels to start from; they are cluster numbers.
-func loadStart(path string, rows int, k uint32) ([]uint32, error) {
+// loadStart reads the labels to start from; they are cluster numbers, but for rows that are left out.
+func loadStart(path string, rows int, k uint32, left *selection) ([]uint32, error) {
 	labels, err := format.LoadLabels(path, rows)
 	if err != nil {
 		return nil, err
 	}
 	wired := make([]uint32, len(labels))
 	for i, label := range labels {
+		if !left.keeps(i) {
+			continue
+		}
 		if label < 0 || label >= int64(k) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
 				path, i, label, int64(k)-1, k)

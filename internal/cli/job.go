@@ -17,6 +17,7 @@ type job struct {
 	rows    int
 	columns int      // of points
 	header  []string // the names of the columns, nil when they have none
+	left    *selection
 }
 
 // prepare makes a job of the flags and their files. Everything that can be wrong with the flags
@@ -37,6 +38,9 @@ func (f *jobFlags) prepare(ctx context.Context, remote *client) (*job, error) {
 	case source == "" && remote == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
 	}
+	if f.given("missing") && source != "data" {
+		return nil, shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+	}
 	if err := f.apply(spec); err != nil {
 		return nil, err
 	}
@@ -55,7 +59,12 @@ func (f *jobFlags) prepare(ctx context.Context, remote *client) (*job, error) {
 	if err := f.check(spec, f.kindOf(source)); err != nil {
 		return nil, err
 	}
-	if j.data, j.header, err = f.loadData(); err != nil {
+	if f.missing.value == "drop" {
+		j.data, j.header, j.left, err = loadSelected(f.data, comparesDirections(spec))
+	} else if j.data, j.header, err = f.loadData(); source == "data" {
+		err = orDrop(err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	j.rows, j.columns = j.data.Rows(), columnsOf(j.data)

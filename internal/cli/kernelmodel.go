@@ -53,7 +53,7 @@ func orDefault[T any](value *T, otherwise T) *T {
 // points, which must be given again.
 type kernelModel struct {
 	spec   *cleavev1.JobSpec
-	points *dataset.Points
+	points dataset.Dataset
 	header []string
 }
 
@@ -70,19 +70,28 @@ func loadKernelModel(f *predictFlags, document *resultDocument) (*kernelModel, e
 	if !known || !usual {
 		return nil, fault.Invalid("BAD_MODEL", "%s: the kernel %q of the objective %q is unknown", filepath.Join(f.model, resultFile), report.Function, document.ObjectiveName)
 	}
+	if format.IsSparse(f.trainedOn) {
+		return nil, shell.Usage("--trained-on %s holds sparse points, which %s does not cluster", f.trainedOn, kernelKmeans)
+	}
 	if f.trainedOn == "" {
 		return nil, shell.Usage("%s holds a run of %s, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE",
 			f.model, document.ObjectiveName)
 	}
 	m := &kernelModel{}
 	var err error
-	if m.points, m.header, err = format.LoadPoints(f.trainedOn); err != nil {
+	var left *selection
+	if document.Dropped > 0 {
+		m.points, m.header, left, err = loadSelected(f.trainedOn, function == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE)
+	} else {
+		m.points, m.header, err = loadPoints(f.trainedOn, 0)
+	}
+	if err != nil {
 		return nil, err
 	}
-	rows := m.points.N
-	if uint64(rows) != document.N {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: these are %s; %s was made of %d", f.trainedOn, plural(rows, "point"), f.model, document.N)
+	if kept := m.points.Rows(); uint64(kept) != document.N {
+		return nil, fault.Invalid("OTHER_DATASET", "%s: these are %s; %s was made of %d", f.trainedOn, plural(kept, "point"), f.model, document.N)
 	}
+	rows := left.rows(m.points.Rows())
 	options := &cleavev1.KernelKmeans{
 		Objective: objective,
 		Kernel:    &cleavev1.Kernel{Function: function, Rho: report.Rho, Gamma: report.Gamma, Coef0: report.Coef0, Degree: report.Degree},
@@ -100,8 +109,10 @@ func loadKernelModel(f *predictFlags, document *resultDocument) (*kernelModel, e
 		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_LABELS},
 		Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options},
 	}
-	m.spec.Initialisation.Labels, err = loadStart(filepath.Join(f.model, labelsFile), rows, document.K)
-	return m, err
+	if m.spec.Initialisation.Labels, err = loadStart(filepath.Join(f.model, labelsFile), rows, document.K, left); err != nil {
+		return nil, err
+	}
+	return m, left.spec(m.spec)
 }
 
 // predict assigns new points by a coordinator of its own.

@@ -62,7 +62,7 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
 		{"--model o --trained-on p.csv --data other.csv", "other.csv: the columns are called y,x, those of the model x,y"},
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: these are 2 points; o was made of 4"},
-		{"--model o --trained-on x.svm --data p.csv", `x.svm: the suffix ".svm" names no format known here`},
+		{"--model o --trained-on x.svm --data p.csv", "--trained-on x.svm holds sparse points"},
 		{"--model o --trained-on gone.csv --data p.csv", "gone.csv: the file cannot be read"},
 		{"--model o --trained-on p.csv --weights l.csv --data p.csv", "l.csv, line 1"},
 		{"--model cut --trained-on p.csv --data p.csv", "cleave: only kernel-kmeans on points can assign new points"},

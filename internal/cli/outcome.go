@@ -18,7 +18,8 @@ import (
 
 // outcome is what a job found: its labels, its model if it has one and it is wanted, and result.json.
 type outcome struct {
-	labels   []int32
+	labels   []int32 // of the rows that were clustered
+	left     *selection
 	model    *clustering.Model
 	document *resultDocument
 }
@@ -49,6 +50,16 @@ func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec
 	}
 	o.document.Model = &modelReport{enumWord(head.GetDistortion()), enumWord(head.GetMetric()), head.GetColumns()}
 	return o, nil
+}
+
+// leaveOut notes which rows the job has not seen.
+func (o *outcome) leaveOut(left *selection) {
+	if left == nil {
+		return
+	}
+	o.left = left
+	o.document.Dropped = len(left.place) - len(left.kept)
+	o.document.Warnings = append(o.document.Warnings, warning{"MISSING_ROWS", left.String()})
 }
 
 // score compares the labels with the truth, if there is one.

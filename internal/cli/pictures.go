@@ -27,7 +27,7 @@ type scene struct {
 // files are what --out writes: labels.csv, the model, the pictures, and result.json last. A picture
 // that cannot be drawn is left out: it must not cost the result. complain hears why.
 func (o *outcome) files(s scene, complain func(format string, args ...any)) []outputFile {
-	files := []outputFile{{labelsFile, func(w io.Writer) error { return format.WriteLabels(w, o.labels) }}}
+	files := []outputFile{{labelsFile, func(w io.Writer) error { return format.WriteLabels(w, o.left.restore(o.labels)) }}}
 	files = append(files, o.modelFiles(s.header, complain)...)
 	add := func(name string, draw func(w io.Writer) error) {
 		var drawn bytes.Buffer

@@ -51,6 +51,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if err != nil {
 		return err
 	}
+	a.tell(j.left)
 	if c == nil {
 		k, embedded, err := startEmbedded(ctx, int(f.workers.value), a.stderr)
 		if err != nil {

@@ -131,7 +131,7 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{int(document.K), m.points.D, m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		return &predictor{int(document.K), columnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
 			return m.predict(ctx, a, fresh)
 		}}, nil
 	}

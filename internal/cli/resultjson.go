@@ -35,6 +35,7 @@ type resultDocument struct {
 	Inference     *inferenceReport   `json:"inference,omitempty"`
 	Model         *modelReport       `json:"model,omitempty"`
 	Kernel        *kernelReport      `json:"kernel,omitempty"`
+	Dropped       int                `json:"dropped,omitempty"`
 }
 
 // historyEntry is one iteration; only the vector family has what follows moved.

@@ -63,10 +63,14 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	truth, err := loadTruth(f.truth, f.scoreOn, j.rows)
+	truth, err := loadTruth(f.truth, f.scoreOn, j.left.rows(j.rows))
 	if err != nil {
 		return err
 	}
+	if truth, err = j.left.truth(truth); err != nil {
+		return err
+	}
+	a.tell(j.left)
 	var out *outputDir
 	if f.out != "" {
 		if out, err = openOutput(f.out); err != nil {
@@ -100,6 +104,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return because(ctx, err)
 	}
+	o.leaveOut(j.left)
 	if err := o.score(truth); err != nil {
 		return err
 	}

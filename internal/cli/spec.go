@@ -175,22 +175,16 @@ func (f *jobFlags) applyKernel(spec *cleavev1.KernelKmeans) {
 
 var kernelFlags = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 
-// loadTables reads the small files around the data, whose shape is known by now, into the spec.
+// loadTables reads the small files around the data, whose shape is known by now, into the spec. They
+// speak of the rows of the file; the spec then speaks of those that are clustered.
 func (f *jobFlags) loadTables(j *job) error {
-	spec, rows := j.spec, j.rows
+	spec, rows := j.spec, j.left.rows(j.rows)
 	if f.constraints != "" {
 		constraints, err := format.LoadConstraints(f.constraints, rows)
 		if err != nil {
 			return err
 		}
 		supervision(spec).Constraints = wire.ConstraintsProto(constraints)
-		if len(constraints) == 0 && spec.GetInitialisation().GetStart() == cleavev1.Start_START_UNSPECIFIED {
-			// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with
-			// ever more constraints may begin at none with the same flags.
-			if spec.Initialisation != nil {
-				spec.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
-			}
-		}
 	}
 	if f.seeds != "" {
 		seeds, err := loadSeeds(f.seeds, rows, spec)
@@ -209,11 +203,23 @@ func (f *jobFlags) loadTables(j *job) error {
 	var err error
 	switch f.init.value {
 	case "labels":
-		spec.Initialisation.Labels, err = loadStart(f.init.path, rows, spec.K)
+		spec.Initialisation.Labels, err = loadStart(f.init.path, rows, spec.K, j.left)
 	case "centroids":
 		spec.Initialisation.Centroids, err = loadCentroids(f.init.path, j)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if err := j.left.spec(spec); err != nil {
+		return err
+	}
+	start := spec.GetInitialisation()
+	if f.constraints != "" && len(spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+		// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with ever more
+		// constraints may begin at none with the same flags.
+		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
+	}
+	return nil
 }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {

@@ -37,6 +37,9 @@ func (a *app) submitCommand() *cobra.Command {
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
+	if f.job.missing.value == "drop" {
+		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
+	}
 	c, err := a.remote(*f.server)
 	if err != nil {
 		return err

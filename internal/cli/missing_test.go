@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// gapped is a large file, big/data.csv, that has the rows of a small one, g/data.csv, and others that
+// cannot be clustered: the small one is what a hand would make of it.
+type gapped struct {
+	rows []int // of the large file, for each row of the small one
+}
+
+// enlarge puts an unusable row before every fourth row of g/data.csv.
+func enlarge(t *testing.T) *gapped {
+	t.Helper()
+	if err := os.Mkdir("big", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(read(t, "g/data.csv")), "\n")
+	unusable := []string{"?,1,2", "1,,2", "1,2,NA", "nan,NaN,1", "1,2,"}
+	g := &gapped{}
+	text := lines[0] + "\n"
+	row := 0
+	for i, line := range lines[1:] {
+		if i%4 == 0 {
+			text += unusable[i/4%len(unusable)] + "\n"
+			row++
+		}
+		text += line + "\n"
+		g.rows = append(g.rows, row)
+		row++
+	}
+	g.write(t, "data.csv", text)
+	return g
+}
+
+func (g *gapped) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile("big/"+name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table rewrites the first columns of a table from rows of the small file to rows of the large one, and
+// adds lines about rows that are not in the small one.
+func (g *gapped) table(t *testing.T, from, name string, indices int, extra string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(read(t, from)), "\n")
+	text := lines[0] + "\n" + extra
+	for _, line := range lines[1:] {
+		cells := strings.Split(line, ",")
+		for at := range indices {
+			var row int
+			if _, err := fmt.Sscan(cells[at], &row); err != nil {
+				t.Fatal(err)
+			}
+			cells[at] = fmt.Sprint(g.rows[row])
+		}
+		text += strings.Join(cells, ",") + "\n"
+	}
+	g.write(t, name, text)
+}
+
+// labels are those of the large file: rows of the small one have theirs, all others the same.
+func (g *gapped) labels(t *testing.T, from, other string) string {
+	t.Helper()
+	labels, err := format.LoadLabels(from, len(g.rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, next := "index,label\n", 0
+	for i, row := range g.rows {
+		for ; next < row; next++ {
+			text += fmt.Sprintf("%d,%s\n", next, other)
+		}
+		text += fmt.Sprintf("%d,%d\n", row, labels[i])
+		next++
+	}
+	return text
+}
+
+// A run that leaves rows out finds what it finds in a file without them.
+func TestDroppedRowsMakeNoDifference(t *testing.T) {
+	vectorFiles(t)
+	g := enlarge(t)
+	for name, text := range map[string]string{
+		"on.csv": "index\n3\n4\n17\n40\n60\n", "w.csv": "index,weight\n5,2\n50,0.5\n",
+	} {
+		if err := os.WriteFile("g/"+name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.table(t, "g/constraints.csv", "constraints.csv", 2, "0,1,must,\n0,5,cannot,3\n2,10,cannot,\n")
+	g.table(t, "seeds.csv", "seeds.csv", 1, "5,1\n")
+	g.table(t, "g/on.csv", "on.csv", 1, "0\n")
+	g.table(t, "g/w.csv", "w.csv", 1, "0,9\n")
+	g.write(t, "truth.csv", g.labels(t, "g/truth.csv", "7"))
+	g.write(t, "start.csv", g.labels(t, "g/truth.csv", "-1"))
+	const lost = 23
+	for _, c := range []struct{ small, large, with string }{
+		{"--truth g/truth.csv --constraints g/constraints.csv", "--truth big/truth.csv --constraints big/constraints.csv", "; and with them 3 constraints"},
+		{"--truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", "; and with them 1 seed"},
+		{"--weights g/w.csv --kernel linear", "--weights big/w.csv --kernel linear", ""},
+		{"--init labels:g/truth.csv --max-iterations 1", "--init labels:big/start.csv --max-iterations 1", ""},
+		{"--algorithm mpc-kmeans --constraints g/constraints.csv", "--algorithm mpc-kmeans --constraints big/constraints.csv", "; and with them 3 constraints"},
+	} {
+		t.Run(c.small, func(t *testing.T) {
+			few, all := t.TempDir(), t.TempDir()
+			succeed(t, "run --quiet --name x --data g/data.csv --k 3 --seed 3 --out "+few+" "+c.small)
+			r := invoke(t, "run --quiet --name x --missing drop --data big/data.csv --k 3 --seed 3 --out "+all+" "+c.large)
+			said := fmt.Sprintf("left out of 113 rows: %d rows with missing values%s", lost, c.with)
+			if r.code != 0 || r.stderr != "cleave: "+said+"\n" {
+				t.Fatalf("exit code %d: %s", r.code, r.stderr)
+			}
+			if got, want := read(t, all+"/labels.csv"), g.labels(t, few+"/labels.csv", "-1"); got != want {
+				t.Errorf("labels.csv is %s", got)
+			}
+			want, got := answer(t, read(t, few+"/result.json")), answer(t, read(t, all+"/result.json"))
+			want.Dropped, want.Warnings = lost, append(want.Warnings, warning{"MISSING_ROWS", said})
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got\n%+v\nwant\n%+v", got, want)
+			}
+			if read(t, few+"/clusters.svg") != read(t, all+"/clusters.svg") {
+				t.Error("clusters.svg differs")
+			}
+		})
+	}
+	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3"); !strings.Contains(out, "90 x 90") {
+		t.Errorf("plan: %s", out)
+	}
+	// The folder of such a run knows which of its points count.
+	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --out o")
+	succeed(t, "run --quiet --data g/data.csv --k 3 --out few")
+	if got := succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv"); got != read(t, "few/labels.csv") {
+		t.Errorf("predicted %s", got)
+	}
+}
+
+func TestRowsWithoutDirection(t *testing.T) {
+	folder(t, map[string]string{
+		"whole.svm":   "0 1:1 2:3\n0\n0 1:2 2:5\n0 1:? 2:1\n0 1:4 2:1\n0 1:0\n0 1:5\n",
+		"reduced.svm": "0 1:1 2:3\n0 1:2 2:5\n0 1:4 2:1\n0 1:5\n",
+		"whole.csv":   "1,3\n0,0\n2,5\n4,1\n-0,0\n5,0\n",
+		"reduced.csv": "1,3\n2,5\n4,1\n5,0\n",
+	})
+	for _, c := range []struct{ args, whole, reduced, labels, said string }{
+		{"--algorithm kmeans --geometry spherical", "whole.svm", "reduced.svm", "%d,-1,%d,-1,%d,-1,%d",
+			"left out of 7 rows: 1 row with missing values, 2 rows of zeros, without a direction"},
+		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out of 6 rows: 2 rows of zeros, without a direction"},
+		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out of 6 rows: 2 rows of zeros, without a direction"},
+	} {
+		if r := invoke(t, "run --quiet --k 2 "+c.args+" --data "+c.whole); r.code != 2 {
+			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.stderr)
+		}
+		succeed(t, "run --quiet --k 2 --out few --data "+c.reduced+" "+c.args)
+		r := invoke(t, "run --quiet --k 2 --out all --missing drop --data "+c.whole+" "+c.args)
+		if r.code != 0 || !strings.Contains(r.stderr, c.said) {
+			t.Fatalf("%s: exit code %d, %s", c.args, r.code, r.stderr)
+		}
+		few, err := format.LoadLabels("few/labels.csv", 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(c.labels, few[0], few[1], few[2], few[3])
+		all, err := format.LoadLabels("all/labels.csv", 0)
+		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]"); err != nil || got != want {
+			t.Errorf("%s: labels %s, want %s (%v)", c.args, got, want, err)
+		}
+	}
+	// Where lengths count, zeros are points like others.
+	if d := document(t, succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.N != 6 || d.Dropped != 0 {
+		t.Errorf("%d points, without %d", d.N, d.Dropped)
+	}
+}
+
+func TestMissingRowsAreRefused(t *testing.T) {
+	folder(t, map[string]string{
+		"gap.csv":   "1,2\n3,\n5,6\n",
+		"none.csv":  "?,2\n3,NA\n",
+		"zero.csv":  "0,0\n?,1\n",
+		"inf.csv":   "1,2\n?,3\nInf,4\n",
+		"l.csv":     "index,label\n0,0\n1,9\n2,5\n",
+		"on.csv":    "index\n1\n",
+		"truth.csv": "index,label\n0,0\n1,0\n2,1\n",
+		"far.yaml":  "k: 2\nkernelKmeans: {}\nsupervision: {constraints: [{i: 0, j: 3, kind: CONSTRAINT_KIND_MUST_LINK}]}\n",
+		"few.yaml":  "k: 2\nkernelKmeans: {weights: [1, 2]}\n",
+	})
+	for _, c := range []struct{ args, want string }{
+		{"--data gap.csv", "gap.csv, line 2: row 1, column 1 has no value (\"\"); fill it in or remove the row; cleave run --missing drop leaves rows with missing values out"},
+		{"--data gap.csv --missing error", "--missing drop"},
+		{"--data none.csv --missing drop", "none.csv: no row is left; all 2 have missing values"},
+		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left; left out of 2 rows: 1 row with missing values, 1 row of zeros"},
+		{"--data inf.csv --missing drop", "row 2, column 0 is \"Inf\""},
+		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
+		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
+		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
+		{"--data gap.csv --missing drop -f few.yaml", "there are 2 weights for 3 rows"},
+	} {
+		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
+		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
+		}
+		if _, err := os.Stat("o"); err == nil {
+			t.Errorf("%s left a folder behind", c.args)
+		}
+	}
+}
