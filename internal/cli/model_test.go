@@ -36,7 +36,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 	f.result.ObjectiveName, f.result.Rho, f.result.Shifts, f.result.HasModel = "hmrf-kmeans", nil, nil, true
 	f.result.History = []*cleavev1.Iteration{
 		{Iteration: 1, Objective: 3.5, Moved: 4, AssignmentObjective: proto.Float64(4.25),
-			Parts: &cleavev1.ObjectiveParts{Distortion: 1, MustLink: 2, LogDet: -0.5, Violated: 1}},
+			Parts: &cleavev1.ObjectiveParts{Distortion: 1, MustLink: 2, LogDet: -0.5, Violated: 1, MetricSpread: 8}},
 		{Iteration: 2, Objective: 1.5, AssignmentObjective: proto.Float64(1.5), Parts: &cleavev1.ObjectiveParts{Distortion: 1.5}},
 	}
 	f.result.Inference = &cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: proto.Float64(1.25), Rounds: 3}
@@ -99,7 +99,7 @@ func TestResultJSONOfTheVectorFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{"iteration": 1.0, "objective": 3.5, "moved": 4.0, "assignmentObjective": 4.25,
-		"distortion": 1.0, "mustLink": 2.0, "cannotLink": 0.0, "logDet": -0.5, "violated": 1.0}
+		"distortion": 1.0, "mustLink": 2.0, "cannotLink": 0.0, "logDet": -0.5, "violated": 1.0, "metricSpread": 8.0}
 	if len(fields.History) != 2 || !reflect.DeepEqual(fields.History[0], want) {
 		t.Errorf("the history begins with %v, want %v", fields.History[0], want)
 	}

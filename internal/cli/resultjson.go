@@ -55,6 +55,8 @@ type ObjectiveParts struct {
 	CannotLink float64 `json:"cannotLink"`
 	LogDet     float64 `json:"logDet"`
 	Violated   uint32  `json:"violated"`
+	// MetricSpread is the metric's largest eigenvalue over its smallest.
+	MetricSpread float64 `json:"metricSpread"`
 }
 
 // inferenceReport is about the last time that constrained points were assigned together.
@@ -161,7 +163,7 @@ func newEntry(it *cleavev1.Iteration) historyEntry {
 		Iteration: it.GetIteration(), Objective: it.GetObjective(), Moved: it.GetMoved(), AssignmentObjective: it.AssignmentObjective,
 	}
 	if p := it.GetParts(); p != nil {
-		entry.ObjectiveParts = &ObjectiveParts{p.GetDistortion(), p.GetMustLink(), p.GetCannotLink(), p.GetLogDet(), p.GetViolated()}
+		entry.ObjectiveParts = &ObjectiveParts{p.GetDistortion(), p.GetMustLink(), p.GetCannotLink(), p.GetLogDet(), p.GetViolated(), p.GetMetricSpread()}
 	}
 	return entry
 }
