@@ -65,6 +65,7 @@ func (silent) Iteration(int, clustering.Entry) {}
 func (silent) Shift(clustering.ShiftChange)    {}
 func (silent) Notice(clustering.Notice)        {}
 func (silent) Phase(clustering.Phase)          {}
+func (silent) Solver(clustering.SolverStep)    {}
 
 // runs are the whole runs on one set, ours and NumPy's.
 type runs struct {

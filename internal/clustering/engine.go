@@ -101,7 +101,15 @@ type Observer interface {
 	Iteration(restart int, e Entry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
+	Solver(s SolverStep)
 	Phase(phase Phase) // for live progress only
+}
+
+// SolverStep is one step of an eigensolver.
+type SolverStep struct {
+	Step, Products    int
+	Residual          float64 // the largest of the wanted pairs
+	Converged, Wanted int
 }
 
 // Phase is a stage of a run.
@@ -130,6 +138,8 @@ type Result struct {
 	ClusterSizes  []int
 	Model         *Model     // vector family
 	Inference     *Inference // of the methods that do any
+	Spectral      *SpectralReport
+	Embedding     *Embedding // spectral family
 }
 
 // Run is the one loop: every restart from its start until it stops; the best final value wins, ties

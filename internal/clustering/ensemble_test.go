@@ -75,6 +75,7 @@ func (l *log) Iteration(restart int, e Entry) { l.add("%d: %+v", restart, e) }
 func (l *log) Shift(s ShiftChange)            { l.add("%+v", s) }
 func (l *log) Notice(n Notice)                { l.add("%+v", n) }
 func (l *log) Phase(p Phase)                  { l.add("phase %d", p) }
+func (l *log) Solver(s SolverStep)            { l.add("%+v", s) }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What is
 // heard until then is how the whole run begins: a job that is interrupted repeats its events.

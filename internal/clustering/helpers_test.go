@@ -22,6 +22,7 @@ func (r *recorder) Iteration(_ int, e Entry) { r.entries = append(r.entries, e) 
 func (r *recorder) Shift(s ShiftChange)      { r.shifts = append(r.shifts, s) }
 func (r *recorder) Notice(n Notice)          { r.notices = append(r.notices, n) }
 func (r *recorder) Phase(Phase)              {}
+func (r *recorder) Solver(SolverStep)        {}
 
 func solve(t testing.TB, data dataset.Dataset, spec Spec) *Result {
 	t.Helper()

@@ -29,6 +29,7 @@ type Spec struct {
 	// Exactly one is set.
 	KernelKmeans *KernelKmeans
 	Vector       *Vector
+	Spectral     *Spectral
 }
 
 // Seed is a point whose label is known, or one of its labels and how likely it is.
@@ -53,6 +54,7 @@ const (
 	StartNeighbourhoods
 	StartWeightedFarthestFirst
 	StartCentroids
+	StartSpectral // kernel family: k-means on the leading eigenvectors
 )
 
 // KernelKmeans are the options of the kernel family (Kulis2009).

@@ -58,4 +58,6 @@ func (t *transcript) Shift(s ShiftChange) { t.say(func(o Observer) { o.Shift(s) 
 
 func (t *transcript) Notice(n Notice) { t.say(func(o Observer) { o.Notice(n) }) }
 
+func (t *transcript) Solver(s SolverStep) { t.say(func(o Observer) { o.Solver(s) }) }
+
 func (t *transcript) Phase(p Phase) { t.say(func(o Observer) { o.Phase(p) }) }

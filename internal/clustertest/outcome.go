@@ -70,6 +70,7 @@ func (silent) Iteration(int, clustering.Entry) {}
 func (silent) Shift(clustering.ShiftChange)    {}
 func (silent) Notice(clustering.Notice)        {}
 func (silent) Phase(clustering.Phase)          {}
+func (silent) Solver(clustering.SolverStep)    {}
 
 // SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
 // labels, and every number of the result and of the model to the last bit. How the work was cut and how long it took may differ.

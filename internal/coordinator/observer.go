@@ -105,6 +105,11 @@ func (o *observer) Shift(s clustering.ShiftChange) {
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: wire.ShiftProto(s)}})
 }
 
+// Solver implements clustering.Observer.
+func (o *observer) Solver(s clustering.SolverStep) {
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: wire.SolverStepProto(s)}})
+}
+
 // Notice implements clustering.Observer.
 func (o *observer) Notice(n clustering.Notice) {
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: wire.NoticeProto(n)}})

@@ -50,6 +50,7 @@ func (quiet) Iteration(int, clustering.Entry) {}
 func (quiet) Shift(clustering.ShiftChange)    {}
 func (quiet) Notice(clustering.Notice)        {}
 func (quiet) Phase(clustering.Phase)          {}
+func (quiet) Solver(clustering.SolverStep)    {}
 
 // local runs a job without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {

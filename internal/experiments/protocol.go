@@ -114,6 +114,7 @@ func (silent) Iteration(int, clustering.Entry) {}
 func (silent) Shift(clustering.ShiftChange)    {}
 func (silent) Notice(clustering.Notice)        {}
 func (silent) Phase(clustering.Phase)          {}
+func (silent) Solver(clustering.SolverStep)    {}
 
 // sample of numbers, one a run.
 type numbers []float64

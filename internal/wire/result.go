@@ -75,6 +75,13 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
 }
 
+// SolverStepProto is one step of an eigensolver.
+func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
+	return &cleavev1.SolverStep{
+		Step: uint32(s.Step), Products: uint64(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
+	}
+}
+
 // ConstraintReportProto is how labels treat the constraints.
 func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
 	return &cleavev1.ConstraintReport{

@@ -1005,6 +1005,7 @@ type Event struct {
 	//	*Event_Notice
 	//	*Event_Ended
 	//	*Event_Restart
+	//	*Event_Solver
 	What          isEvent_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1099,6 +1100,15 @@ func (x *Event) GetRestart() *RestartBegan {
 	return nil
 }
 
+func (x *Event) GetSolver() *SolverStep {
+	if x != nil {
+		if x, ok := x.What.(*Event_Solver); ok {
+			return x.Solver
+		}
+	}
+	return nil
+}
+
 type isEvent_What interface {
 	isEvent_What()
 }
@@ -1123,6 +1133,10 @@ type Event_Restart struct {
 	Restart *RestartBegan `protobuf:"bytes,6,opt,name=restart,proto3,oneof"`
 }
 
+type Event_Solver struct {
+	Solver *SolverStep `protobuf:"bytes,7,opt,name=solver,proto3,oneof"`
+}
+
 func (*Event_Iteration) isEvent_What() {}
 
 func (*Event_Shift) isEvent_What() {}
@@ -1132,6 +1146,87 @@ func (*Event_Notice) isEvent_What() {}
 func (*Event_Ended) isEvent_What() {}
 
 func (*Event_Restart) isEvent_What() {}
+
+func (*Event_Solver) isEvent_What() {}
+
+// SolverStep is one step of an eigensolver.
+type SolverStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  uint32                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// Products of the matrix with a vector so far.
+	Products uint64 `protobuf:"varint,2,opt,name=products,proto3" json:"products,omitempty"`
+	// The largest residual of the wanted pairs, and how many are good enough.
+	Residual      float64 `protobuf:"fixed64,3,opt,name=residual,proto3" json:"residual,omitempty"`
+	Converged     uint32  `protobuf:"varint,4,opt,name=converged,proto3" json:"converged,omitempty"`
+	Wanted        uint32  `protobuf:"varint,5,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SolverStep) Reset() {
+	*x = SolverStep{}
+	mi := &file_cleave_v1_job_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SolverStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SolverStep) ProtoMessage() {}
+
+func (x *SolverStep) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SolverStep.ProtoReflect.Descriptor instead.
+func (*SolverStep) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SolverStep) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *SolverStep) GetProducts() uint64 {
+	if x != nil {
+		return x.Products
+	}
+	return 0
+}
+
+func (x *SolverStep) GetResidual() float64 {
+	if x != nil {
+		return x.Residual
+	}
+	return 0
+}
+
+func (x *SolverStep) GetConverged() uint32 {
+	if x != nil {
+		return x.Converged
+	}
+	return 0
+}
+
+func (x *SolverStep) GetWanted() uint32 {
+	if x != nil {
+		return x.Wanted
+	}
+	return 0
+}
 
 // Iteration is one accepted step; iteration 0 is the start.
 type Iteration struct {
@@ -1151,7 +1246,7 @@ type Iteration struct {
 
 func (x *Iteration) Reset() {
 	*x = Iteration{}
-	mi := &file_cleave_v1_job_proto_msgTypes[14]
+	mi := &file_cleave_v1_job_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1258,7 @@ func (x *Iteration) String() string {
 func (*Iteration) ProtoMessage() {}
 
 func (x *Iteration) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[14]
+	mi := &file_cleave_v1_job_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1271,7 @@ func (x *Iteration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Iteration.ProtoReflect.Descriptor instead.
 func (*Iteration) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Iteration) GetIteration() uint32 {
@@ -1238,7 +1333,7 @@ type ObjectiveParts struct {
 
 func (x *ObjectiveParts) Reset() {
 	*x = ObjectiveParts{}
-	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	mi := &file_cleave_v1_job_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1345,7 @@ func (x *ObjectiveParts) String() string {
 func (*ObjectiveParts) ProtoMessage() {}
 
 func (x *ObjectiveParts) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[15]
+	mi := &file_cleave_v1_job_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1358,7 @@ func (x *ObjectiveParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectiveParts.ProtoReflect.Descriptor instead.
 func (*ObjectiveParts) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ObjectiveParts) GetDistortion() float64 {
@@ -1318,7 +1413,7 @@ type RestartBegan struct {
 
 func (x *RestartBegan) Reset() {
 	*x = RestartBegan{}
-	mi := &file_cleave_v1_job_proto_msgTypes[16]
+	mi := &file_cleave_v1_job_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1425,7 @@ func (x *RestartBegan) String() string {
 func (*RestartBegan) ProtoMessage() {}
 
 func (x *RestartBegan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[16]
+	mi := &file_cleave_v1_job_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1438,7 @@ func (x *RestartBegan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartBegan.ProtoReflect.Descriptor instead.
 func (*RestartBegan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RestartBegan) GetRestart() uint32 {
@@ -1365,7 +1460,7 @@ type ShiftChange struct {
 
 func (x *ShiftChange) Reset() {
 	*x = ShiftChange{}
-	mi := &file_cleave_v1_job_proto_msgTypes[17]
+	mi := &file_cleave_v1_job_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1472,7 @@ func (x *ShiftChange) String() string {
 func (*ShiftChange) ProtoMessage() {}
 
 func (x *ShiftChange) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[17]
+	mi := &file_cleave_v1_job_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1485,7 @@ func (x *ShiftChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShiftChange.ProtoReflect.Descriptor instead.
 func (*ShiftChange) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ShiftChange) GetIteration() uint32 {
@@ -1425,7 +1520,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_job_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1532,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[18]
+	mi := &file_cleave_v1_job_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1545,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Notice) GetCode() string {
@@ -1478,7 +1573,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_job_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1585,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[19]
+	mi := &file_cleave_v1_job_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1598,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1549,7 +1644,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_job_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1656,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[20]
+	mi := &file_cleave_v1_job_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1669,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1663,7 +1758,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1770,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[21]
+	mi := &file_cleave_v1_job_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1783,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetResultRequest) GetJobId() string {
@@ -1707,7 +1802,7 @@ type GetResultResponse struct {
 
 func (x *GetResultResponse) Reset() {
 	*x = GetResultResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1814,7 @@ func (x *GetResultResponse) String() string {
 func (*GetResultResponse) ProtoMessage() {}
 
 func (x *GetResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[22]
+	mi := &file_cleave_v1_job_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1827,7 @@ func (x *GetResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultResponse.ProtoReflect.Descriptor instead.
 func (*GetResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{22}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetResultResponse) GetResult() *Result {
@@ -1769,14 +1864,17 @@ type Result struct {
 	ClusterSizes []uint64         `protobuf:"varint,17,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
 	Inference    *InferenceReport `protobuf:"bytes,18,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Whether GetModel has something to give.
-	HasModel      bool `protobuf:"varint,19,opt,name=has_model,json=hasModel,proto3" json:"has_model,omitempty"`
+	HasModel bool            `protobuf:"varint,19,opt,name=has_model,json=hasModel,proto3" json:"has_model,omitempty"`
+	Spectral *SpectralReport `protobuf:"bytes,20,opt,name=spectral,proto3" json:"spectral,omitempty"`
+	// Whether GetEmbedding has something to give.
+	HasEmbedding  bool `protobuf:"varint,21,opt,name=has_embedding,json=hasEmbedding,proto3" json:"has_embedding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_cleave_v1_job_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1886,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[23]
+	mi := &file_cleave_v1_job_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1899,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{23}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Result) GetState() JobState {
@@ -1937,6 +2035,304 @@ func (x *Result) GetHasModel() bool {
 	return false
 }
 
+func (x *Result) GetSpectral() *SpectralReport {
+	if x != nil {
+		return x.Spectral
+	}
+	return nil
+}
+
+func (x *Result) GetHasEmbedding() bool {
+	if x != nil {
+		return x.HasEmbedding
+	}
+	return false
+}
+
+// SpectralReport is about the eigenvectors that were used, in the order of their use.
+type SpectralReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// constrained_spectral only.
+	Beta            *float64  `protobuf:"fixed64,1,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
+	Volume          float64   `protobuf:"fixed64,2,opt,name=volume,proto3" json:"volume,omitempty"`
+	FeasibleVectors *uint32   `protobuf:"varint,3,opt,name=feasible_vectors,json=feasibleVectors,proto3,oneof" json:"feasible_vectors,omitempty"`
+	Eigenvalues     []float64 `protobuf:"fixed64,4,rep,packed,name=eigenvalues,proto3" json:"eigenvalues,omitempty"`
+	// v' Lbar v with v'v = vol.
+	Costs []float64 `protobuf:"fixed64,5,rep,packed,name=costs,proto3" json:"costs,omitempty"`
+	// u' Q u.
+	ConstraintSatisfaction []float64 `protobuf:"fixed64,6,rep,packed,name=constraint_satisfaction,json=constraintSatisfaction,proto3" json:"constraint_satisfaction,omitempty"`
+	Residuals              []float64 `protobuf:"fixed64,7,rep,packed,name=residuals,proto3" json:"residuals,omitempty"`
+	Products               uint64    `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *SpectralReport) Reset() {
+	*x = SpectralReport{}
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpectralReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpectralReport) ProtoMessage() {}
+
+func (x *SpectralReport) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
+func (*SpectralReport) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SpectralReport) GetBeta() float64 {
+	if x != nil && x.Beta != nil {
+		return *x.Beta
+	}
+	return 0
+}
+
+func (x *SpectralReport) GetVolume() float64 {
+	if x != nil {
+		return x.Volume
+	}
+	return 0
+}
+
+func (x *SpectralReport) GetFeasibleVectors() uint32 {
+	if x != nil && x.FeasibleVectors != nil {
+		return *x.FeasibleVectors
+	}
+	return 0
+}
+
+func (x *SpectralReport) GetEigenvalues() []float64 {
+	if x != nil {
+		return x.Eigenvalues
+	}
+	return nil
+}
+
+func (x *SpectralReport) GetCosts() []float64 {
+	if x != nil {
+		return x.Costs
+	}
+	return nil
+}
+
+func (x *SpectralReport) GetConstraintSatisfaction() []float64 {
+	if x != nil {
+		return x.ConstraintSatisfaction
+	}
+	return nil
+}
+
+func (x *SpectralReport) GetResiduals() []float64 {
+	if x != nil {
+		return x.Residuals
+	}
+	return nil
+}
+
+func (x *SpectralReport) GetProducts() uint64 {
+	if x != nil {
+		return x.Products
+	}
+	return 0
+}
+
+type GetEmbeddingRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	JobId         string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEmbeddingRequest) Reset() {
+	*x = GetEmbeddingRequest{}
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEmbeddingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEmbeddingRequest) ProtoMessage() {}
+
+func (x *GetEmbeddingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEmbeddingRequest.ProtoReflect.Descriptor instead.
+func (*GetEmbeddingRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *GetEmbeddingRequest) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+// GetEmbeddingResponse is a part of the embedding: its shape first, once, then the values.
+type GetEmbeddingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*GetEmbeddingResponse_Head
+	//	*GetEmbeddingResponse_Values
+	Part          isGetEmbeddingResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEmbeddingResponse) Reset() {
+	*x = GetEmbeddingResponse{}
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEmbeddingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEmbeddingResponse) ProtoMessage() {}
+
+func (x *GetEmbeddingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEmbeddingResponse.ProtoReflect.Descriptor instead.
+func (*GetEmbeddingResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetEmbeddingResponse) GetPart() isGetEmbeddingResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *GetEmbeddingResponse) GetHead() *EmbeddingHead {
+	if x != nil {
+		if x, ok := x.Part.(*GetEmbeddingResponse_Head); ok {
+			return x.Head
+		}
+	}
+	return nil
+}
+
+func (x *GetEmbeddingResponse) GetValues() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*GetEmbeddingResponse_Values); ok {
+			return x.Values
+		}
+	}
+	return nil
+}
+
+type isGetEmbeddingResponse_Part interface {
+	isGetEmbeddingResponse_Part()
+}
+
+type GetEmbeddingResponse_Head struct {
+	Head *EmbeddingHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
+}
+
+type GetEmbeddingResponse_Values struct {
+	// The next values, row by row, as little-endian float64.
+	Values []byte `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
+}
+
+func (*GetEmbeddingResponse_Head) isGetEmbeddingResponse_Part() {}
+
+func (*GetEmbeddingResponse_Values) isGetEmbeddingResponse_Part() {}
+
+type EmbeddingHead struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Columns       uint32                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmbeddingHead) Reset() {
+	*x = EmbeddingHead{}
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmbeddingHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmbeddingHead) ProtoMessage() {}
+
+func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
+func (*EmbeddingHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *EmbeddingHead) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *EmbeddingHead) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
 // InferenceReport is about the last time that constrained points were assigned together.
 type InferenceReport struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -1955,7 +2351,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2363,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2376,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{24}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -2029,7 +2425,7 @@ type PredictJobRequest struct {
 
 func (x *PredictJobRequest) Reset() {
 	*x = PredictJobRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2041,7 +2437,7 @@ func (x *PredictJobRequest) String() string {
 func (*PredictJobRequest) ProtoMessage() {}
 
 func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2054,7 +2450,7 @@ func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobRequest.ProtoReflect.Descriptor instead.
 func (*PredictJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PredictJobRequest) GetJobId() string {
@@ -2082,7 +2478,7 @@ type PredictJobResponse struct {
 
 func (x *PredictJobResponse) Reset() {
 	*x = PredictJobResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2490,7 @@ func (x *PredictJobResponse) String() string {
 func (*PredictJobResponse) ProtoMessage() {}
 
 func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2503,7 @@ func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobResponse.ProtoReflect.Descriptor instead.
 func (*PredictJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PredictJobResponse) GetFirstIndex() uint64 {
@@ -2133,7 +2529,7 @@ type GetModelRequest struct {
 
 func (x *GetModelRequest) Reset() {
 	*x = GetModelRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2541,7 @@ func (x *GetModelRequest) String() string {
 func (*GetModelRequest) ProtoMessage() {}
 
 func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2554,7 @@ func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelRequest.ProtoReflect.Descriptor instead.
 func (*GetModelRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetModelRequest) GetJobId() string {
@@ -2182,7 +2578,7 @@ type GetModelResponse struct {
 
 func (x *GetModelResponse) Reset() {
 	*x = GetModelResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2194,7 +2590,7 @@ func (x *GetModelResponse) String() string {
 func (*GetModelResponse) ProtoMessage() {}
 
 func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[28]
+	mi := &file_cleave_v1_job_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2207,7 +2603,7 @@ func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
 func (*GetModelResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{28}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetModelResponse) GetPart() isGetModelResponse_Part {
@@ -2266,7 +2662,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2674,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[29]
+	mi := &file_cleave_v1_job_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2687,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{29}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -2334,7 +2730,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2742,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[30]
+	mi := &file_cleave_v1_job_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2755,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{30}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -2421,7 +2817,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2829,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[31]
+	mi := &file_cleave_v1_job_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2842,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{31}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Plan) GetTiles() uint32 {
@@ -2557,7 +2953,7 @@ type WorkerShare struct {
 
 func (x *WorkerShare) Reset() {
 	*x = WorkerShare{}
-	mi := &file_cleave_v1_job_proto_msgTypes[32]
+	mi := &file_cleave_v1_job_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2965,7 @@ func (x *WorkerShare) String() string {
 func (*WorkerShare) ProtoMessage() {}
 
 func (x *WorkerShare) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[32]
+	mi := &file_cleave_v1_job_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2978,7 @@ func (x *WorkerShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerShare.ProtoReflect.Descriptor instead.
 func (*WorkerShare) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{32}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WorkerShare) GetName() string {
@@ -2640,7 +3036,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_job_proto_msgTypes[33]
+	mi := &file_cleave_v1_job_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2652,7 +3048,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[33]
+	mi := &file_cleave_v1_job_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2665,7 +3061,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{33}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2712,7 +3108,7 @@ type GetLabelsRequest struct {
 
 func (x *GetLabelsRequest) Reset() {
 	*x = GetLabelsRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[34]
+	mi := &file_cleave_v1_job_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +3120,7 @@ func (x *GetLabelsRequest) String() string {
 func (*GetLabelsRequest) ProtoMessage() {}
 
 func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[34]
+	mi := &file_cleave_v1_job_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +3133,7 @@ func (x *GetLabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsRequest.ProtoReflect.Descriptor instead.
 func (*GetLabelsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{34}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetLabelsRequest) GetJobId() string {
@@ -2757,7 +3153,7 @@ type GetLabelsResponse struct {
 
 func (x *GetLabelsResponse) Reset() {
 	*x = GetLabelsResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[35]
+	mi := &file_cleave_v1_job_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +3165,7 @@ func (x *GetLabelsResponse) String() string {
 func (*GetLabelsResponse) ProtoMessage() {}
 
 func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[35]
+	mi := &file_cleave_v1_job_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +3178,7 @@ func (x *GetLabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLabelsResponse.ProtoReflect.Descriptor instead.
 func (*GetLabelsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{35}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetLabelsResponse) GetFirstIndex() uint64 {
@@ -2812,7 +3208,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_proto_msgTypes[36]
+	mi := &file_cleave_v1_job_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2824,7 +3220,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[36]
+	mi := &file_cleave_v1_job_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2837,7 +3233,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{36}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -2870,7 +3266,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_proto_msgTypes[37]
+	mi := &file_cleave_v1_job_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +3278,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[37]
+	mi := &file_cleave_v1_job_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +3291,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{37}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -2920,7 +3316,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_job_proto_msgTypes[38]
+	mi := &file_cleave_v1_job_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2932,7 +3328,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_proto_msgTypes[38]
+	mi := &file_cleave_v1_job_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2945,7 +3341,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_proto_rawDescGZIP(), []int{38}
+	return file_cleave_v1_job_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -3060,15 +3456,23 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x10WatchJobResponse\x12(\n" +
 	"\x05event\x18\x01 \x01(\v2\x10.cleave.v1.EventH\x00R\x05event\x121\n" +
 	"\bprogress\x18\x02 \x01(\v2\x13.cleave.v1.ProgressH\x00R\bprogressB\x06\n" +
-	"\x04item\"\xa0\x02\n" +
+	"\x04item\"\xd1\x02\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
 	"\titeration\x18\x02 \x01(\v2\x14.cleave.v1.IterationH\x00R\titeration\x12.\n" +
 	"\x05shift\x18\x03 \x01(\v2\x16.cleave.v1.ShiftChangeH\x00R\x05shift\x12+\n" +
 	"\x06notice\x18\x04 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
 	"\x05ended\x18\x05 \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x123\n" +
-	"\arestart\x18\x06 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestartB\x06\n" +
-	"\x04what\"\xf9\x01\n" +
+	"\arestart\x18\x06 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x12/\n" +
+	"\x06solver\x18\a \x01(\v2\x15.cleave.v1.SolverStepH\x00R\x06solverB\x06\n" +
+	"\x04what\"\x8e\x01\n" +
+	"\n" +
+	"SolverStep\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\rR\x04step\x12\x1a\n" +
+	"\bproducts\x18\x02 \x01(\x04R\bproducts\x12\x1a\n" +
+	"\bresidual\x18\x03 \x01(\x01R\bresidual\x12\x1c\n" +
+	"\tconverged\x18\x04 \x01(\rR\tconverged\x12\x16\n" +
+	"\x06wanted\x18\x05 \x01(\rR\x06wanted\"\xf9\x01\n" +
 	"\tIteration\x12\x1c\n" +
 	"\titeration\x18\x01 \x01(\rR\titeration\x12\x1c\n" +
 	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12\x14\n" +
@@ -3118,7 +3522,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
-	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"\xde\x05\n" +
+	"\x06result\x18\x01 \x01(\v2\x11.cleave.v1.ResultR\x06result\"\xba\x06\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -3142,8 +3546,30 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x04rows\x18\x10 \x01(\x04R\x04rows\x12#\n" +
 	"\rcluster_sizes\x18\x11 \x03(\x04R\fclusterSizes\x128\n" +
 	"\tinference\x18\x12 \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x12\x1b\n" +
-	"\thas_model\x18\x13 \x01(\bR\bhasModelB\x06\n" +
-	"\x04_rho\"\xb8\x01\n" +
+	"\thas_model\x18\x13 \x01(\bR\bhasModel\x125\n" +
+	"\bspectral\x18\x14 \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12#\n" +
+	"\rhas_embedding\x18\x15 \x01(\bR\fhasEmbeddingB\x06\n" +
+	"\x04_rho\"\xba\x02\n" +
+	"\x0eSpectralReport\x12\x17\n" +
+	"\x04beta\x18\x01 \x01(\x01H\x00R\x04beta\x88\x01\x01\x12\x16\n" +
+	"\x06volume\x18\x02 \x01(\x01R\x06volume\x12.\n" +
+	"\x10feasible_vectors\x18\x03 \x01(\rH\x01R\x0ffeasibleVectors\x88\x01\x01\x12 \n" +
+	"\veigenvalues\x18\x04 \x03(\x01R\veigenvalues\x12\x14\n" +
+	"\x05costs\x18\x05 \x03(\x01R\x05costs\x127\n" +
+	"\x17constraint_satisfaction\x18\x06 \x03(\x01R\x16constraintSatisfaction\x12\x1c\n" +
+	"\tresiduals\x18\a \x03(\x01R\tresiduals\x12\x1a\n" +
+	"\bproducts\x18\b \x01(\x04R\bproductsB\a\n" +
+	"\x05_betaB\x13\n" +
+	"\x11_feasible_vectors\",\n" +
+	"\x13GetEmbeddingRequest\x12\x15\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"h\n" +
+	"\x14GetEmbeddingResponse\x12.\n" +
+	"\x04head\x18\x01 \x01(\v2\x18.cleave.v1.EmbeddingHeadH\x00R\x04head\x12\x18\n" +
+	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
+	"\x04part\"=\n" +
+	"\rEmbeddingHead\x12\x12\n" +
+	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
+	"\acolumns\x18\x02 \x01(\rR\acolumns\"\xb8\x01\n" +
 	"\x0fInferenceReport\x12,\n" +
 	"\x06engine\x18\x01 \x01(\x0e2\x14.cleave.v1.InferenceR\x06engine\x12\x14\n" +
 	"\x05exact\x18\x02 \x01(\bR\x05exact\x12\x1e\n" +
@@ -3254,7 +3680,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\rPHASE_LOADING\x10\x02\x12\x12\n" +
 	"\x0ePHASE_BUILDING\x10\x03\x12\x16\n" +
 	"\x12PHASE_INITIALISING\x10\x04\x12\x13\n" +
-	"\x0fPHASE_ITERATING\x10\x052\xa3\x06\n" +
+	"\x0fPHASE_ITERATING\x10\x052\xf6\x06\n" +
 	"\n" +
 	"JobService\x12F\n" +
 	"\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n" +
@@ -3265,7 +3691,8 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12F\n" +
 	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
 	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12E\n" +
-	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12K\n" +
+	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n" +
+	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12K\n" +
 	"\n" +
 	"PredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n" +
 	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
@@ -3283,7 +3710,7 @@ func file_cleave_v1_job_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_job_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_cleave_v1_job_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_cleave_v1_job_proto_goTypes = []any{
 	(JobState)(0),                 // 0: cleave.v1.JobState
 	(StopReason)(0),               // 1: cleave.v1.StopReason
@@ -3302,113 +3729,123 @@ var file_cleave_v1_job_proto_goTypes = []any{
 	(*WatchJobRequest)(nil),       // 14: cleave.v1.WatchJobRequest
 	(*WatchJobResponse)(nil),      // 15: cleave.v1.WatchJobResponse
 	(*Event)(nil),                 // 16: cleave.v1.Event
-	(*Iteration)(nil),             // 17: cleave.v1.Iteration
-	(*ObjectiveParts)(nil),        // 18: cleave.v1.ObjectiveParts
-	(*RestartBegan)(nil),          // 19: cleave.v1.RestartBegan
-	(*ShiftChange)(nil),           // 20: cleave.v1.ShiftChange
-	(*Notice)(nil),                // 21: cleave.v1.Notice
-	(*JobEnded)(nil),              // 22: cleave.v1.JobEnded
-	(*Progress)(nil),              // 23: cleave.v1.Progress
-	(*GetResultRequest)(nil),      // 24: cleave.v1.GetResultRequest
-	(*GetResultResponse)(nil),     // 25: cleave.v1.GetResultResponse
-	(*Result)(nil),                // 26: cleave.v1.Result
-	(*InferenceReport)(nil),       // 27: cleave.v1.InferenceReport
-	(*PredictJobRequest)(nil),     // 28: cleave.v1.PredictJobRequest
-	(*PredictJobResponse)(nil),    // 29: cleave.v1.PredictJobResponse
-	(*GetModelRequest)(nil),       // 30: cleave.v1.GetModelRequest
-	(*GetModelResponse)(nil),      // 31: cleave.v1.GetModelResponse
-	(*ModelHead)(nil),             // 32: cleave.v1.ModelHead
-	(*ConstraintReport)(nil),      // 33: cleave.v1.ConstraintReport
-	(*Plan)(nil),                  // 34: cleave.v1.Plan
-	(*WorkerShare)(nil),           // 35: cleave.v1.WorkerShare
-	(*Timings)(nil),               // 36: cleave.v1.Timings
-	(*GetLabelsRequest)(nil),      // 37: cleave.v1.GetLabelsRequest
-	(*GetLabelsResponse)(nil),     // 38: cleave.v1.GetLabelsResponse
-	(*EvaluateJobRequest)(nil),    // 39: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),   // 40: cleave.v1.EvaluateJobResponse
-	(*Evaluation)(nil),            // 41: cleave.v1.Evaluation
-	(*JobSpec)(nil),               // 42: cleave.v1.JobSpec
-	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 44: google.protobuf.Duration
-	(Inference)(0),                // 45: cleave.v1.Inference
-	(Distortion)(0),               // 46: cleave.v1.Distortion
-	(Metric)(0),                   // 47: cleave.v1.Metric
+	(*SolverStep)(nil),            // 17: cleave.v1.SolverStep
+	(*Iteration)(nil),             // 18: cleave.v1.Iteration
+	(*ObjectiveParts)(nil),        // 19: cleave.v1.ObjectiveParts
+	(*RestartBegan)(nil),          // 20: cleave.v1.RestartBegan
+	(*ShiftChange)(nil),           // 21: cleave.v1.ShiftChange
+	(*Notice)(nil),                // 22: cleave.v1.Notice
+	(*JobEnded)(nil),              // 23: cleave.v1.JobEnded
+	(*Progress)(nil),              // 24: cleave.v1.Progress
+	(*GetResultRequest)(nil),      // 25: cleave.v1.GetResultRequest
+	(*GetResultResponse)(nil),     // 26: cleave.v1.GetResultResponse
+	(*Result)(nil),                // 27: cleave.v1.Result
+	(*SpectralReport)(nil),        // 28: cleave.v1.SpectralReport
+	(*GetEmbeddingRequest)(nil),   // 29: cleave.v1.GetEmbeddingRequest
+	(*GetEmbeddingResponse)(nil),  // 30: cleave.v1.GetEmbeddingResponse
+	(*EmbeddingHead)(nil),         // 31: cleave.v1.EmbeddingHead
+	(*InferenceReport)(nil),       // 32: cleave.v1.InferenceReport
+	(*PredictJobRequest)(nil),     // 33: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),    // 34: cleave.v1.PredictJobResponse
+	(*GetModelRequest)(nil),       // 35: cleave.v1.GetModelRequest
+	(*GetModelResponse)(nil),      // 36: cleave.v1.GetModelResponse
+	(*ModelHead)(nil),             // 37: cleave.v1.ModelHead
+	(*ConstraintReport)(nil),      // 38: cleave.v1.ConstraintReport
+	(*Plan)(nil),                  // 39: cleave.v1.Plan
+	(*WorkerShare)(nil),           // 40: cleave.v1.WorkerShare
+	(*Timings)(nil),               // 41: cleave.v1.Timings
+	(*GetLabelsRequest)(nil),      // 42: cleave.v1.GetLabelsRequest
+	(*GetLabelsResponse)(nil),     // 43: cleave.v1.GetLabelsResponse
+	(*EvaluateJobRequest)(nil),    // 44: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),   // 45: cleave.v1.EvaluateJobResponse
+	(*Evaluation)(nil),            // 46: cleave.v1.Evaluation
+	(*JobSpec)(nil),               // 47: cleave.v1.JobSpec
+	(*timestamppb.Timestamp)(nil), // 48: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 49: google.protobuf.Duration
+	(Inference)(0),                // 50: cleave.v1.Inference
+	(Distortion)(0),               // 51: cleave.v1.Distortion
+	(Metric)(0),                   // 52: cleave.v1.Metric
 }
 var file_cleave_v1_job_proto_depIdxs = []int32{
-	42, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	47, // 0: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
 	5,  // 1: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
 	0,  // 2: cleave.v1.Job.state:type_name -> cleave.v1.JobState
-	43, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
-	43, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
-	43, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
+	48, // 3: cleave.v1.Job.create_time:type_name -> google.protobuf.Timestamp
+	48, // 4: cleave.v1.Job.start_time:type_name -> google.protobuf.Timestamp
+	48, // 5: cleave.v1.Job.end_time:type_name -> google.protobuf.Timestamp
 	1,  // 6: cleave.v1.Job.stop_reason:type_name -> cleave.v1.StopReason
 	5,  // 7: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	42, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	47, // 8: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
 	0,  // 9: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
 	5,  // 10: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
 	5,  // 11: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
 	16, // 12: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	23, // 13: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	17, // 14: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
-	20, // 15: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
-	21, // 16: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	22, // 17: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	19, // 18: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
-	18, // 19: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	0,  // 20: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	1,  // 21: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	2,  // 22: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	44, // 23: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	44, // 24: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	26, // 25: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	0,  // 26: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	1,  // 27: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	17, // 28: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	33, // 29: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	21, // 30: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	34, // 31: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	36, // 32: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	20, // 33: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	27, // 34: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	45, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	32, // 36: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	46, // 37: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	47, // 38: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	35, // 39: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
-	44, // 40: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
-	44, // 41: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	44, // 42: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	44, // 43: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
-	44, // 44: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	44, // 45: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	41, // 46: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	3,  // 47: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	6,  // 48: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	8,  // 49: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	10, // 50: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	12, // 51: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	14, // 52: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	24, // 53: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	37, // 54: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	30, // 55: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	28, // 56: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	39, // 57: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	4,  // 58: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	7,  // 59: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	9,  // 60: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	11, // 61: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	13, // 62: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	15, // 63: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	25, // 64: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	38, // 65: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	31, // 66: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	29, // 67: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	40, // 68: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	58, // [58:69] is the sub-list for method output_type
-	47, // [47:58] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	24, // 13: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	18, // 14: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
+	21, // 15: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
+	22, // 16: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	23, // 17: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	20, // 18: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
+	17, // 19: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
+	19, // 20: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 21: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	1,  // 22: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	2,  // 23: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	49, // 24: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	49, // 25: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	27, // 26: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	0,  // 27: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	1,  // 28: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	18, // 29: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	38, // 30: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	22, // 31: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	39, // 32: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	41, // 33: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	21, // 34: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	32, // 35: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	28, // 36: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	31, // 37: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	50, // 38: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	37, // 39: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	51, // 40: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	52, // 41: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	40, // 42: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
+	49, // 43: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
+	49, // 44: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	49, // 45: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	49, // 46: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
+	49, // 47: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	49, // 48: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	46, // 49: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	3,  // 50: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	6,  // 51: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	8,  // 52: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	10, // 53: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	12, // 54: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	14, // 55: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	25, // 56: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	42, // 57: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	35, // 58: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	29, // 59: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	33, // 60: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	44, // 61: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	4,  // 62: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	7,  // 63: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	9,  // 64: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	11, // 65: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	13, // 66: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	15, // 67: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	26, // 68: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	43, // 69: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	36, // 70: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	30, // 71: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	34, // 72: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	45, // 73: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	62, // [62:74] is the sub-list for method output_type
+	50, // [50:62] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_proto_init() }
@@ -3427,11 +3864,17 @@ func file_cleave_v1_job_proto_init() {
 		(*Event_Notice)(nil),
 		(*Event_Ended)(nil),
 		(*Event_Restart)(nil),
+		(*Event_Solver)(nil),
 	}
-	file_cleave_v1_job_proto_msgTypes[14].OneofWrappers = []any{}
-	file_cleave_v1_job_proto_msgTypes[23].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[15].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[24].OneofWrappers = []any{}
-	file_cleave_v1_job_proto_msgTypes[28].OneofWrappers = []any{
+	file_cleave_v1_job_proto_msgTypes[25].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[27].OneofWrappers = []any{
+		(*GetEmbeddingResponse_Head)(nil),
+		(*GetEmbeddingResponse_Values)(nil),
+	}
+	file_cleave_v1_job_proto_msgTypes[29].OneofWrappers = []any{}
+	file_cleave_v1_job_proto_msgTypes[33].OneofWrappers = []any{
 		(*GetModelResponse_Head)(nil),
 		(*GetModelResponse_Values)(nil),
 	}
@@ -3441,7 +3884,7 @@ func file_cleave_v1_job_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_proto_rawDesc), len(file_cleave_v1_job_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   39,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

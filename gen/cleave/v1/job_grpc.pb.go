@@ -19,17 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	JobService_CreateJob_FullMethodName   = "/cleave.v1.JobService/CreateJob"
-	JobService_GetJob_FullMethodName      = "/cleave.v1.JobService/GetJob"
-	JobService_ListJobs_FullMethodName    = "/cleave.v1.JobService/ListJobs"
-	JobService_CancelJob_FullMethodName   = "/cleave.v1.JobService/CancelJob"
-	JobService_DeleteJob_FullMethodName   = "/cleave.v1.JobService/DeleteJob"
-	JobService_WatchJob_FullMethodName    = "/cleave.v1.JobService/WatchJob"
-	JobService_GetResult_FullMethodName   = "/cleave.v1.JobService/GetResult"
-	JobService_GetLabels_FullMethodName   = "/cleave.v1.JobService/GetLabels"
-	JobService_GetModel_FullMethodName    = "/cleave.v1.JobService/GetModel"
-	JobService_PredictJob_FullMethodName  = "/cleave.v1.JobService/PredictJob"
-	JobService_EvaluateJob_FullMethodName = "/cleave.v1.JobService/EvaluateJob"
+	JobService_CreateJob_FullMethodName    = "/cleave.v1.JobService/CreateJob"
+	JobService_GetJob_FullMethodName       = "/cleave.v1.JobService/GetJob"
+	JobService_ListJobs_FullMethodName     = "/cleave.v1.JobService/ListJobs"
+	JobService_CancelJob_FullMethodName    = "/cleave.v1.JobService/CancelJob"
+	JobService_DeleteJob_FullMethodName    = "/cleave.v1.JobService/DeleteJob"
+	JobService_WatchJob_FullMethodName     = "/cleave.v1.JobService/WatchJob"
+	JobService_GetResult_FullMethodName    = "/cleave.v1.JobService/GetResult"
+	JobService_GetLabels_FullMethodName    = "/cleave.v1.JobService/GetLabels"
+	JobService_GetModel_FullMethodName     = "/cleave.v1.JobService/GetModel"
+	JobService_GetEmbedding_FullMethodName = "/cleave.v1.JobService/GetEmbedding"
+	JobService_PredictJob_FullMethodName   = "/cleave.v1.JobService/PredictJob"
+	JobService_EvaluateJob_FullMethodName  = "/cleave.v1.JobService/EvaluateJob"
 )
 
 // JobServiceClient is the client API for JobService service.
@@ -55,6 +56,8 @@ type JobServiceClient interface {
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
 	// GetModel streams what new points can be assigned by, of a job of the vector family.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
+	// GetEmbedding streams the coordinates that a job of the spectral family found, row by row.
+	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
 	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
 	// centroids, or by the kernel values of new and old points, which the workers compute.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
@@ -187,9 +190,28 @@ func (c *jobServiceClient) GetModel(ctx context.Context, in *GetModelRequest, op
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetModelClient = grpc.ServerStreamingClient[GetModelResponse]
 
+func (c *jobServiceClient) GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[3], JobService_GetEmbedding_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetEmbeddingRequest, GetEmbeddingResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetEmbeddingClient = grpc.ServerStreamingClient[GetEmbeddingResponse]
+
 func (c *jobServiceClient) PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[3], JobService_PredictJob_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &JobService_ServiceDesc.Streams[4], JobService_PredictJob_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +261,8 @@ type JobServiceServer interface {
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
 	// GetModel streams what new points can be assigned by, of a job of the vector family.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
+	// GetEmbedding streams the coordinates that a job of the spectral family found, row by row.
+	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error
 	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
 	// centroids, or by the kernel values of new and old points, which the workers compute.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
@@ -280,6 +304,9 @@ func (UnimplementedJobServiceServer) GetLabels(*GetLabelsRequest, grpc.ServerStr
 }
 func (UnimplementedJobServiceServer) GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetModel not implemented")
+}
+func (UnimplementedJobServiceServer) GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetEmbedding not implemented")
 }
 func (UnimplementedJobServiceServer) PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error {
 	return status.Error(codes.Unimplemented, "method PredictJob not implemented")
@@ -449,6 +476,17 @@ func _JobService_GetModel_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type JobService_GetModelServer = grpc.ServerStreamingServer[GetModelResponse]
 
+func _JobService_GetEmbedding_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetEmbeddingRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JobServiceServer).GetEmbedding(m, &grpc.GenericServerStream[GetEmbeddingRequest, GetEmbeddingResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JobService_GetEmbeddingServer = grpc.ServerStreamingServer[GetEmbeddingResponse]
+
 func _JobService_PredictJob_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(PredictJobRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -528,6 +566,11 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetModel",
 			Handler:       _JobService_GetModel_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetEmbedding",
+			Handler:       _JobService_GetEmbedding_Handler,
 			ServerStreams: true,
 		},
 		{

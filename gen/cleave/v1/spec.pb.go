@@ -146,6 +146,8 @@ const (
 	// Neighbourhoods that are large and far apart (Basu et al. 2004).
 	Start_START_WEIGHTED_FARTHEST_FIRST Start = 7
 	Start_START_CENTROIDS               Start = 8
+	// Kernel family: k-means on the leading eigenvectors of the matrix.
+	Start_START_SPECTRAL Start = 9
 )
 
 // Enum value maps for Start.
@@ -160,6 +162,7 @@ var (
 		6: "START_NEIGHBOURHOODS",
 		7: "START_WEIGHTED_FARTHEST_FIRST",
 		8: "START_CENTROIDS",
+		9: "START_SPECTRAL",
 	}
 	Start_value = map[string]int32{
 		"START_UNSPECIFIED":             0,
@@ -171,6 +174,7 @@ var (
 		"START_NEIGHBOURHOODS":          6,
 		"START_WEIGHTED_FARTHEST_FIRST": 7,
 		"START_CENTROIDS":               8,
+		"START_SPECTRAL":                9,
 	}
 )
 
@@ -808,6 +812,116 @@ func (Inference) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
+// Discretization is how k > 2 clusters come out of k - 1 vectors.
+type Discretization int32
+
+const (
+	// PLAIN for k > 2; two clusters are always split by sign.
+	Discretization_DISCRETIZATION_UNSPECIFIED Discretization = 0
+	// k-means on the vectors' rows.
+	Discretization_DISCRETIZATION_PLAIN Discretization = 1
+	// k-means on the rows of their signs.
+	Discretization_DISCRETIZATION_SIGN Discretization = 2
+	// k-means on the vectors divided by their costs.
+	Discretization_DISCRETIZATION_WEIGHTED Discretization = 3
+)
+
+// Enum value maps for Discretization.
+var (
+	Discretization_name = map[int32]string{
+		0: "DISCRETIZATION_UNSPECIFIED",
+		1: "DISCRETIZATION_PLAIN",
+		2: "DISCRETIZATION_SIGN",
+		3: "DISCRETIZATION_WEIGHTED",
+	}
+	Discretization_value = map[string]int32{
+		"DISCRETIZATION_UNSPECIFIED": 0,
+		"DISCRETIZATION_PLAIN":       1,
+		"DISCRETIZATION_SIGN":        2,
+		"DISCRETIZATION_WEIGHTED":    3,
+	}
+)
+
+func (x Discretization) Enum() *Discretization {
+	p := new(Discretization)
+	*p = x
+	return p
+}
+
+func (x Discretization) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Discretization) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+}
+
+func (Discretization) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[14]
+}
+
+func (x Discretization) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Discretization.Descriptor instead.
+func (Discretization) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+}
+
+// ComponentPolicy says what to do with a graph that is not connected.
+type ComponentPolicy int32
+
+const (
+	// KEEP.
+	ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED ComponentPolicy = 0
+	// Every cut between components costs nothing; it is said.
+	ComponentPolicy_COMPONENT_POLICY_KEEP ComponentPolicy = 1
+	// Components are joined by edges of the smallest weight there is.
+	ComponentPolicy_COMPONENT_POLICY_JOIN ComponentPolicy = 2
+)
+
+// Enum value maps for ComponentPolicy.
+var (
+	ComponentPolicy_name = map[int32]string{
+		0: "COMPONENT_POLICY_UNSPECIFIED",
+		1: "COMPONENT_POLICY_KEEP",
+		2: "COMPONENT_POLICY_JOIN",
+	}
+	ComponentPolicy_value = map[string]int32{
+		"COMPONENT_POLICY_UNSPECIFIED": 0,
+		"COMPONENT_POLICY_KEEP":        1,
+		"COMPONENT_POLICY_JOIN":        2,
+	}
+)
+
+func (x ComponentPolicy) Enum() *ComponentPolicy {
+	p := new(ComponentPolicy)
+	*p = x
+	return p
+}
+
+func (x ComponentPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+}
+
+func (ComponentPolicy) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[15]
+}
+
+func (x ComponentPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ComponentPolicy.Descriptor instead.
+func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+}
+
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
 // same labels and the same objective bits, on any number of workers.
 type JobSpec struct {
@@ -838,6 +952,9 @@ type JobSpec struct {
 	//	*JobSpec_MKmeans
 	//	*JobSpec_MpcKmeans
 	//	*JobSpec_HmrfKmeans
+	//	*JobSpec_Spectral
+	//	*JobSpec_SpectralLearning
+	//	*JobSpec_ConstrainedSpectral
 	Algorithm     isJobSpec_Algorithm `protobuf_oneof:"algorithm"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1031,6 +1148,33 @@ func (x *JobSpec) GetHmrfKmeans() *HmrfKmeans {
 	return nil
 }
 
+func (x *JobSpec) GetSpectral() *Spectral {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_Spectral); ok {
+			return x.Spectral
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetSpectralLearning() *SpectralLearning {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_SpectralLearning); ok {
+			return x.SpectralLearning
+		}
+	}
+	return nil
+}
+
+func (x *JobSpec) GetConstrainedSpectral() *ConstrainedSpectral {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_ConstrainedSpectral); ok {
+			return x.ConstrainedSpectral
+		}
+	}
+	return nil
+}
+
 type isJobSpec_Algorithm interface {
 	isJobSpec_Algorithm()
 }
@@ -1072,6 +1216,19 @@ type JobSpec_HmrfKmeans struct {
 	HmrfKmeans *HmrfKmeans `protobuf:"bytes,28,opt,name=hmrf_kmeans,json=hmrfKmeans,proto3,oneof"`
 }
 
+type JobSpec_Spectral struct {
+	// The spectral family, on dense points, graphs or kernel matrices.
+	Spectral *Spectral `protobuf:"bytes,29,opt,name=spectral,proto3,oneof"`
+}
+
+type JobSpec_SpectralLearning struct {
+	SpectralLearning *SpectralLearning `protobuf:"bytes,30,opt,name=spectral_learning,json=spectralLearning,proto3,oneof"`
+}
+
+type JobSpec_ConstrainedSpectral struct {
+	ConstrainedSpectral *ConstrainedSpectral `protobuf:"bytes,31,opt,name=constrained_spectral,json=constrainedSpectral,proto3,oneof"`
+}
+
 func (*JobSpec_KernelKmeans) isJobSpec_Algorithm() {}
 
 func (*JobSpec_Kmeans) isJobSpec_Algorithm() {}
@@ -1089,6 +1246,12 @@ func (*JobSpec_MKmeans) isJobSpec_Algorithm() {}
 func (*JobSpec_MpcKmeans) isJobSpec_Algorithm() {}
 
 func (*JobSpec_HmrfKmeans) isJobSpec_Algorithm() {}
+
+func (*JobSpec_Spectral) isJobSpec_Algorithm() {}
+
+func (*JobSpec_SpectralLearning) isJobSpec_Algorithm() {}
+
+func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 
 // Supervision is what the user knows about the answer.
 type Supervision struct {
@@ -1998,11 +2161,367 @@ func (x *HmrfKmeans) GetInference() Inference {
 	return Inference_INFERENCE_UNSPECIFIED
 }
 
+// Spectral is spectral clustering: k-means on the leading eigenvectors of the affinity, with constraints
+// as in Kulis et al. (2009), 4.3.
+type Spectral struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// NORMALIZED_CUT when unspecified, or RATIO_ASSOCIATION.
+	Objective        Objective        `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
+	Kernel           *Kernel          `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	AffinityDiagonal AffinityDiagonal `protobuf:"varint,3,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Spectral) Reset() {
+	*x = Spectral{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spectral) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spectral) ProtoMessage() {}
+
+func (x *Spectral) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
+func (*Spectral) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Spectral) GetObjective() Objective {
+	if x != nil {
+		return x.Objective
+	}
+	return Objective_OBJECTIVE_UNSPECIFIED
+}
+
+func (x *Spectral) GetKernel() *Kernel {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *Spectral) GetAffinityDiagonal() AffinityDiagonal {
+	if x != nil {
+		return x.AffinityDiagonal
+	}
+	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
+}
+
+// SpectralLearning sets constrained affinities to 1 and 0 first (Kamvar et al. 2003).
+type SpectralLearning struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SpectralLearning) Reset() {
+	*x = SpectralLearning{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpectralLearning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpectralLearning) ProtoMessage() {}
+
+func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
+func (*SpectralLearning) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SpectralLearning) GetKernel() *Kernel {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *SpectralLearning) GetAffinityDiagonal() AffinityDiagonal {
+	if x != nil {
+		return x.AffinityDiagonal
+	}
+	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
+}
+
+// ConstrainedSpectral is constrained spectral clustering (Wang et al. 2014).
+type ConstrainedSpectral struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	Beta             *Beta                  `protobuf:"bytes,3,opt,name=beta,proto3" json:"beta,omitempty"`
+	Discretization   Discretization         `protobuf:"varint,4,opt,name=discretization,proto3,enum=cleave.v1.Discretization" json:"discretization,omitempty"`
+	// A whole constraint matrix Q instead of constraints: each unordered pair at most once, also i = j.
+	Beliefs []*Belief `protobuf:"bytes,5,rep,name=beliefs,proto3" json:"beliefs,omitempty"`
+	// Q is a graph of its own (transfer learning), which changes what beta auto is.
+	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
+	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConstrainedSpectral) Reset() {
+	*x = ConstrainedSpectral{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConstrainedSpectral) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConstrainedSpectral) ProtoMessage() {}
+
+func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
+func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ConstrainedSpectral) GetKernel() *Kernel {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *ConstrainedSpectral) GetAffinityDiagonal() AffinityDiagonal {
+	if x != nil {
+		return x.AffinityDiagonal
+	}
+	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
+}
+
+func (x *ConstrainedSpectral) GetBeta() *Beta {
+	if x != nil {
+		return x.Beta
+	}
+	return nil
+}
+
+func (x *ConstrainedSpectral) GetDiscretization() Discretization {
+	if x != nil {
+		return x.Discretization
+	}
+	return Discretization_DISCRETIZATION_UNSPECIFIED
+}
+
+func (x *ConstrainedSpectral) GetBeliefs() []*Belief {
+	if x != nil {
+		return x.Beliefs
+	}
+	return nil
+}
+
+func (x *ConstrainedSpectral) GetTransfer() bool {
+	if x != nil {
+		return x.Transfer
+	}
+	return false
+}
+
+func (x *ConstrainedSpectral) GetComponents() ComponentPolicy {
+	if x != nil {
+		return x.Components
+	}
+	return ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED
+}
+
+// Beta is the lower bound of the constraints' satisfaction; unset it is chosen by the paper's (19).
+type Beta struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Rule:
+	//
+	//	*Beta_Strict
+	//	*Beta_Value
+	Rule          isBeta_Rule `protobuf_oneof:"rule"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Beta) Reset() {
+	*x = Beta{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Beta) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Beta) ProtoMessage() {}
+
+func (x *Beta) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Beta.ProtoReflect.Descriptor instead.
+func (*Beta) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Beta) GetRule() isBeta_Rule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *Beta) GetStrict() bool {
+	if x != nil {
+		if x, ok := x.Rule.(*Beta_Strict); ok {
+			return x.Strict
+		}
+	}
+	return false
+}
+
+func (x *Beta) GetValue() float64 {
+	if x != nil {
+		if x, ok := x.Rule.(*Beta_Value); ok {
+			return x.Value
+		}
+	}
+	return 0
+}
+
+type isBeta_Rule interface {
+	isBeta_Rule()
+}
+
+type Beta_Strict struct {
+	// Exactly k - 1 vectors are feasible.
+	Strict bool `protobuf:"varint,1,opt,name=strict,proto3,oneof"`
+}
+
+type Beta_Value struct {
+	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3,oneof"`
+}
+
+func (*Beta_Strict) isBeta_Rule() {}
+
+func (*Beta_Value) isBeta_Rule() {}
+
+// Belief is one entry of Q: above 0 together, below 0 apart.
+type Belief struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	I             uint32                 `protobuf:"varint,1,opt,name=i,proto3" json:"i,omitempty"`
+	J             uint32                 `protobuf:"varint,2,opt,name=j,proto3" json:"j,omitempty"`
+	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Belief) Reset() {
+	*x = Belief{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Belief) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Belief) ProtoMessage() {}
+
+func (x *Belief) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Belief.ProtoReflect.Descriptor instead.
+func (*Belief) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Belief) GetI() uint32 {
+	if x != nil {
+		return x.I
+	}
+	return 0
+}
+
+func (x *Belief) GetJ() uint32 {
+	if x != nil {
+		return x.J
+	}
+	return 0
+}
+
+func (x *Belief) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
 var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\xab\a\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\xff\b\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2027,7 +2546,10 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
 	"mpc_kmeans\x18\x1b \x01(\v2\x14.cleave.v1.MpcKmeansH\x00R\tmpcKmeans\x128\n" +
 	"\vhmrf_kmeans\x18\x1c \x01(\v2\x15.cleave.v1.HmrfKmeansH\x00R\n" +
-	"hmrfKmeansB\v\n" +
+	"hmrfKmeans\x121\n" +
+	"\bspectral\x18\x1d \x01(\v2\x13.cleave.v1.SpectralH\x00R\bspectral\x12J\n" +
+	"\x11spectral_learning\x18\x1e \x01(\v2\x1b.cleave.v1.SpectralLearningH\x00R\x10spectralLearning\x12S\n" +
+	"\x14constrained_spectral\x18\x1f \x01(\v2\x1e.cleave.v1.ConstrainedSpectralH\x00R\x13constrainedSpectralB\v\n" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterations\"\x85\x01\n" +
 	"\vSupervision\x127\n" +
@@ -2097,7 +2619,32 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"distortion\x12,\n" +
 	"\apenalty\x18\x02 \x01(\x0e2\x12.cleave.v1.PenaltyR\apenalty\x12)\n" +
 	"\x06metric\x18\x03 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x122\n" +
-	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference*q\n" +
+	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xb3\x01\n" +
+	"\bSpectral\x122\n" +
+	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
+	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
+	"\x11affinity_diagonal\x18\x03 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\"\x87\x01\n" +
+	"\x10SpectralLearning\x12)\n" +
+	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
+	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\"\xf7\x02\n" +
+	"\x13ConstrainedSpectral\x12)\n" +
+	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
+	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12#\n" +
+	"\x04beta\x18\x03 \x01(\v2\x0f.cleave.v1.BetaR\x04beta\x12A\n" +
+	"\x0ediscretization\x18\x04 \x01(\x0e2\x19.cleave.v1.DiscretizationR\x0ediscretization\x12+\n" +
+	"\abeliefs\x18\x05 \x03(\v2\x11.cleave.v1.BeliefR\abeliefs\x12\x1a\n" +
+	"\btransfer\x18\x06 \x01(\bR\btransfer\x12:\n" +
+	"\n" +
+	"components\x18\a \x01(\x0e2\x1a.cleave.v1.ComponentPolicyR\n" +
+	"components\"@\n" +
+	"\x04Beta\x12\x18\n" +
+	"\x06strict\x18\x01 \x01(\bH\x00R\x06strict\x12\x16\n" +
+	"\x05value\x18\x02 \x01(\x01H\x00R\x05valueB\x06\n" +
+	"\x04rule\":\n" +
+	"\x06Belief\x12\f\n" +
+	"\x01i\x18\x01 \x01(\rR\x01i\x12\f\n" +
+	"\x01j\x18\x02 \x01(\rR\x01j\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x01R\x05value*q\n" +
 	"\x0eConstraintKind\x12\x1f\n" +
 	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19CONSTRAINT_KIND_MUST_LINK\x10\x01\x12\x1f\n" +
@@ -2106,7 +2653,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xdb\x01\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xef\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +
@@ -2116,7 +2663,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\vSTART_SEEDS\x10\x05\x12\x18\n" +
 	"\x14START_NEIGHBOURHOODS\x10\x06\x12!\n" +
 	"\x1dSTART_WEIGHTED_FARTHEST_FIRST\x10\a\x12\x13\n" +
-	"\x0fSTART_CENTROIDS\x10\b*^\n" +
+	"\x0fSTART_CENTROIDS\x10\b\x12\x12\n" +
+	"\x0eSTART_SPECTRAL\x10\t*^\n" +
 	"\fFarthestRule\x12\x1d\n" +
 	"\x19FARTHEST_RULE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FARTHEST_RULE_TOTAL\x10\x01\x12\x16\n" +
@@ -2175,7 +2723,16 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\rINFERENCE_ICM\x10\x01\x12\x10\n" +
 	"\fINFERENCE_BP\x10\x02\x12\x10\n" +
 	"\fINFERENCE_LP\x10\x03\x12\x13\n" +
-	"\x0fINFERENCE_EXACT\x10\x04B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x0fINFERENCE_EXACT\x10\x04*\x80\x01\n" +
+	"\x0eDiscretization\x12\x1e\n" +
+	"\x1aDISCRETIZATION_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14DISCRETIZATION_PLAIN\x10\x01\x12\x17\n" +
+	"\x13DISCRETIZATION_SIGN\x10\x02\x12\x1b\n" +
+	"\x17DISCRETIZATION_WEIGHTED\x10\x03*i\n" +
+	"\x0fComponentPolicy\x12 \n" +
+	"\x1cCOMPONENT_POLICY_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15COMPONENT_POLICY_KEEP\x10\x01\x12\x19\n" +
+	"\x15COMPONENT_POLICY_JOIN\x10\x02B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_spec_proto_rawDescOnce sync.Once
@@ -2189,83 +2746,104 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 14)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 16)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cleave_v1_spec_proto_goTypes = []any{
-	(ConstraintKind)(0),       // 0: cleave.v1.ConstraintKind
-	(StorageMode)(0),          // 1: cleave.v1.StorageMode
-	(Start)(0),                // 2: cleave.v1.Start
-	(FarthestRule)(0),         // 3: cleave.v1.FarthestRule
-	(Objective)(0),            // 4: cleave.v1.Objective
-	(KernelFunction)(0),       // 5: cleave.v1.KernelFunction
-	(RisePolicy)(0),           // 6: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),          // 7: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),     // 8: cleave.v1.AffinityDiagonal
-	(Geometry)(0),             // 9: cleave.v1.Geometry
-	(Distortion)(0),           // 10: cleave.v1.Distortion
-	(Metric)(0),               // 11: cleave.v1.Metric
-	(Penalty)(0),              // 12: cleave.v1.Penalty
-	(Inference)(0),            // 13: cleave.v1.Inference
-	(*JobSpec)(nil),           // 14: cleave.v1.JobSpec
-	(*Supervision)(nil),       // 15: cleave.v1.Supervision
-	(*Constraint)(nil),        // 16: cleave.v1.Constraint
-	(*Seed)(nil),              // 17: cleave.v1.Seed
-	(*Initialisation)(nil),    // 18: cleave.v1.Initialisation
-	(*KernelKmeans)(nil),      // 19: cleave.v1.KernelKmeans
-	(*Kernel)(nil),            // 20: cleave.v1.Kernel
-	(*Shift)(nil),             // 21: cleave.v1.Shift
-	(*Kmeans)(nil),            // 22: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),      // 23: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil), // 24: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),         // 25: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),          // 26: cleave.v1.PcKmeans
-	(*MKmeans)(nil),           // 27: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),         // 28: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),        // 29: cleave.v1.HmrfKmeans
+	(ConstraintKind)(0),         // 0: cleave.v1.ConstraintKind
+	(StorageMode)(0),            // 1: cleave.v1.StorageMode
+	(Start)(0),                  // 2: cleave.v1.Start
+	(FarthestRule)(0),           // 3: cleave.v1.FarthestRule
+	(Objective)(0),              // 4: cleave.v1.Objective
+	(KernelFunction)(0),         // 5: cleave.v1.KernelFunction
+	(RisePolicy)(0),             // 6: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 7: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 8: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 9: cleave.v1.Geometry
+	(Distortion)(0),             // 10: cleave.v1.Distortion
+	(Metric)(0),                 // 11: cleave.v1.Metric
+	(Penalty)(0),                // 12: cleave.v1.Penalty
+	(Inference)(0),              // 13: cleave.v1.Inference
+	(Discretization)(0),         // 14: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 15: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 16: cleave.v1.JobSpec
+	(*Supervision)(nil),         // 17: cleave.v1.Supervision
+	(*Constraint)(nil),          // 18: cleave.v1.Constraint
+	(*Seed)(nil),                // 19: cleave.v1.Seed
+	(*Initialisation)(nil),      // 20: cleave.v1.Initialisation
+	(*KernelKmeans)(nil),        // 21: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 22: cleave.v1.Kernel
+	(*Shift)(nil),               // 23: cleave.v1.Shift
+	(*Kmeans)(nil),              // 24: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 25: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 26: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 27: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 28: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 29: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 30: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 31: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 32: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 33: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 34: cleave.v1.ConstrainedSpectral
+	(*Beta)(nil),                // 35: cleave.v1.Beta
+	(*Belief)(nil),              // 36: cleave.v1.Belief
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	15, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	18, // 1: cleave.v1.JobSpec.initialisation:type_name -> cleave.v1.Initialisation
+	17, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	20, // 1: cleave.v1.JobSpec.initialisation:type_name -> cleave.v1.Initialisation
 	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	19, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	22, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	23, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	24, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	25, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	26, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	27, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	28, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	29, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	16, // 12: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
-	17, // 13: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
-	0,  // 14: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
-	2,  // 15: cleave.v1.Initialisation.start:type_name -> cleave.v1.Start
-	3,  // 16: cleave.v1.Initialisation.farthest:type_name -> cleave.v1.FarthestRule
-	4,  // 17: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	20, // 18: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	21, // 19: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	6,  // 20: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	7,  // 21: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	8,  // 22: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	5,  // 23: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	9,  // 24: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 25: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 26: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 27: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 28: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 29: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	12, // 30: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 31: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 32: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	10, // 33: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	12, // 34: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 35: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 36: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	21, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	24, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	25, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	26, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	27, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	28, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	29, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	30, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	31, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	32, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	33, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	34, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	18, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
+	19, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
+	0,  // 17: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
+	2,  // 18: cleave.v1.Initialisation.start:type_name -> cleave.v1.Start
+	3,  // 19: cleave.v1.Initialisation.farthest:type_name -> cleave.v1.FarthestRule
+	4,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	22, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	23, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	6,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	7,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	8,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	5,  // 26: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	9,  // 27: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 28: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 29: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 30: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 31: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 32: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	12, // 33: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 34: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 35: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	10, // 36: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	12, // 37: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 38: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 39: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	4,  // 40: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	22, // 41: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	8,  // 42: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	22, // 43: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	8,  // 44: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	22, // 45: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	8,  // 46: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	35, // 47: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	14, // 48: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	36, // 49: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.Belief
+	15, // 50: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -2283,18 +2861,25 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_MKmeans)(nil),
 		(*JobSpec_MpcKmeans)(nil),
 		(*JobSpec_HmrfKmeans)(nil),
+		(*JobSpec_Spectral)(nil),
+		(*JobSpec_SpectralLearning)(nil),
+		(*JobSpec_ConstrainedSpectral)(nil),
 	}
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{
+		(*Beta_Strict)(nil),
+		(*Beta_Value)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      14,
-			NumMessages:   16,
+			NumEnums:      16,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
