@@ -1,7 +1,3 @@
-// Package spectral finds eigenvalues of a large symmetric operator from its products with vectors.
-//
-// All arithmetic is scalar Go in a fixed order: the same operator gives the same bits whoever
-// computes its products.
 package spectral
 
 import (
@@ -12,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Operator computes y = M x for a symmetric M of n rows.
-type Operator func(ctx context.Context, x []float64) ([]float64, error)
+// Product computes y = M x for a symmetric M of n rows.
+type Product func(ctx context.Context, x []float64) ([]float64, error)
 
 // Extreme is an approximate least eigenvalue: some eigenvalue lies within Residual of Value, and
 // Value is never below the least.
@@ -37,7 +33,7 @@ const (
 // keep them at all: what the vectors lose in rounding shows as copies of Ritz values that have
 // converged already, never as one beyond the spectrum, and the residual stays what it says (Paige
 // 1980), so that the value is as good for a fraction of the work and the memory.
-func Least(ctx context.Context, n int, apply Operator, rng *rand.Rand) (Extreme, error) {
+func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (Extreme, error) {
 	var alpha, beta []float64
 	var basis [][]float64
 	v, previous := randomUnit(n, rng), make([]float64, n)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func operator(m *mat.SymDense) Operator {
+func operator(m *mat.SymDense) Product {
 	n := m.SymmetricDim()
 	return func(_ context.Context, x []float64) ([]float64, error) {
 		y := make([]float64, n)

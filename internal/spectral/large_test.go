@@ -32,7 +32,7 @@ func TestLeastOfLargeOperators(t *testing.T) {
 		return y, nil
 	}
 	for name, c := range map[string]struct {
-		apply Operator
+		apply Product
 		least float64
 	}{
 		"path":    {path, -2 * math.Cos(math.Pi/(n+1))},

@@ -12,7 +12,11 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	row := make([]float64, m)
 	row[m-1] = 1
 	for l := range m {
-		diagonalise(d, e, row, l)
+		diagonalise(d, e, l, func(i int, c, s float64) {
+			f := row[i+1]
+			row[i+1] = float64(s*row[i]) + float64(c*f)
+			row[i] = float64(c*row[i]) - float64(s*f)
+		})
 	}
 	at := 0
 	largest = d[0]
@@ -25,8 +29,9 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	return d[at], largest, row[at]
 }
 
-// diagonalise drives e[l] to zero by implicit QL steps with Wilkinson's shift.
-func diagonalise(d, e, row []float64, l int) {
+// diagonalise drives e[l] to zero by implicit QL steps with Wilkinson's shift. turn hears of every
+// rotation: of the columns i and i+1 of the eigenvectors, by cosine c and sine s.
+func diagonalise(d, e []float64, l int, turn func(i int, c, s float64)) {
 	const maxRounds = 100 // a handful suffices in practice
 	for range maxRounds {
 		end := l
@@ -58,9 +63,7 @@ func diagonalise(d, e, row []float64, l int) {
 			p = float64(s * r)
 			d[i+1] = g + p
 			g = float64(c*r) - b
-			f = row[i+1]
-			row[i+1] = float64(s*row[i]) + float64(c*f)
-			row[i] = float64(c*row[i]) - float64(s*f)
+			turn(i, c, s)
 		}
 		if r == 0 && i >= l {
 			continue

@@ -1,0 +1,200 @@
+package spectral
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// columns makes a block of zeros.
+func columns(n, count int) [][]float64 {
+	block, all := make([][]float64, count), make([]float64, n*count)
+	for j := range block {
+		block[j] = all[j*n : (j+1)*n : (j+1)*n]
+	}
+	return block
+}
+
+// inParallel calls work for consecutive parts of 0..n-1 of a fixed size, on all processors. What work
+// computes for an index may not depend on the part that it came in.
+func inParallel(n, size int, work func(from, to int)) {
+	parts := (n + size - 1) / size
+	threads := min(runtime.GOMAXPROCS(0), parts)
+	if threads <= 1 {
+		for from := 0; from < n; from += size {
+			work(from, min(from+size, n))
+		}
+		return
+	}
+	var taken atomic.Int64
+	var group sync.WaitGroup
+	for range threads {
+		group.Go(func() {
+			for {
+				from := (int(taken.Add(1)) - 1) * size
+				if from >= n {
+					return
+				}
+				work(from, min(from+size, n))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// overTiles calls work for every tile of n rows.
+func overTiles(n int, work func(tile int, rows partition.Range)) {
+	const worthIt = 4 // tiles: a handful of short ones is done before a thread has woken
+	size := 1
+	if n < worthIt*1024 {
+		size = partition.TileCount(n)
+	}
+	inParallel(partition.TileCount(n), size, func(from, to int) {
+		for tile := from; tile < to; tile++ {
+			work(tile, partition.Tile(n, tile))
+		}
+	})
+}
+
+// gram is X'Y, row by row: each entry is summed per tile in row order, then in tile order.
+func gram(n int, x, y [][]float64) [][]float64 {
+	total := columns(len(y), len(x))
+	if len(x) == 0 || len(y) == 0 {
+		return total
+	}
+	parts := make([][][]float64, partition.TileCount(n))
+	overTiles(n, func(tile int, rows partition.Range) {
+		part := columns(len(y), len(x))
+		for i := range x {
+			dots(x[i][rows.From:rows.To], y, rows, part[i])
+		}
+		parts[tile] = part
+	})
+	for _, part := range parts {
+		for i, row := range part {
+			for j, v := range row {
+				total[i][j] += v
+			}
+		}
+	}
+	return total
+}
+
+// dots is x'y for the rows of every y, four of them side by side.
+func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
+	j := 0
+	for ; j+4 <= len(y); j += 4 {
+		a, b := y[j][rows.From:rows.To][:len(x)], y[j+1][rows.From:rows.To][:len(x)]
+		c, d := y[j+2][rows.From:rows.To][:len(x)], y[j+3][rows.From:rows.To][:len(x)]
+		var s, t, u, w float64
+		for i, v := range x {
+			s += float64(v * a[i])
+			t += float64(v * b[i])
+			u += float64(v * c[i])
+			w += float64(v * d[i])
+		}
+		into[j], into[j+1], into[j+2], into[j+3] = s, t, u, w
+	}
+	for ; j < len(y); j++ {
+		a, s := y[j][rows.From:rows.To][:len(x)], 0.0
+		for i, v := range x {
+			s += float64(v * a[i])
+		}
+		into[j] = s
+	}
+}
+
+// combine adds X c_j to every column y_j: factors[i][j] is the share of x_i in y_j.
+func combine(n int, y, x, factors [][]float64) {
+	if len(x) == 0 || len(y) == 0 {
+		return
+	}
+	overTiles(n, func(_ int, rows partition.Range) {
+		for j := range y {
+			to, i := y[j][rows.From:rows.To], 0
+			for ; i+4 <= len(x); i += 4 {
+				a, b := x[i][rows.From:rows.To][:len(to)], x[i+1][rows.From:rows.To][:len(to)]
+				c, d := x[i+2][rows.From:rows.To][:len(to)], x[i+3][rows.From:rows.To][:len(to)]
+				p, q, r, s := factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]
+				for l, v := range to {
+					v += float64(p * a[l])
+					v += float64(q * b[l])
+					v += float64(r * c[l])
+					to[l] = v + float64(s*d[l])
+				}
+			}
+			for ; i < len(x); i++ {
+				a, p := x[i][rows.From:rows.To][:len(to)], factors[i][j]
+				for l := range to {
+					to[l] += float64(p * a[l])
+				}
+			}
+		}
+	})
+}
+
+// combined is X times factors, in new columns.
+func combined(n int, x, factors [][]float64, count int) [][]float64 {
+	y := columns(n, count)
+	combine(n, y, x, factors)
+	return y
+}
+
+// project takes from every column of w its part in the span of the orthonormal columns of v.
+func project(n int, w, v [][]float64) {
+	parts := gram(n, v, w)
+	for _, row := range parts {
+		for j := range row {
+			row[j] = -row[j]
+		}
+	}
+	combine(n, w, v, parts)
+}
+
+// dependent is the part of a vector of length 1 that may remain beside others before it counts as a
+// combination of them.
+const dependent = 1e-8
+
+// orthonormalise makes the columns of w orthonormal, to each other and to the orthonormal columns of
+// the blocks beside, and drops those that depend on the rest. Everything is done twice, which is
+// enough (Kahan).
+func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
+	kept := w[:0:0]
+	for _, x := range w {
+		if normalise(x) > 0 {
+			kept = append(kept, x)
+		}
+	}
+	for _, least := range []float64{dependent, 0.5} {
+		for _, v := range beside {
+			project(n, kept, v)
+		}
+		independent := kept[:0:0]
+		for _, x := range kept {
+			for range 2 {
+				for _, u := range independent {
+					subtractMultiple(x, u, dot(u, x))
+				}
+			}
+			if normalise(x) > least {
+				independent = append(independent, x)
+			}
+		}
+		kept = independent
+	}
+	return kept
+}
+
+// normalise divides by the length, which it returns; a length of 0 leaves the vector as it is.
+func normalise(x []float64) float64 {
+	norm := math.Sqrt(dot(x, x))
+	if norm > 0 {
+		for i := range x {
+			x[i] /= norm
+		}
+	}
+	return norm
+}

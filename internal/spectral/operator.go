@@ -1,0 +1,98 @@
+// Package spectral finds eigenvalues and eigenvectors of symmetric matrices: of small ones from
+// their entries (Dense), of large ones from their products with blocks of vectors, which workers
+// compute (Largest, Constrained), and the least eigenvalue alone (Least).
+//
+// Largest and Constrained share one search (search.go): Rayleigh-Ritz over a basis that grows by the
+// residuals of the wanted pairs, and that restarts thick, from its best half and the pairs' previous
+// approximations. For a standard problem that spans what block Lanczos with thick restarts spans, and
+// it was chosen over that recurrence and over LOBPCG for these reasons:
+//
+//   - A product is a round trip to workers, and a block of vectors costs hardly more of it than one.
+//     A block also finds eigenvalues that repeat, as 1 does in a graph of several components, where
+//     one vector finds one copy only.
+//   - Pairs that have converged ask for no further products, yet stay in the basis.
+//   - The basis is several blocks long, against the two or three of LOBPCG: where eigenvalues crowd
+//     below the wanted ones that halves the rounds and more.
+//   - Products are kept beside the basis. Residuals are those of the vectors that are returned, not
+//     estimates of a recurrence, and the generalised problem and its preconditioner need no second
+//     algorithm. The price is twice the memory of Lanczos.
+//
+// All arithmetic is scalar Go in a fixed order, sums over rows are taken per tile and then in tile
+// order: the same operator gives the same bits whoever computes its products, on any number of
+// threads.
+package spectral
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Operator is a symmetric matrix that is only multiplied with.
+type Operator interface {
+	// Rows is the number of rows, and of columns.
+	Rows() int
+	// Multiply gives M x for every column x, in new slices or in ones that stay as they are until the
+	// next call. It neither changes nor keeps the columns.
+	Multiply(ctx context.Context, columns [][]float64) ([][]float64, error)
+}
+
+// Eigen is eigenpairs: Vectors[j] has length 1, and its entry of largest magnitude (the first of
+// equals) is positive. Residuals[j] is |M v - value v|.
+type Eigen struct {
+	Values    []float64
+	Vectors   [][]float64
+	Residuals []float64
+	Work
+	Converged bool // every residual is within the tolerance
+}
+
+// Work is what a search has asked of its operators.
+type Work struct {
+	Rounds   int // calls of Multiply
+	Products int // columns multiplied
+}
+
+// multiply is op.Multiply with its answer checked and counted.
+func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) ([][]float64, error) {
+	w.Rounds++
+	w.Products += len(columns)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	products, err := op.Multiply(ctx, columns)
+	if err != nil {
+		return nil, err
+	}
+	if len(products) != len(columns) {
+		return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator was given %d columns and returned %d", len(columns), len(products))
+	}
+	for j, y := range products {
+		if len(y) != op.Rows() {
+			return nil, fault.New(fault.Internal, "PRODUCT_SHAPE", "an operator of %d rows returned a column of %d", op.Rows(), len(y))
+		}
+		for i, v := range y {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fault.New(fault.Internal, "PRODUCT_NOT_FINITE",
+					"the product in row %d of column %d is %g: the matrix has an entry that is not finite, or overflows", i, j, v)
+			}
+		}
+	}
+	return products, nil
+}
+
+// orient turns a vector so that its entry of largest magnitude, the first of equals, is positive.
+func orient(v []float64) {
+	largest := 0.0
+	for _, x := range v {
+		if math.Abs(x) > math.Abs(largest) {
+			largest = x
+		}
+	}
+	if largest < 0 {
+		for i := range v {
+			v[i] = -v[i]
+		}
+	}
+}
