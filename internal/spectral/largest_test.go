@@ -1,0 +1,223 @@
+package spectral
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func seeded() *rand.Rand { return rand.New(rand.NewPCG(5, 5)) }
+
+// outsideSpan is the largest part of a vector that lies outside the span of orthonormal ones.
+func outsideSpan(vectors, span [][]float64) float64 {
+	worst := 0.0
+	for _, v := range vectors {
+		rest := slices.Clone(v)
+		for range 2 {
+			for _, u := range span {
+				subtractMultiple(rest, u, dot(u, rest))
+			}
+		}
+		worst = max(worst, length(rest)/length(v))
+	}
+	return worst
+}
+
+// compareLargest holds an iterative result against all eigenpairs of the same matrix. Vectors are
+// compared as a subspace, up to the gap below the last one.
+func compareLargest(t *testing.T, name string, got Eigen, values []float64, vectors [][]float64) {
+	t.Helper()
+	if !got.Converged {
+		t.Fatalf("%s: not converged after %+v: %g", name, got.Work, got.Residuals)
+	}
+	for j, v := range got.Values {
+		if math.Abs(v-values[j]) > 1e-8 {
+			t.Errorf("%s: value %d is %.12g, want %.12g", name, j, v, values[j])
+		}
+	}
+	end := len(got.Values) // with all that belong to a repeated or crowded last value
+	for end < len(values) && values[end] > values[len(got.Values)-1]-1e-2 {
+		end++
+	}
+	if off := outsideSpan(got.Vectors, vectors[:end]); off > 1e-6 {
+		t.Errorf("%s: vectors lie %g outside the subspace", name, off)
+	}
+}
+
+func TestLargestAgainstDense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for trial := range 24 {
+		n := 20 + rng.IntN(380)
+		count := 1 + rng.IntN(8)
+		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // 0: one component a block, 1 repeats
+		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
+		m := a.scaled(a.sums())
+		values, vectors := Dense(n, m.dense())
+		got, err := Largest(context.Background(), m, count, rng, Options{Tolerance: 1e-9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareLargest(t, "graph", got, values, vectors)
+		for j, v := range got.Vectors {
+			if math.Abs(length(v)-1) > 1e-12 {
+				t.Errorf("vector %d has length %g", j, length(v))
+			}
+			y, _ := m.Multiply(context.Background(), [][]float64{v})
+			subtractMultiple(y[0], v, got.Values[j])
+			if r := length(y[0]); math.Abs(r-got.Residuals[j]) > 1e-12 || r > 1e-9 {
+				t.Errorf("residual %d is %g, said to be %g", j, r, got.Residuals[j])
+			}
+		}
+	}
+}
+
+// Ten components give the eigenvalue 1 ten times, whatever the block of vectors starts as.
+func TestLargestOfADisconnectedGraph(t *testing.T) {
+	a := blocks(2000, 10, 8, 0, seeded())
+	m := a.scaled(a.sums())
+	got, err := Largest(context.Background(), m, 11, seeded(), Options{})
+	if err != nil || !got.Converged {
+		t.Fatalf("%v, %+v, %g", err, got.Work, got.Residuals)
+	}
+	for j, v := range got.Values {
+		if j < 10 && math.Abs(v-1) > 1e-8 || j == 10 && v > 0.99 {
+			t.Errorf("value %d is %.10g", j, v)
+		}
+	}
+	t.Logf("%+v, last value %g", got.Work, got.Values[10])
+}
+
+// Small, indefinite, whole: every number of pairs up to n.
+func TestLargestOfSmallMatrices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for n := 1; n <= 12; n++ {
+		for count := 1; count <= n; count++ {
+			var edges []edge
+			for i := range n {
+				for j := range i + 1 {
+					if rng.IntN(2) == 0 {
+						edges = append(edges, edge{i, j, float64(rng.IntN(5) - 2)})
+					}
+				}
+			}
+			m := fromEdges(n, edges)
+			values, vectors := Dense(n, m.dense())
+			got, err := Largest(context.Background(), m, count, rng, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareLargest(t, "small", got, values, vectors)
+		}
+	}
+}
+
+func TestLargestHasTheSameBits(t *testing.T) {
+	a := blocks(1500, 4, 8, 0.1, seeded())
+	m := a.scaled(a.sums())
+	first, err := Largest(context.Background(), m, 4, seeded(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tiled := *m
+	tiled.tiled = true
+	for range 2 {
+		again, err := Largest(context.Background(), &tiled, 4, seeded(), Options{})
+		if err != nil || !slices.Equal(first.Values, again.Values) || first.Work != again.Work {
+			t.Fatalf("%v: %v after %v", err, again.Values, first.Values)
+		}
+		for j := range first.Vectors {
+			if !slices.Equal(first.Vectors[j], again.Vectors[j]) {
+				t.Fatalf("vector %d differs", j)
+			}
+		}
+	}
+}
+
+func TestLargestStopsAtItsLimit(t *testing.T) {
+	a := blocks(1000, 4, 8, 0.3, seeded())
+	var heard []Progress
+	got, err := Largest(context.Background(), a.scaled(a.sums()), 4, seeded(),
+		Options{MaxProducts: 40, Tolerance: 1e-12, Observe: func(p Progress) { heard = append(heard, p) }})
+	if err != nil || got.Converged || len(got.Vectors) != 4 || got.Products < 40 || got.Products > 50 {
+		t.Fatalf("%v, %+v", err, got.Work)
+	}
+	for i, p := range heard {
+		if p.Iteration != i+1 || i > 0 && p.Products <= heard[i-1].Products || p.Residual <= 0 {
+			t.Errorf("progress %d: %+v", i, p)
+		}
+	}
+	if last := heard[len(heard)-1]; last.Work != got.Work || last.Residual < slices.Max(got.Residuals)-1e-15 {
+		t.Errorf("last heard %+v, returned %+v with %g", last, got.Work, got.Residuals)
+	}
+}
+
+// answer is an operator that returns what it is told to.
+type answer struct {
+	n        int
+	products [][]float64
+	err      error
+}
+
+func (a answer) Rows() int { return a.n }
+
+func (a answer) Multiply(context.Context, [][]float64) ([][]float64, error) { return a.products, a.err }
+
+func TestLargestRefuses(t *testing.T) {
+	lost := errors.New("lost")
+	block := columns(5, 3) // count 1 works on three columns
+	nan := columns(5, 3)
+	nan[1][4] = math.NaN()
+	for name, c := range map[string]struct {
+		op    Operator
+		count int
+		want  func(error) bool
+	}{
+		"count above n":  {answer{n: 5}, 6, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
+		"count of 0":     {answer{n: 5}, 0, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
+		"not a number":   {answer{5, nan, nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_NOT_FINITE") }},
+		"too few":        {answer{5, block[:1], nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
+		"short":          {answer{5, columns(4, 3), nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
+		"operator fails": {answer{5, nil, lost}, 1, func(err error) bool { return errors.Is(err, lost) }},
+	} {
+		if _, err := Largest(context.Background(), c.op, c.count, seeded(), Options{}); !c.want(err) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil || got.Values[0] != 0 {
+		t.Errorf("the zero matrix: %v, %v", got, err)
+	}
+}
+
+// Ten blocks of 10,000 vertices each, of about 20 neighbours and few edges between.
+func BenchmarkLargest(b *testing.B) {
+	for name, outside := range map[string]float64{"separate": 0.3, "mixed": 4} {
+		rng := seeded()
+		var a *sparse
+		if outside <= 1 {
+			a = blocks(100_000, 10, 20, outside, rng)
+		} else {
+			a = blocks(100_000, 10, 8, 1, rng)
+		}
+		m := a.scaled(a.sums())
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				got, err := Largest(context.Background(), m, 10, seeded(), Options{Tolerance: 1e-6})
+				if err != nil || !got.Converged {
+					b.Fatal(err, got.Work)
+				}
+				b.ReportMetric(float64(got.Rounds), "rounds")
+				b.ReportMetric(float64(got.Products), "products")
+			}
+		})
+	}
+}

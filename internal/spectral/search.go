@@ -1,0 +1,236 @@
+package spectral
+
+import (
+	"context"
+	"math/rand/v2"
+)
+
+// Options of a search; the zero value of each asks for its default.
+type Options struct {
+	Tolerance   float64        // of residuals; 1e-8
+	MaxProducts int            // columns multiplied before the best so far is returned; 20,000
+	Basis       int            // columns of the basis: more take more memory and fewer products
+	Observe     func(Progress) // hears of every iteration
+}
+
+// Progress is one iteration of a search.
+type Progress struct {
+	Iteration int
+	Work
+	Residual  float64 // the largest of the wanted pairs, as the tolerance measures it
+	Converged int     // wanted pairs within the tolerance
+}
+
+func (o Options) withDefaults() Options {
+	if o.Tolerance <= 0 {
+		o.Tolerance = 1e-8
+	}
+	if o.MaxProducts <= 0 {
+		o.MaxProducts = 20_000
+	}
+	if o.Observe == nil {
+		o.Observe = func(Progress) {}
+	}
+	return o
+}
+
+// pencil is the problem A x = value B x, B positive definite, on the complement of some vectors.
+type pencil struct {
+	rows     int
+	outside  [][]float64 // orthonormal: the search stays orthogonal to them
+	products func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error)
+	standard bool // B = I, and products gives no bx
+
+	// assess says how large a residual |A x - value B x| of a vector of length 1 is by the measure of
+	// the tolerance. Every pair is assessed once a round, those with the largest values first.
+	assess func(value, residual float64) float64
+	// precondition, where there is one, makes corrections out of residuals, in place.
+	precondition func(residuals [][]float64)
+}
+
+// search is Rayleigh-Ritz over a growing basis of a pencil.
+type search struct {
+	*pencil
+	Options
+	Work
+	count int // pairs wanted
+	block int // pairs worked on: a few more, so that the last ones converge as fast as the first
+	rng   *rand.Rand
+
+	basis, a, b    [][]float64 // orthonormal columns, and their products
+	forms, weights [][]float64 // basis' A basis, basis' B basis
+	values         []float64   // Ritz values, largest first
+	ritz, before   [][]float64 // their vectors as combinations of the basis, now and a round ago
+	left, right    [][]float64 // A x and B x of the pairs worked on; left becomes the residuals
+	errors         []float64   // as assessed
+	converged      int
+	iteration      int
+}
+
+func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
+	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng}
+	room := p.rows - len(p.outside)
+	s.block = min(count+2+count/4, room)
+	if s.Basis <= 0 {
+		s.Basis = max(24, 5*s.block)
+	}
+	s.Basis = min(max(s.Basis, 4*s.block), room)
+	s.left = columns(p.rows, s.block)
+	s.right = columns(p.rows, s.block)
+	return s
+}
+
+// run searches from a block of random columns and those that the caller knows to be good.
+func (s *search) run(ctx context.Context, start [][]float64) error {
+	for len(start) < s.block {
+		start = append(start, randomUnit(s.rows, s.rng))
+	}
+	for candidates := start; ; candidates = s.corrections() {
+		s.iteration++
+		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
+		if len(fresh) == 0 && len(s.basis) < s.rows-len(s.outside) {
+			fresh = orthonormalise(s.rows, [][]float64{randomUnit(s.rows, s.rng)}, s.outside, s.basis)
+		}
+		fresh = fresh[:min(len(fresh), s.rows-len(s.outside)-len(s.basis))]
+		if err := s.expand(ctx, fresh); err != nil {
+			return err
+		}
+		s.solve()
+		worst := 0.0
+		s.converged = 0
+		for _, e := range s.errors[:s.count] {
+			worst = max(worst, e)
+			if e <= s.Tolerance {
+				s.converged++
+			}
+		}
+		s.Observe(Progress{Iteration: s.iteration, Work: s.Work, Residual: worst, Converged: s.converged})
+		whole := len(s.basis) == s.rows-len(s.outside)
+		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
+			return nil
+		}
+		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) {
+			s.restart()
+		}
+	}
+}
+
+// expand adds columns and their products to the basis.
+func (s *search) expand(ctx context.Context, fresh [][]float64) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	a, b, err := s.products(ctx, &s.Work, fresh)
+	if err != nil {
+		return err
+	}
+	s.basis = append(s.basis, fresh...)
+	s.a = append(s.a, copied(a)...)
+	s.forms = bordered(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	if !s.standard {
+		s.b = append(s.b, copied(b)...)
+		s.weights = bordered(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+	}
+	return nil
+}
+
+func copied(x [][]float64) [][]float64 {
+	y := make([][]float64, len(x))
+	for j := range x {
+		y[j] = append([]float64(nil), x[j]...)
+	}
+	return y
+}
+
+// bordered is a symmetric matrix with new last columns, and their mirror as new last rows.
+func bordered(m, last [][]float64) [][]float64 {
+	size, old := len(last), len(m)
+	grown := columns(size, size)
+	for i := range old {
+		copy(grown[i], m[i])
+	}
+	for i := range size {
+		for j := range size - old {
+			if i <= old+j { // the upper triangle decides
+				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
+			}
+		}
+	}
+	return grown
+}
+
+// solve finds the Ritz pairs and the residuals of those worked on.
+func (s *search) solve() {
+	s.before = s.ritz[:min(s.block, len(s.ritz))]
+	if s.standard {
+		s.values, s.ritz = Dense(len(s.forms), flat(s.forms))
+	} else {
+		s.values, s.ritz = generalised(s.forms, s.weights)
+		for _, y := range s.ritz {
+			normalise(y)
+		}
+	}
+	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
+	for j := range s.left {
+		clear(s.left[j])
+		clear(s.right[j])
+	}
+	combine(s.rows, s.left, s.a, factors)
+	if s.standard {
+		combine(s.rows, s.right, s.basis, factors)
+	} else {
+		combine(s.rows, s.right, s.b, factors)
+	}
+	for j := range s.left {
+		subtractMultiple(s.left[j], s.right[j], s.values[j])
+	}
+	if len(s.outside) > 0 {
+		project(s.rows, s.left, s.outside)
+	}
+	s.errors = s.errors[:0]
+	for j, r := range s.left {
+		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
+	}
+}
+
+// corrections are the directions to grow in: the residuals of the pairs that have not converged.
+func (s *search) corrections() [][]float64 {
+	var residuals [][]float64
+	for j, e := range s.errors {
+		if e > s.Tolerance {
+			residuals = append(residuals, append([]float64(nil), s.left[j]...))
+		}
+	}
+	if s.precondition != nil {
+		s.precondition(residuals)
+	}
+	return residuals
+}
+
+// restart keeps the best Ritz vectors, and what the wanted ones were a round ago: the two span the
+// direction that each one is moving in, without which a restart forgets it (Stathopoulos and Saad
+// 1998).
+func (s *search) restart() {
+	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
+	for j, y := range s.before {
+		if s.errors[j] > s.Tolerance {
+			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
+		}
+	}
+	kept := copied(keep[:min(len(keep), s.Basis-s.block)])
+	kept = orthonormalise(len(s.basis), kept)
+	factors := transposed(kept, len(s.basis))
+	s.basis = recombined(s.rows, s.basis, factors)
+	s.a = recombined(s.rows, s.a, factors)
+	s.forms = congruent(s.forms, kept)
+	if !s.standard {
+		s.b = recombined(s.rows, s.b, factors)
+		s.weights = congruent(s.weights, kept)
+	}
+	s.ritz = nil
+}
+
+// vectors are the wanted Ritz vectors, of length 1.
+func (s *search) vectors() [][]float64 {
+	return combined(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+}

@@ -1,0 +1,130 @@
+package spectral
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// flat lays the rows of a square matrix end to end.
+func flat(m [][]float64) []float64 {
+	all := make([]float64, 0, len(m)*len(m))
+	for _, row := range m {
+		all = append(all, row...)
+	}
+	return all
+}
+
+// transposed has the entries of some vectors of this length as rows.
+func transposed(vectors [][]float64, length int) [][]float64 {
+	rows := columns(len(vectors), length)
+	for j, v := range vectors {
+		for i, x := range v {
+			rows[i][j] = x
+		}
+	}
+	return rows
+}
+
+// length is the Euclidean one.
+func length(x []float64) float64 { return math.Sqrt(dot(x, x)) }
+
+// congruent is C' M C for the columns of C.
+func congruent(m, c [][]float64) [][]float64 {
+	image := columns(len(m), len(c))
+	for j, x := range c {
+		for i, row := range m {
+			image[j][i] = plainDot(row, x)
+		}
+	}
+	result := columns(len(c), len(c))
+	for i, x := range c {
+		for j := i; j < len(c); j++ {
+			result[i][j] = plainDot(x, image[j])
+			result[j][i] = result[i][j]
+		}
+	}
+	return result
+}
+
+// recombined is X times factors, in the first columns of X itself.
+func recombined(n int, x, factors [][]float64) [][]float64 {
+	count := len(factors[0])
+	overTiles(n, func(_ int, rows partition.Range) {
+		strips := columns(rows.Len(), count)
+		for j, strip := range strips {
+			for i, v := range x {
+				p := factors[i][j]
+				for l, u := range v[rows.From:rows.To] {
+					strip[l] += float64(p * u)
+				}
+			}
+		}
+		for j, strip := range strips {
+			copy(x[j][rows.From:rows.To], strip)
+		}
+	})
+	clear(x[count:])
+	return x[:count]
+}
+
+// generalised gives all pairs A y = value B y of symmetric matrices, largest value first, for a
+// positive definite B: with B = G G', they are those of G^-1 A G^-T. A pivot that rounding has made
+// negative is taken for the least that is seen.
+func generalised(a, b [][]float64) (values []float64, vectors [][]float64) {
+	g := cholesky(b)
+	half := forward(g, a)
+	reduced := forward(g, transposed(half, len(a)))
+	values, vectors = Dense(len(a), flat(reduced))
+	inParallel(len(vectors), 16, func(from, to int) {
+		for _, y := range vectors[from:to] {
+			backward(g, y)
+		}
+	})
+	return values, vectors
+}
+
+// cholesky is the lower triangle G with B = G G'.
+func cholesky(b [][]float64) [][]float64 {
+	n := len(b)
+	g := columns(n, n)
+	largest := 0.0
+	for i := range n {
+		largest = max(largest, b[i][i])
+	}
+	for j := range n {
+		pivot := b[j][j] - plainDot(g[j][:j], g[j][:j])
+		root := math.Sqrt(max(pivot, float64(0x1p-52*largest)))
+		g[j][j] = root
+		inParallel(n-j-1, rowsAtATime, func(from, to int) {
+			for i := j + 1 + from; i < j+1+to; i++ {
+				g[i][j] = (b[i][j] - plainDot(g[i][:j], g[j][:j])) / root
+			}
+		})
+	}
+	return g
+}
+
+// forward is G^-1 M, a strip of columns at a time.
+func forward(g, m [][]float64) [][]float64 {
+	x := copied(m)
+	inParallel(len(x), rowsAtATime, func(from, to int) {
+		for i, row := range x {
+			for k := range i {
+				subtractMultiple(row[from:to], x[k][from:to], g[i][k])
+			}
+			for j := from; j < to; j++ {
+				row[j] /= g[i][i]
+			}
+		}
+	})
+	return x
+}
+
+// backward solves G'x = y in place.
+func backward(g [][]float64, y []float64) {
+	for i := len(y) - 1; i >= 0; i-- {
+		y[i] /= g[i][i]
+		subtractMultiple(y[:i], g[i][:i], y[i])
+	}
+}
