@@ -114,26 +114,28 @@ func combine(n int, y, x, factors [][]float64) {
 	}
 	overTiles(n, func(_ int, rows partition.Range) {
 		for j := range y {
-			to, i := y[j][rows.From:rows.To], 0
-			for ; i+4 <= len(x); i += 4 {
-				a, b := x[i][rows.From:rows.To][:len(to)], x[i+1][rows.From:rows.To][:len(to)]
-				c, d := x[i+2][rows.From:rows.To][:len(to)], x[i+3][rows.From:rows.To][:len(to)]
-				p, q, r, s := factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]
-				for l, v := range to {
-					v += float64(p * a[l])
-					v += float64(q * b[l])
-					v += float64(r * c[l])
-					to[l] = v + float64(s*d[l])
-				}
-			}
-			for ; i < len(x); i++ {
-				a, p := x[i][rows.From:rows.To][:len(to)], factors[i][j]
-				for l := range to {
-					to[l] += float64(p * a[l])
-				}
-			}
+			mix(y[j][rows.From:rows.To], x, rows, factors, j)
 		}
 	})
+}
+
+// mix adds X c_j for some rows, four columns of X at a reading of the sums.
+func mix(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		a, b := x[i][rows.From:rows.To][:len(to)], x[i+1][rows.From:rows.To][:len(to)]
+		c, d := x[i+2][rows.From:rows.To][:len(to)], x[i+3][rows.From:rows.To][:len(to)]
+		p, q, r, s := factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]
+		for l, v := range to {
+			v += float64(p * a[l])
+			v += float64(q * b[l])
+			v += float64(r * c[l])
+			to[l] = v + float64(s*d[l])
+		}
+	}
+	for ; i < len(x); i++ {
+		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
+	}
 }
 
 // combined is X times factors, in new columns.
@@ -141,6 +143,22 @@ func combined(n int, x, factors [][]float64, count int) [][]float64 {
 	y := columns(n, count)
 	combine(n, y, x, factors)
 	return y
+}
+
+// recombined is X times factors, in the first columns of X itself.
+func recombined(n int, x, factors [][]float64) [][]float64 {
+	count := len(factors[0])
+	overTiles(n, func(_ int, rows partition.Range) {
+		strips := columns(rows.Len(), count)
+		for j, strip := range strips {
+			mix(strip, x, rows, factors, j)
+		}
+		for j, strip := range strips {
+			copy(x[j][rows.From:rows.To], strip)
+		}
+	})
+	clear(x[count:])
+	return x[:count]
 }
 
 // project takes from every column of w its part in the span of the orthonormal columns of v.

@@ -1,10 +1,6 @@
 package spectral
 
-import (
-	"math"
-
-	"github.com/cleave-project/cleave/internal/partition"
-)
+import "math"
 
 // flat lays the rows of a square matrix end to end.
 func flat(m [][]float64) []float64 {
@@ -45,27 +41,6 @@ func congruent(m, c [][]float64) [][]float64 {
 		}
 	}
 	return result
-}
-
-// recombined is X times factors, in the first columns of X itself.
-func recombined(n int, x, factors [][]float64) [][]float64 {
-	count := len(factors[0])
-	overTiles(n, func(_ int, rows partition.Range) {
-		strips := columns(rows.Len(), count)
-		for j, strip := range strips {
-			for i, v := range x {
-				p := factors[i][j]
-				for l, u := range v[rows.From:rows.To] {
-					strip[l] += float64(p * u)
-				}
-			}
-		}
-		for j, strip := range strips {
-			copy(x[j][rows.From:rows.To], strip)
-		}
-	})
-	clear(x[count:])
-	return x[:count]
 }
 
 // generalised gives all pairs A y = value B y of symmetric matrices, largest value first, for a

@@ -1,0 +1,216 @@
+package spectral
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Problem is Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and B = Beliefs - Ratio I.
+type Problem struct {
+	Affinity Operator    // D^-1/2 A D^-1/2
+	Beliefs  Operator    // Qbar = D^-1/2 Q D^-1/2
+	Ratio    float64     // beta / vol
+	Volume   float64     // vol, the sum of A
+	Null     [][]float64 // what Lbar takes to 0: D^1/2 1 on each connected component, 0 elsewhere
+}
+
+// Cuts are feasible solutions of a Problem, in order of Costs.
+type Cuts struct {
+	Values    []float64   // lambda, finite and above 1e-8
+	Vectors   [][]float64 // v with v'v = vol, the entry of largest magnitude positive
+	Costs     []float64   // v' Lbar v
+	Residuals []float64   // |Lbar v - lambda B v| / |v|
+	Work
+	Converged bool
+}
+
+const (
+	leastLambda  = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
+	denseRows    = 2000  // problems up to here are solved from all their entries
+	negligibleMu = 1e-11 // of the largest |mu|: an eigenvalue that is 0 but for rounding
+)
+
+// Constrained finds the feasible solutions with the least lambda, at most count of them, in order of
+// cost. That is fewer than count where no more are feasible, and all of them where count is the number
+// of feasible ones. The order of lambda is not the order of cost: who wants the cheapest asks for all.
+// Small problems are solved exactly, large ones by the search that Largest uses; a tolerance is
+// of Residuals.
+func Constrained(ctx context.Context, p Problem, count int, rng *rand.Rand, options Options) (Cuts, error) {
+	n := p.Affinity.Rows()
+	switch {
+	case p.Beliefs.Rows() != n:
+		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
+	case count < 1 || count > n:
+		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d constrained cuts of a graph of %d vertices were asked for: ask for 1 to %d", count, n, n)
+	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
+		return Cuts{}, fault.Invalid("BETA_RANGE", "beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
+	case len(p.Null) == 0 || len(p.Null) > n:
+		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
+	}
+	var work Work
+	r, err := reduce(ctx, p, &work)
+	if err != nil {
+		return Cuts{}, err
+	}
+	if n-len(r.outside) < 1 {
+		return Cuts{Work: work, Converged: true}, nil
+	}
+	if n <= denseRows {
+		return r.exactly(ctx, count, work)
+	}
+	return r.iteratively(ctx, count, rng, options, work)
+}
+
+// cuts turns pairs B_S w = mu Lbar w into solutions of the problem, and measures those.
+func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work Work) (Cuts, error) {
+	n := r.Affinity.Rows()
+	if len(w) == 0 {
+		return Cuts{Work: work}, nil
+	}
+	lw, bw, err := r.both(ctx, &work, w)
+	if err != nil {
+		return Cuts{}, err
+	}
+	v := r.lift(mu, w, lw, bw)
+	for _, x := range v {
+		normalise(x)
+		orient(x)
+	}
+	lv, bv, err := r.both(ctx, &work, v)
+	if err != nil {
+		return Cuts{}, err
+	}
+	all := Cuts{Work: work}
+	order := make([]int, len(v))
+	for j, x := range v {
+		order[j] = j
+		lambda := 1 / mu[j]
+		all.Costs = append(all.Costs, float64(r.Volume*dot(x, lv[j])))
+		all.Values = append(all.Values, lambda)
+		subtractMultiple(lv[j], bv[j], lambda)
+		all.Residuals = append(all.Residuals, length(lv[j]))
+		for i := range n {
+			x[i] *= math.Sqrt(r.Volume)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all.Costs[i], all.Costs[j]) })
+	sorted := Cuts{Work: work}
+	for _, j := range order {
+		sorted.Values = append(sorted.Values, all.Values[j])
+		sorted.Vectors = append(sorted.Vectors, v[j])
+		sorted.Costs = append(sorted.Costs, all.Costs[j])
+		sorted.Residuals = append(sorted.Residuals, all.Residuals[j])
+	}
+	return sorted, nil
+}
+
+// exactly solves the reduced problem from the entries of both matrices.
+func (r *reduction) exactly(ctx context.Context, count int, work Work) (Cuts, error) {
+	const together = 64 // columns of a product
+	n := r.Affinity.Rows()
+	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
+	for from := 0; from < n; from += together {
+		units := columns(n, min(together, n-from))
+		for j := range units {
+			units[j][from+j] = 1
+		}
+		l, b, err := r.products(ctx, &work, units)
+		if err != nil {
+			return Cuts{}, err
+		}
+		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
+	}
+	// On the vectors outside, the pencil is (0, I): they show as mu = 0.
+	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
+	for _, z := range r.outside {
+		for i, x := range z {
+			subtractMultiple(laplacian[i], z, -x)
+		}
+	}
+	mu, w := generalised(beliefs, laplacian)
+	least := float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
+	feasible := func(m float64) bool { return m > least && m < 1/leastLambda }
+	var values []float64
+	var vectors [][]float64
+	for j, m := range mu {
+		if feasible(m) && len(values) < count {
+			normalise(w[j])
+			values, vectors = append(values, m), append(vectors, w[j])
+		}
+	}
+	project(n, vectors, r.outside)
+	result, err := r.cuts(ctx, values, vectors, work)
+	result.Converged = true
+	return result, err
+}
+
+// within is P M P for the projection P to the complement of the vectors outside.
+func (r *reduction) within(m [][]float64) [][]float64 {
+	n := len(m)
+	project(n, m, r.outside)
+	m = transposed(m, n)
+	project(n, m, r.outside)
+	return m
+}
+
+// iteratively searches for the largest mu with Lbar as the norm. Lbar is badly conditioned along its
+// lowest vectors, which are few where a graph has clusters, and nowhere else. So the search for
+// those comes first; along them a residual is corrected by the inverse of Lbar, and elsewhere, where
+// Lbar is near I, it serves as it is.
+func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, options Options, work Work) (Cuts, error) {
+	const roughly = 1e-3 // residuals that suffice to correct with
+	n := r.Affinity.Rows()
+	count = min(count, n-len(r.outside))
+	options = options.withDefaults()
+	lowest, err := Largest(ctx, r.Affinity, min(len(r.Null)+count+2, n), rng, Options{Tolerance: roughly, MaxProducts: options.MaxProducts})
+	if err != nil {
+		return Cuts{}, err
+	}
+	work.Rounds += lowest.Rounds
+	work.Products += lowest.Products
+	p := &pencil{rows: n, outside: r.outside}
+	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
+		bx, ax, err = r.products(ctx, w, x)
+		return ax, bx, err
+	}
+	p.assess = func(mu, residual float64) float64 {
+		// The residual of the problem is lambda times this one. A value that is surely negative
+		// need not be known: its vector is not feasible.
+		const surely = 1e-2
+		if mu < 0 && residual < -float64(surely*mu) {
+			return 0
+		}
+		return residual / math.Abs(mu)
+	}
+	p.precondition = func(residuals [][]float64) {
+		shares := gram(n, lowest.Vectors, residuals)
+		for i, row := range shares {
+			gap := max(1-lowest.Values[i], roughly*roughly)
+			for j := range row {
+				row[j] *= 1/gap - 1
+			}
+		}
+		combine(n, residuals, lowest.Vectors, shares)
+	}
+	s := newSearch(p, count, options, rng)
+	s.Work = work
+	if err := s.run(ctx, nil); err != nil {
+		return Cuts{}, err
+	}
+	mu, w := s.values[:count], s.vectors()
+	var values []float64
+	var vectors [][]float64
+	for j, m := range mu {
+		if m > 0 && m < 1/leastLambda {
+			values, vectors = append(values, m), append(vectors, w[j])
+		}
+	}
+	result, err := r.cuts(ctx, values, vectors, s.Work)
+	result.Converged = s.converged == count
+	return result, err
+}

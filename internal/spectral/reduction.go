@@ -1,0 +1,159 @@
+package spectral
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// reduction is a Problem without the null vectors Z of Lbar.
+//
+// For lambda = 1/mu other than 0, B v = mu Lbar v implies Z'B v = 0. With v = w + Z c and w
+// orthogonal to Z, c follows from w, and what is left is a pencil with a positive definite Lbar:
+//
+//	B_S w = mu Lbar w,  B_S = B - B Z (Z'B Z)^-1 Z'B.
+//
+// Feasible solutions are those with mu > 0. (A shift of the pencil, Lbar - t B, would make it
+// definite as well, but for no t where Z'B Z has values of both signs, as several components can.)
+//
+// Z is turned so that Z'B Z is diagonal. A z with z'B z = 0, a graph whose 1'Q1 is beta, makes
+// no Schur complement: it demands that w is orthogonal to B z, and its share of v follows from the
+// part of the equation along B z.
+type reduction struct {
+	Problem
+	null, images [][]float64 // Z and B Z
+	forms        []float64   // the diagonal of Z'B Z; 0 for those that demand
+	demands      [][]float64 // B z of these, orthonormal
+	outside      [][]float64 // Z and demands
+}
+
+const (
+	nullResidual = 1e-6  // |Lbar z| of a null vector of length 1: above, it is none
+	vanishing    = 1e-12 // of |B z|: z'B z is 0 but for rounding
+)
+
+func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
+	n := p.Affinity.Rows()
+	r := &reduction{Problem: p}
+	for i, z := range p.Null {
+		if len(z) != n {
+			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
+		}
+	}
+	r.null = orthonormalise(n, copied(p.Null))
+	residuals, images, err := r.both(ctx, work, r.null)
+	if err != nil {
+		return nil, err
+	}
+	for i := range residuals {
+		if l := length(residuals[i]); !(l <= nullResidual) {
+			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d is none of the Laplacian: its image has length %g", i, l)
+		}
+	}
+	k := len(r.null)
+	forms, turn := Dense(k, flat(gram(n, r.null, images)))
+	r.null = combined(n, r.null, transposed(turn, k), k)
+	r.images = combined(n, images, transposed(turn, k), k)
+	r.forms = forms
+	var demands [][]float64
+	for i, g := range r.images {
+		if size := length(g); math.Abs(forms[i]) <= vanishing*size || size <= vanishing {
+			r.forms[i] = 0
+			if size > vanishing {
+				demands = append(demands, append([]float64(nil), g...))
+			}
+		}
+	}
+	r.demands = orthonormalise(n, demands, r.null)
+	r.outside = append(append([][]float64(nil), r.null...), r.demands...)
+	return r, nil
+}
+
+// both is Lbar x and B x.
+func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
+	if lx, err = work.multiply(ctx, r.Affinity, x); err != nil {
+		return nil, nil, err
+	}
+	lx = copied(lx)
+	if bx, err = work.multiply(ctx, r.Beliefs, x); err != nil {
+		return nil, nil, err
+	}
+	bx = copied(bx)
+	for j := range x {
+		for i, v := range x[j] {
+			lx[j][i] = v - lx[j][i]
+			bx[j][i] -= float64(r.Ratio * v)
+		}
+	}
+	return lx, bx, nil
+}
+
+// products is Lbar x and B_S x.
+func (r *reduction) products(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
+	lx, bx, err = r.both(ctx, work, x)
+	if err == nil {
+		combine(len(x[0]), bx, r.images, r.shares(x))
+	}
+	return lx, bx, err
+}
+
+// shares are those of Z, -(Z'B Z)^-1 Z'B x for every x, and 0 for a z that demands.
+func (r *reduction) shares(x [][]float64) [][]float64 {
+	shares := gram(len(x[0]), r.images, x)
+	for i, row := range shares {
+		for j := range row {
+			if r.forms[i] == 0 {
+				row[j] = 0
+			} else {
+				row[j] /= -r.forms[i]
+			}
+		}
+	}
+	return shares
+}
+
+// lift gives v = w + Z c.
+func (r *reduction) lift(mu []float64, w, lw, bw [][]float64) [][]float64 {
+	n := len(w[0])
+	shares := r.shares(w)
+	if len(r.demands) > 0 {
+		combine(n, bw, r.images, shares)
+		for j := range bw { // mu Lbar w - B_S w = the images of the z that demand times their shares
+			for i, v := range lw[j] {
+				bw[j][i] = float64(mu[j]*v) - bw[j][i]
+			}
+		}
+		r.demanded(n, bw, shares)
+	}
+	v := copied(w)
+	combine(n, v, r.null, shares)
+	return v
+}
+
+// demanded solves for the shares of the z that demand, in coordinates of their images.
+func (r *reduction) demanded(n int, right, shares [][]float64) {
+	var images [][]float64
+	var which []int
+	for i, g := range r.images {
+		if r.forms[i] == 0 && length(g) > vanishing {
+			images, which = append(images, g), append(which, i)
+		}
+	}
+	squares, sides := gram(n, images, images), gram(n, images, right)
+	values, vectors := Dense(len(images), flat(squares))
+	for j := range right {
+		for e, value := range values {
+			if value <= float64(vanishing*values[0]) {
+				continue
+			}
+			part := 0.0
+			for i := range images {
+				part += float64(vectors[e][i] * sides[i][j])
+			}
+			for i, at := range which {
+				shares[at][j] += float64(vectors[e][i]*part) / value
+			}
+		}
+	}
+}
