@@ -98,12 +98,16 @@ func update(row, v, q []float64, vi, qi float64) {
 	}
 }
 
+// decoupled is a square that is 0 in a matrix whose largest entry is near 1. Below it are the remains
+// of rounding in matrices of low rank; reflected on, they would shrink until their squares vanish.
+const decoupled = 0x1p-112
+
 // reflection turns x into the v for which I - factor v v' takes x to (norm, 0, ..., 0).
 func reflection(x []float64) (norm, factor float64) {
 	tail := plainDot(x[1:], x[1:])
-	if tail == 0 {
+	if tail <= decoupled {
 		norm = x[0]
-		x[0] = 0
+		clear(x)
 		return norm, 0
 	}
 	norm = -math.Copysign(math.Sqrt(float64(x[0]*x[0])+tail), x[0])
@@ -154,8 +158,12 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 		})
 		turns = turns[:0]
 	}
+	largest := 0.0
+	for i, d := range t.diagonal {
+		largest = max(largest, math.Abs(d), math.Abs(t.beside[i]))
+	}
 	for l := range n {
-		diagonalise(t.diagonal, t.beside, l, func(i int, c, s float64) {
+		diagonalise(t.diagonal, t.beside, l, float64(0x1p-54*largest), func(i int, c, s float64) {
 			turns = append(turns, rotation{i, c, s})
 		})
 		if len(turns) >= gathered {

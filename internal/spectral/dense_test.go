@@ -26,7 +26,7 @@ func checkDense(t *testing.T, n int, a []float64) []float64 {
 			for l, v := range x {
 				y += a[min(i, l)*n+max(i, l)] * v
 			}
-			if math.Abs(y-values[j]*x[i]) > 1e-13*float64(n+10)*scale {
+			if !(math.Abs(y-values[j]*x[i]) <= 1e-13*float64(n+10)*scale) {
 				t.Fatalf("n %d: row %d of A x is %g, of value x %g", n, i, y, values[j]*x[i])
 			}
 		}
@@ -35,7 +35,7 @@ func checkDense(t *testing.T, n int, a []float64) []float64 {
 			if l == j {
 				want = 1
 			}
-			if got := plainDot(x, vectors[l]); math.Abs(got-want) > 1e-13*float64(n+10) {
+			if got := plainDot(x, vectors[l]); !(math.Abs(got-want) <= 1e-13*float64(n+10)) {
 				t.Fatalf("n %d: vectors %d and %d have product %g", n, j, l, got)
 			}
 		}
@@ -83,6 +83,18 @@ func TestDenseOfAPath(t *testing.T) {
 		if want := 2 * math.Cos(math.Pi*float64(j+1)/(n+1)); math.Abs(v-want) > 1e-12 {
 			t.Fatalf("value %d: %g, want %g", j, v, want)
 		}
+	}
+}
+
+// Beliefs touch few of the vertices: many eigenvalues are 0, and what rounding leaves of their rows
+// must not grow into others.
+func TestDenseOfBeliefs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	for range 150 {
+		n := 30 + rng.IntN(60)
+		a := blocks(n, 1, 6, 0, rng)
+		q := beliefs(n, 2+rng.IntN(2), 10+rng.IntN(20), rng)
+		checkDense(t, n, q.scaled(a.sums()).dense())
 	}
 }
 
