@@ -12,6 +12,7 @@ import (
 type whole struct{ *sweeper }
 
 func (w whole) Degrees(ctx context.Context) ([]float64, error) { return w.shard.Degrees(ctx, w.tiles) }
+func (w whole) Maxima(ctx context.Context) ([]float64, error)  { return w.shard.Maxima(ctx, w.tiles) }
 func (w whole) Diagonal(ctx context.Context) ([]float64, error) {
 	return w.shard.Diagonal(ctx, w.tiles)
 }

@@ -13,6 +13,8 @@ import (
 type Executor interface {
 	// Degrees are the row sums of the base matrix.
 	Degrees(ctx context.Context) ([]float64, error)
+	// Maxima are the largest entries of the base matrix's rows, at least 0.
+	Maxima(ctx context.Context) ([]float64, error)
 	// Arm sets the weights and the sparse part of M; it forgets the labels.
 	Arm(ctx context.Context, armament kernel.Armament) error
 	// Diagonal is M_ii.

@@ -179,13 +179,18 @@ func (m *kernelKmeans) load(ctx context.Context, labels []int32) error {
 	if err != nil {
 		return err
 	}
-	m.labels, m.selfUnits = append([]int32(nil), labels...), sums
+	m.setLabels(labels, sums)
+	return nil
+}
+
+// setLabels takes labels and their self-affinities over.
+func (m *kernelKmeans) setLabels(labels []int32, self []kernel.Int128) {
+	m.labels, m.selfUnits = append([]int32(nil), labels...), self
 	m.counts = make([]int32, m.p.spec.K)
 	m.weightUnits = make([]kernel.Int128, m.p.spec.K)
 	for i, c := range labels {
 		m.count(int32(i), c, 1)
 	}
-	return nil
 }
 
 // fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in

@@ -35,6 +35,11 @@ func (l *Local) Degrees(ctx context.Context) ([]float64, error) {
 	return l.shard.Degrees(ctx, l.tiles)
 }
 
+// Maxima implements Executor.
+func (l *Local) Maxima(ctx context.Context) ([]float64, error) {
+	return l.shard.Maxima(ctx, l.tiles)
+}
+
 // Arm implements Executor.
 func (l *Local) Arm(_ context.Context, a kernel.Armament) error {
 	return l.shard.Arm(a)

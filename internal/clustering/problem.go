@@ -218,6 +218,8 @@ func (p *Problem) isCut() bool {
 const (
 	streamRho uint64 = 1<<63 + iota
 	streamLanczos
+	streamEigen
+	streamBeliefs
 )
 
 func (p *Problem) stream(stream uint64) *rand.Rand {

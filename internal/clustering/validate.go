@@ -28,7 +28,7 @@ func Validate(kind dataset.Kind, rows int, spec Spec) error {
 		return fault.Invalid("BAD_TOLERANCE", "tolerance is %v; it must be a finite number of at least 0", spec.Tolerance).OnField("spec.tolerance")
 	case spec.HalfPrecision && kind == dataset.KindGraph:
 		return fault.Invalid("OPTION_DOES_NOT_APPLY", "float16 storage applies to dense matrices; a graph is never made dense").OnField("spec.storage")
-	case (spec.KernelKmeans == nil) == (spec.Vector == nil):
+	case families(spec) != 1:
 		return fault.Invalid("NO_ALGORITHM", "no algorithm is given, or two; set the options of one").OnField("spec.algorithm")
 	}
 	if err := validateStart(rows, spec); err != nil {
@@ -37,10 +37,24 @@ func Validate(kind dataset.Kind, rows int, spec Spec) error {
 	if spec.Vector != nil {
 		return validateVector(kind, spec)
 	}
+	if spec.Spectral != nil {
+		return validateSpectral(kind, spec)
+	}
 	if err := validateKernelStart(spec); err != nil {
 		return err
 	}
 	return validateKernelFamily(kind, rows, *spec.KernelKmeans)
+}
+
+// families is how many algorithms are given.
+func families(spec Spec) int {
+	count := 0
+	for _, given := range []bool{spec.KernelKmeans != nil, spec.Vector != nil, spec.Spectral != nil} {
+		if given {
+			count++
+		}
+	}
+	return count
 }
 
 func validateStart(rows int, spec Spec) error {

@@ -85,6 +85,13 @@ func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
 	}})
 }
 
+// Maxima implements clustering.Executor.
+func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
+	return e.perRow(ctx, &operation{name: "maxima", whole: true, request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
+	}})
+}
+
 // Arm implements clustering.Executor. Each armament gets a number of our own, so that no two of a
 // job are ever mistaken for each other.
 func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {

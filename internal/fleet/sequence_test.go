@@ -58,6 +58,7 @@ func (s *sequence) one() {
 		s.farthest()
 	case r < 17:
 		s.rows("degrees", s.remote.Degrees, s.local.shard.Degrees)
+		s.rows("maxima", s.remote.Maxima, s.local.shard.Maxima)
 	case r < 18:
 		s.rows("diagonal", s.remote.Diagonal, s.local.shard.Diagonal)
 	case r < 19:

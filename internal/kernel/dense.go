@@ -108,6 +108,16 @@ func (t *denseTile) degrees(dst []float64) error {
 	return err
 }
 
+func (t *denseTile) maxima(dst []float64) error {
+	return t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
+		for i := range columns {
+			for r, v := range p.column(i)[:t.height] {
+				dst[r] = max(dst[r], float64(v))
+			}
+		}
+	})
+}
+
 func (t *denseTile) diagonal(dst []float64) error {
 	if t.entries != nil {
 		for r := range t.height {

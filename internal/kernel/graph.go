@@ -18,6 +18,8 @@ type matrix interface {
 	multiply(dst, x [][]float64) error
 	// degrees adds each row's sum; an affinity below 0 is a fault.
 	degrees(dst []float64) error
+	// maxima are each row's largest entry, at least 0.
+	maxima(dst []float64) error
 	// diagonal is the tile's own entries (i, i).
 	diagonal(dst []float64) error
 	bytes() int64
@@ -94,6 +96,16 @@ func (t *graphTile) degrees(dst []float64) error {
 				return negativeAffinity(t.rows.From+r, int(neighbours[at]), w)
 			}
 			dst[r] += w
+		}
+	}
+	return nil
+}
+
+func (t *graphTile) maxima(dst []float64) error {
+	for r := range t.rows.Len() {
+		_, weights := t.row(t.rows.From + r)
+		for _, w := range weights {
+			dst[r] = max(dst[r], w)
 		}
 	}
 	return nil

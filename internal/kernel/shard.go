@@ -162,6 +162,11 @@ func (s *Shard) Degrees(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.degrees(dst) })
 }
 
+// Maxima are the largest entries of the base matrix's rows, at least 0.
+func (s *Shard) Maxima(ctx context.Context, numbers []int) ([]float64, error) {
+	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.maxima(dst) })
+}
+
 // Diagonal is M_ii.
 func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
 	if s.armament.K == 0 {

@@ -27,6 +27,8 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		return &workerv1.Done{}, m.arm(j, op.Arm)
 	case *workerv1.Command_Degrees:
 		return j.valuesOf(c)(m.Degrees(j.ctx, tiles))
+	case *workerv1.Command_Maxima:
+		return j.valuesOf(c)(m.Maxima(j.ctx, tiles))
 	case *workerv1.Command_Diagonal:
 		return j.valuesOf(c)(m.Diagonal(j.ctx, tiles))
 	case *workerv1.Command_ColumnSums:

@@ -582,6 +582,7 @@ type Command struct {
 	//	*Command_Prepare
 	//	*Command_Build
 	//	*Command_Degrees
+	//	*Command_Maxima
 	//	*Command_Arm
 	//	*Command_Diagonal
 	//	*Command_ColumnSums
@@ -682,6 +683,15 @@ func (x *Command) GetDegrees() *Degrees {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Degrees); ok {
 			return x.Degrees
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetMaxima() *Maxima {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Maxima); ok {
+			return x.Maxima
 		}
 	}
 	return nil
@@ -838,6 +848,10 @@ type Command_Degrees struct {
 	Degrees *Degrees `protobuf:"bytes,12,opt,name=degrees,proto3,oneof"`
 }
 
+type Command_Maxima struct {
+	Maxima *Maxima `protobuf:"bytes,28,opt,name=maxima,proto3,oneof"`
+}
+
 type Command_Arm struct {
 	Arm *Arm `protobuf:"bytes,13,opt,name=arm,proto3,oneof"`
 }
@@ -905,6 +919,8 @@ func (*Command_Prepare) isCommand_Operation() {}
 func (*Command_Build) isCommand_Operation() {}
 
 func (*Command_Degrees) isCommand_Operation() {}
+
+func (*Command_Maxima) isCommand_Operation() {}
 
 func (*Command_Arm) isCommand_Operation() {}
 
@@ -1518,6 +1534,43 @@ func (*Degrees) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{14}
 }
 
+// Maxima: float64 largest entries of the rows of the base matrix, at least 0.
+type Maxima struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Maxima) Reset() {
+	*x = Maxima{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Maxima) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Maxima) ProtoMessage() {}
+
+func (x *Maxima) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Maxima.ProtoReflect.Descriptor instead.
+func (*Maxima) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
+}
+
 // Arm gives the weights and the sparse part: M = base + sparse. Lanes are labelings of their own;
 // clusters are numbered through all lanes, those of lane l from l*k on.
 type Arm struct {
@@ -1539,7 +1592,7 @@ type Arm struct {
 
 func (x *Arm) Reset() {
 	*x = Arm{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1604,7 @@ func (x *Arm) String() string {
 func (*Arm) ProtoMessage() {}
 
 func (x *Arm) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[15]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1617,7 @@ func (x *Arm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arm.ProtoReflect.Descriptor instead.
 func (*Arm) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Arm) GetK() uint32 {
@@ -1625,7 +1678,7 @@ type Diagonal struct {
 
 func (x *Diagonal) Reset() {
 	*x = Diagonal{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1690,7 @@ func (x *Diagonal) String() string {
 func (*Diagonal) ProtoMessage() {}
 
 func (x *Diagonal) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1703,7 @@ func (x *Diagonal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagonal.ProtoReflect.Descriptor instead.
 func (*Diagonal) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{17}
 }
 
 // ColumnSums: for each list of columns the float64 sums of M_ij over the list, for the rows of the
@@ -1667,7 +1720,7 @@ type ColumnSums struct {
 
 func (x *ColumnSums) Reset() {
 	*x = ColumnSums{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +1732,7 @@ func (x *ColumnSums) String() string {
 func (*ColumnSums) ProtoMessage() {}
 
 func (x *ColumnSums) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[17]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +1745,7 @@ func (x *ColumnSums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnSums.ProtoReflect.Descriptor instead.
 func (*ColumnSums) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{17}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ColumnSums) GetColumns() *Payload {
@@ -1722,7 +1775,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1787,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[18]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1800,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{18}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Load) GetStep() uint64 {
@@ -1777,7 +1830,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1842,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[19]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +1855,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{19}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Update) GetStep() uint64 {
@@ -1835,7 +1888,7 @@ type ClusterStats struct {
 
 func (x *ClusterStats) Reset() {
 	*x = ClusterStats{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +1900,7 @@ func (x *ClusterStats) String() string {
 func (*ClusterStats) ProtoMessage() {}
 
 func (x *ClusterStats) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[20]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +1913,7 @@ func (x *ClusterStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStats.ProtoReflect.Descriptor instead.
 func (*ClusterStats) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{20}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClusterStats) GetSigma() float64 {
@@ -1910,7 +1963,7 @@ type Assign struct {
 
 func (x *Assign) Reset() {
 	*x = Assign{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +1975,7 @@ func (x *Assign) String() string {
 func (*Assign) ProtoMessage() {}
 
 func (x *Assign) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[21]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +1988,7 @@ func (x *Assign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assign.ProtoReflect.Descriptor instead.
 func (*Assign) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{21}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Assign) GetStep() uint64 {
@@ -1963,7 +2016,7 @@ type Farthest struct {
 
 func (x *Farthest) Reset() {
 	*x = Farthest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2028,7 @@ func (x *Farthest) String() string {
 func (*Farthest) ProtoMessage() {}
 
 func (x *Farthest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2041,7 @@ func (x *Farthest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Farthest.ProtoReflect.Descriptor instead.
 func (*Farthest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{22}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Farthest) GetStep() uint64 {
@@ -2018,7 +2071,7 @@ type Multiply struct {
 
 func (x *Multiply) Reset() {
 	*x = Multiply{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2083,7 @@ func (x *Multiply) String() string {
 func (*Multiply) ProtoMessage() {}
 
 func (x *Multiply) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2096,7 @@ func (x *Multiply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multiply.ProtoReflect.Descriptor instead.
 func (*Multiply) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{23}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Multiply) GetX() *Payload {
@@ -2077,7 +2130,7 @@ type VectorModel struct {
 
 func (x *VectorModel) Reset() {
 	*x = VectorModel{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2142,7 @@ func (x *VectorModel) String() string {
 func (*VectorModel) ProtoMessage() {}
 
 func (x *VectorModel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[24]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2155,7 @@ func (x *VectorModel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorModel.ProtoReflect.Descriptor instead.
 func (*VectorModel) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{24}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *VectorModel) GetDistortion() uint32 {
@@ -2153,7 +2206,7 @@ type Nearer struct {
 
 func (x *Nearer) Reset() {
 	*x = Nearer{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2218,7 @@ func (x *Nearer) String() string {
 func (*Nearer) ProtoMessage() {}
 
 func (x *Nearer) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[25]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2231,7 @@ func (x *Nearer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearer.ProtoReflect.Descriptor instead.
 func (*Nearer) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{25}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Nearer) GetStep() uint64 {
@@ -2215,7 +2268,7 @@ type Distances struct {
 
 func (x *Distances) Reset() {
 	*x = Distances{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2280,7 @@ func (x *Distances) String() string {
 func (*Distances) ProtoMessage() {}
 
 func (x *Distances) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2293,7 @@ func (x *Distances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Distances.ProtoReflect.Descriptor instead.
 func (*Distances) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{26}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Distances) GetModel() *VectorModel {
@@ -2269,7 +2322,7 @@ type Scatter struct {
 
 func (x *Scatter) Reset() {
 	*x = Scatter{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2334,7 @@ func (x *Scatter) String() string {
 func (*Scatter) ProtoMessage() {}
 
 func (x *Scatter) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2347,7 @@ func (x *Scatter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
 func (*Scatter) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Scatter) GetStep() uint64 {
@@ -2334,7 +2387,7 @@ type Outermost struct {
 
 func (x *Outermost) Reset() {
 	*x = Outermost{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2399,7 @@ func (x *Outermost) String() string {
 func (*Outermost) ProtoMessage() {}
 
 func (x *Outermost) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2412,7 @@ func (x *Outermost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outermost.ProtoReflect.Descriptor instead.
 func (*Outermost) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Outermost) GetStep() uint64 {
@@ -2400,7 +2453,7 @@ type Nearest struct {
 
 func (x *Nearest) Reset() {
 	*x = Nearest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2465,7 @@ func (x *Nearest) String() string {
 func (*Nearest) ProtoMessage() {}
 
 func (x *Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2478,7 @@ func (x *Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
 func (*Nearest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Nearest) GetModel() *VectorModel {
@@ -2443,7 +2496,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2455,7 +2508,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2468,7 +2521,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{31}
 }
 
 type Release struct {
@@ -2479,7 +2532,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2544,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[31]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2557,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{31}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{32}
 }
 
 type Answer struct {
@@ -2521,7 +2574,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2586,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[32]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2599,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{32}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Answer) GetCommandId() uint64 {
@@ -2613,7 +2666,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2625,7 +2678,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[33]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2638,7 +2691,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{33}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Done) GetValues() *Payload {
@@ -2680,7 +2733,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2745,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[34]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2758,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{34}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Candidate) GetFound() bool {
@@ -2740,7 +2793,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +2805,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[35]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +2818,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{35}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -2802,7 +2855,7 @@ type FetchDatasetRequest struct {
 
 func (x *FetchDatasetRequest) Reset() {
 	*x = FetchDatasetRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2814,7 +2867,7 @@ func (x *FetchDatasetRequest) String() string {
 func (*FetchDatasetRequest) ProtoMessage() {}
 
 func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[36]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2827,7 +2880,7 @@ func (x *FetchDatasetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetRequest.ProtoReflect.Descriptor instead.
 func (*FetchDatasetRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{36}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *FetchDatasetRequest) GetSessionId() string {
@@ -2867,7 +2920,7 @@ type FetchDatasetResponse struct {
 
 func (x *FetchDatasetResponse) Reset() {
 	*x = FetchDatasetResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +2932,7 @@ func (x *FetchDatasetResponse) String() string {
 func (*FetchDatasetResponse) ProtoMessage() {}
 
 func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[37]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +2945,7 @@ func (x *FetchDatasetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDatasetResponse.ProtoReflect.Descriptor instead.
 func (*FetchDatasetResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{37}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FetchDatasetResponse) GetData() []byte {
@@ -2912,7 +2965,7 @@ type FetchOperandRequest struct {
 
 func (x *FetchOperandRequest) Reset() {
 	*x = FetchOperandRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2924,7 +2977,7 @@ func (x *FetchOperandRequest) String() string {
 func (*FetchOperandRequest) ProtoMessage() {}
 
 func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[38]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2937,7 +2990,7 @@ func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchOperandRequest.ProtoReflect.Descriptor instead.
 func (*FetchOperandRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{38}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FetchOperandRequest) GetSessionId() string {
@@ -2963,7 +3016,7 @@ type FetchOperandResponse struct {
 
 func (x *FetchOperandResponse) Reset() {
 	*x = FetchOperandResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2975,7 +3028,7 @@ func (x *FetchOperandResponse) String() string {
 func (*FetchOperandResponse) ProtoMessage() {}
 
 func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2988,7 +3041,7 @@ func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchOperandResponse.ProtoReflect.Descriptor instead.
 func (*FetchOperandResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{39}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FetchOperandResponse) GetData() []byte {
@@ -3009,7 +3062,7 @@ type SendResultRequest struct {
 
 func (x *SendResultRequest) Reset() {
 	*x = SendResultRequest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3074,7 @@ func (x *SendResultRequest) String() string {
 func (*SendResultRequest) ProtoMessage() {}
 
 func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3087,7 @@ func (x *SendResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultRequest.ProtoReflect.Descriptor instead.
 func (*SendResultRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{40}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SendResultRequest) GetSessionId() string {
@@ -3066,7 +3119,7 @@ type SendResultResponse struct {
 
 func (x *SendResultResponse) Reset() {
 	*x = SendResultResponse{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3078,7 +3131,7 @@ func (x *SendResultResponse) String() string {
 func (*SendResultResponse) ProtoMessage() {}
 
 func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[41]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3091,7 +3144,7 @@ func (x *SendResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResultResponse.ProtoReflect.Descriptor instead.
 func (*SendResultResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{41}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{42}
 }
 
 var File_cleave_worker_v1_worker_proto protoreflect.FileDescriptor
@@ -3128,7 +3181,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\t\n" +
 	"\aLeaving\"\n" +
 	"\n" +
-	"\bFarewell\"\xca\b\n" +
+	"\bFarewell\"\xfe\b\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -3137,7 +3190,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\aprepare\x18\n" +
 	" \x01(\v2\x19.cleave.worker.v1.PrepareH\x00R\aprepare\x12/\n" +
 	"\x05build\x18\v \x01(\v2\x17.cleave.worker.v1.BuildH\x00R\x05build\x125\n" +
-	"\adegrees\x18\f \x01(\v2\x19.cleave.worker.v1.DegreesH\x00R\adegrees\x12)\n" +
+	"\adegrees\x18\f \x01(\v2\x19.cleave.worker.v1.DegreesH\x00R\adegrees\x122\n" +
+	"\x06maxima\x18\x1c \x01(\v2\x18.cleave.worker.v1.MaximaH\x00R\x06maxima\x12)\n" +
 	"\x03arm\x18\r \x01(\v2\x15.cleave.worker.v1.ArmH\x00R\x03arm\x128\n" +
 	"\bdiagonal\x18\x0e \x01(\v2\x1a.cleave.worker.v1.DiagonalH\x00R\bdiagonal\x12?\n" +
 	"\vcolumn_sums\x18\x0f \x01(\v2\x1c.cleave.worker.v1.ColumnSumsH\x00R\n" +
@@ -3201,7 +3255,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x05Build\x12\x1f\n" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"\t\n" +
-	"\aDegrees\"\xbc\x02\n" +
+	"\aDegrees\"\b\n" +
+	"\x06Maxima\"\xbc\x02\n" +
 	"\x03Arm\x12\f\n" +
 	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1a\n" +
 	"\barmament\x18\x02 \x01(\x04R\barmament\x123\n" +
@@ -3333,7 +3388,7 @@ func file_cleave_worker_v1_worker_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_worker_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(FailureKind)(0),             // 0: cleave.worker.v1.FailureKind
 	(*AttachRequest)(nil),        // 1: cleave.worker.v1.AttachRequest
@@ -3351,38 +3406,39 @@ var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*VectorSpec)(nil),           // 13: cleave.worker.v1.VectorSpec
 	(*Build)(nil),                // 14: cleave.worker.v1.Build
 	(*Degrees)(nil),              // 15: cleave.worker.v1.Degrees
-	(*Arm)(nil),                  // 16: cleave.worker.v1.Arm
-	(*Diagonal)(nil),             // 17: cleave.worker.v1.Diagonal
-	(*ColumnSums)(nil),           // 18: cleave.worker.v1.ColumnSums
-	(*Load)(nil),                 // 19: cleave.worker.v1.Load
-	(*Update)(nil),               // 20: cleave.worker.v1.Update
-	(*ClusterStats)(nil),         // 21: cleave.worker.v1.ClusterStats
-	(*Assign)(nil),               // 22: cleave.worker.v1.Assign
-	(*Farthest)(nil),             // 23: cleave.worker.v1.Farthest
-	(*Multiply)(nil),             // 24: cleave.worker.v1.Multiply
-	(*VectorModel)(nil),          // 25: cleave.worker.v1.VectorModel
-	(*Nearer)(nil),               // 26: cleave.worker.v1.Nearer
-	(*Distances)(nil),            // 27: cleave.worker.v1.Distances
-	(*Scatter)(nil),              // 28: cleave.worker.v1.Scatter
-	(*Outermost)(nil),            // 29: cleave.worker.v1.Outermost
-	(*Nearest)(nil),              // 30: cleave.worker.v1.Nearest
-	(*Drop)(nil),                 // 31: cleave.worker.v1.Drop
-	(*Release)(nil),              // 32: cleave.worker.v1.Release
-	(*Answer)(nil),               // 33: cleave.worker.v1.Answer
-	(*Done)(nil),                 // 34: cleave.worker.v1.Done
-	(*Candidate)(nil),            // 35: cleave.worker.v1.Candidate
-	(*Failure)(nil),              // 36: cleave.worker.v1.Failure
-	(*FetchDatasetRequest)(nil),  // 37: cleave.worker.v1.FetchDatasetRequest
-	(*FetchDatasetResponse)(nil), // 38: cleave.worker.v1.FetchDatasetResponse
-	(*FetchOperandRequest)(nil),  // 39: cleave.worker.v1.FetchOperandRequest
-	(*FetchOperandResponse)(nil), // 40: cleave.worker.v1.FetchOperandResponse
-	(*SendResultRequest)(nil),    // 41: cleave.worker.v1.SendResultRequest
-	(*SendResultResponse)(nil),   // 42: cleave.worker.v1.SendResultResponse
+	(*Maxima)(nil),               // 16: cleave.worker.v1.Maxima
+	(*Arm)(nil),                  // 17: cleave.worker.v1.Arm
+	(*Diagonal)(nil),             // 18: cleave.worker.v1.Diagonal
+	(*ColumnSums)(nil),           // 19: cleave.worker.v1.ColumnSums
+	(*Load)(nil),                 // 20: cleave.worker.v1.Load
+	(*Update)(nil),               // 21: cleave.worker.v1.Update
+	(*ClusterStats)(nil),         // 22: cleave.worker.v1.ClusterStats
+	(*Assign)(nil),               // 23: cleave.worker.v1.Assign
+	(*Farthest)(nil),             // 24: cleave.worker.v1.Farthest
+	(*Multiply)(nil),             // 25: cleave.worker.v1.Multiply
+	(*VectorModel)(nil),          // 26: cleave.worker.v1.VectorModel
+	(*Nearer)(nil),               // 27: cleave.worker.v1.Nearer
+	(*Distances)(nil),            // 28: cleave.worker.v1.Distances
+	(*Scatter)(nil),              // 29: cleave.worker.v1.Scatter
+	(*Outermost)(nil),            // 30: cleave.worker.v1.Outermost
+	(*Nearest)(nil),              // 31: cleave.worker.v1.Nearest
+	(*Drop)(nil),                 // 32: cleave.worker.v1.Drop
+	(*Release)(nil),              // 33: cleave.worker.v1.Release
+	(*Answer)(nil),               // 34: cleave.worker.v1.Answer
+	(*Done)(nil),                 // 35: cleave.worker.v1.Done
+	(*Candidate)(nil),            // 36: cleave.worker.v1.Candidate
+	(*Failure)(nil),              // 37: cleave.worker.v1.Failure
+	(*FetchDatasetRequest)(nil),  // 38: cleave.worker.v1.FetchDatasetRequest
+	(*FetchDatasetResponse)(nil), // 39: cleave.worker.v1.FetchDatasetResponse
+	(*FetchOperandRequest)(nil),  // 40: cleave.worker.v1.FetchOperandRequest
+	(*FetchOperandResponse)(nil), // 41: cleave.worker.v1.FetchOperandResponse
+	(*SendResultRequest)(nil),    // 42: cleave.worker.v1.SendResultRequest
+	(*SendResultResponse)(nil),   // 43: cleave.worker.v1.SendResultResponse
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	3,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
 	5,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
-	33, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
+	34, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
 	6,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
 	4,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
 	8,  // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
@@ -3391,68 +3447,69 @@ var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	11, // 8: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
 	14, // 9: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
 	15, // 10: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
-	16, // 11: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
-	17, // 12: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	18, // 13: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
-	19, // 14: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
-	20, // 15: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
-	22, // 16: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
-	23, // 17: cleave.worker.v1.Command.farthest:type_name -> cleave.worker.v1.Farthest
-	24, // 18: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	31, // 19: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
-	32, // 20: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
-	26, // 21: cleave.worker.v1.Command.nearer:type_name -> cleave.worker.v1.Nearer
-	27, // 22: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	28, // 23: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	29, // 24: cleave.worker.v1.Command.outermost:type_name -> cleave.worker.v1.Outermost
-	30, // 25: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	12, // 26: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	13, // 27: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	10, // 28: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 29: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	10, // 30: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 31: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
-	10, // 32: cleave.worker.v1.Arm.weights:type_name -> cleave.worker.v1.Payload
-	10, // 33: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
-	10, // 34: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
-	10, // 35: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
-	10, // 36: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	10, // 37: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
-	10, // 38: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	10, // 39: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	21, // 40: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
-	21, // 41: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	10, // 42: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	10, // 43: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
-	10, // 44: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
-	10, // 45: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
-	25, // 46: cleave.worker.v1.Nearer.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 47: cleave.worker.v1.Nearer.skip:type_name -> cleave.worker.v1.Payload
-	25, // 48: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 49: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
-	25, // 50: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
-	25, // 51: cleave.worker.v1.Outermost.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 52: cleave.worker.v1.Outermost.skip:type_name -> cleave.worker.v1.Payload
-	10, // 53: cleave.worker.v1.Outermost.counts:type_name -> cleave.worker.v1.Payload
-	25, // 54: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
-	34, // 55: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	36, // 56: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	10, // 57: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	35, // 58: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 59: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	1,  // 60: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	37, // 61: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	39, // 62: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
-	41, // 63: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	2,  // 64: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	38, // 65: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	40, // 66: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
-	42, // 67: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	64, // [64:68] is the sub-list for method output_type
-	60, // [60:64] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	16, // 11: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
+	17, // 12: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
+	18, // 13: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
+	19, // 14: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
+	20, // 15: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
+	21, // 16: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
+	23, // 17: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
+	24, // 18: cleave.worker.v1.Command.farthest:type_name -> cleave.worker.v1.Farthest
+	25, // 19: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
+	32, // 20: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
+	33, // 21: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
+	27, // 22: cleave.worker.v1.Command.nearer:type_name -> cleave.worker.v1.Nearer
+	28, // 23: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	29, // 24: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	30, // 25: cleave.worker.v1.Command.outermost:type_name -> cleave.worker.v1.Outermost
+	31, // 26: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	12, // 27: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	13, // 28: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	10, // 29: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	10, // 30: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	10, // 31: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	10, // 32: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	10, // 33: cleave.worker.v1.Arm.weights:type_name -> cleave.worker.v1.Payload
+	10, // 34: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
+	10, // 35: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
+	10, // 36: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
+	10, // 37: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	10, // 38: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	10, // 39: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	10, // 40: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	22, // 41: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
+	22, // 42: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
+	10, // 43: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	10, // 44: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
+	10, // 45: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
+	10, // 46: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
+	26, // 47: cleave.worker.v1.Nearer.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 48: cleave.worker.v1.Nearer.skip:type_name -> cleave.worker.v1.Payload
+	26, // 49: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 50: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
+	26, // 51: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
+	26, // 52: cleave.worker.v1.Outermost.model:type_name -> cleave.worker.v1.VectorModel
+	10, // 53: cleave.worker.v1.Outermost.skip:type_name -> cleave.worker.v1.Payload
+	10, // 54: cleave.worker.v1.Outermost.counts:type_name -> cleave.worker.v1.Payload
+	26, // 55: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
+	35, // 56: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	37, // 57: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	10, // 58: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	36, // 59: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 60: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	1,  // 61: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	38, // 62: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	40, // 63: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
+	42, // 64: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	2,  // 65: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	39, // 66: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	41, // 67: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
+	43, // 68: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	65, // [65:69] is the sub-list for method output_type
+	61, // [61:65] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -3475,6 +3532,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		(*Command_Prepare)(nil),
 		(*Command_Build)(nil),
 		(*Command_Degrees)(nil),
+		(*Command_Maxima)(nil),
 		(*Command_Arm)(nil),
 		(*Command_Diagonal)(nil),
 		(*Command_ColumnSums)(nil),
@@ -3499,7 +3557,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		(*Prepare_Matrix)(nil),
 		(*Prepare_Vectors)(nil),
 	}
-	file_cleave_worker_v1_worker_proto_msgTypes[32].OneofWrappers = []any{
+	file_cleave_worker_v1_worker_proto_msgTypes[33].OneofWrappers = []any{
 		(*Answer_Done)(nil),
 		(*Answer_Failure)(nil),
 	}
@@ -3509,7 +3567,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_worker_proto_rawDesc), len(file_cleave_worker_v1_worker_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

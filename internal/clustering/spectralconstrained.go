@@ -1,0 +1,241 @@
+package clustering
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// beliefOperator is Qbar = D^-1/2 Q D^-1/2.
+type beliefOperator struct{ *spectralRun }
+
+func (b beliefOperator) Rows() int { return b.n }
+
+func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
+	products := make([][]float64, len(columns))
+	for v, x := range columns {
+		products[v] = make([]float64, b.n)
+		b.beliefs.multiply(products[v], x, b.roots)
+	}
+	return products, nil
+}
+
+// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy
+// the constraints to at least beta,
+//
+//	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
+func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
+	eigenvalues, err := r.beliefEigenvalues(ctx)
+	if err != nil {
+		return err
+	}
+	beta, feasible, err := r.chooseBeta(eigenvalues)
+	if err != nil {
+		return err
+	}
+	k := r.spec.K
+	// The cheapest cuts need not have the least lambda: a small problem is solved for all of them.
+	count := feasible
+	if r.n > exactSpectral {
+		count = min(feasible, cutsPerCluster*k)
+	}
+	cuts, err := spectral.Constrained(ctx, spectral.Problem{
+		Affinity: affinity{r}, Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
+	}, count, r.stream(streamEigen), r.solverOptions(count))
+	if err != nil {
+		return err
+	}
+	if len(cuts.Values) < k-1 {
+		remedy := "give a smaller beta"
+		if _, count := r.components(); count > 1 {
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count: --components join connects them", count)
+		}
+		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
+			len(cuts.Values), k-1, k, beta, remedy)
+	}
+	used := k - 1
+	report := &SpectralReport{
+		Beta: &beta, FeasibleVectors: &feasible, Volume: r.volume, Eigenvalues: cuts.Values[:used], Costs: cuts.Costs[:used],
+		Residuals: cuts.Residuals[:used], Products: cuts.Products,
+	}
+	vectors := cuts.Vectors[:used]
+	for _, v := range vectors { // u = D^-1/2 v
+		for i := range v {
+			v[i] *= r.roots[i]
+		}
+		report.Satisfaction = append(report.Satisfaction, r.beliefs.quadratic(v))
+	}
+	result.Spectral = report
+	r.warnUnconverged(cuts.Converged, report.Residuals)
+	return r.discretize(ctx, result, vectors, report.Costs)
+}
+
+const (
+	exactSpectral  = 2000 // problems up to here are solved for all cuts
+	cutsPerCluster = 4    // how many cuts per cluster larger ones are solved for
+)
+
+// discretize makes labels of the relaxed indicators.
+func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors [][]float64, costs []float64) error {
+	columns := len(vectors)
+	values := make([]float64, r.n*columns)
+	for i := range r.n {
+		for j := range vectors {
+			values[i*columns+j] = vectors[j][i]
+		}
+	}
+	result.Embedding = &Embedding{Rows: r.n, Columns: columns, Values: values}
+	if r.spec.K == 2 {
+		result.Labels = bySign(vectors[0])
+		return nil
+	}
+	rows := slices.Clone(values)
+	for at := range rows {
+		switch r.options.Discretization {
+		case DiscretizeSign: // Wang2014 (15)
+			rows[at] = sign(rows[at])
+		case DiscretizeWeighted:
+			rows[at] /= costs[at%columns]
+		}
+	}
+	labels, err := r.kmeans(ctx, rows, columns)
+	result.Labels = labels
+	return err
+}
+
+// bySign is label 0 where u_i >= 0 and 1 where it is below, with u turned so that its entry of largest
+// magnitude, the first of equals, is positive.
+func bySign(u []float64) []int32 {
+	largest := 0.0
+	for _, v := range u {
+		if math.Abs(v) > math.Abs(largest) {
+			largest = v
+		}
+	}
+	if largest < 0 {
+		for i := range u {
+			u[i] = -u[i]
+		}
+	}
+	labels := make([]int32, len(u))
+	for i, v := range u {
+		if v < 0 {
+			labels[i] = 1
+		}
+	}
+	return labels
+}
+
+func sign(v float64) float64 {
+	if v < 0 {
+		return -1
+	}
+	return 1
+}
+
+// beliefEigenvalues are those of Qbar, descending: all of them where few points have beliefs, else the
+// largest. Only the rows with beliefs matter; all others have the eigenvalue 0.
+func (r *spectralRun) beliefEigenvalues(ctx context.Context) ([]float64, error) {
+	var points []int
+	place := make([]int, r.n)
+	for i := range r.n {
+		if columns, _ := r.beliefs.row(i); len(columns) > 0 {
+			place[i] = len(points)
+			points = append(points, i)
+		}
+	}
+	if len(points) == 0 {
+		return nil, fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
+	}
+	if size := len(points); size <= exactSpectral {
+		values := make([]float64, size*size)
+		for at, i := range points {
+			columns, entries := r.beliefs.row(i)
+			for e, j := range columns {
+				values[at*size+place[j]] = float64(float64(entries[e]*r.roots[i]) * r.roots[j])
+			}
+		}
+		eigenvalues, _ := spectral.Dense(size, values)
+		eigenvalues = slices.Clone(eigenvalues)
+		if size < r.n {
+			eigenvalues = append(eigenvalues, 0)
+		}
+		slices.SortFunc(eigenvalues, func(a, b float64) int {
+			switch {
+			case a > b:
+				return -1
+			case a < b:
+				return 1
+			}
+			return 0
+		})
+		return eigenvalues, nil
+	}
+	found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, cutsPerCluster*r.spec.K+1), r.stream(streamBeliefs), spectral.Options{})
+	return found.Values, err
+}
+
+// chooseBeta resolves beta and tells how many vectors are feasible with it: for a connected graph, the
+// eigenvalues of Qbar above beta/vol, less one if D^1/2 1, which is no cut, is among them.
+func (r *spectralRun) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
+	k, total := r.spec.K, r.beliefs.sum()
+	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
+		if place > len(eigenvalues) {
+			return math.Inf(-1)
+		}
+		return eigenvalues[place-1]
+	}
+	count := func(beta float64) int {
+		above := 0
+		for _, v := range eigenvalues {
+			if v > beta/r.volume {
+				above++
+			}
+		}
+		if total > beta {
+			above--
+		}
+		return above
+	}
+	// The largest beta at which k - 1 vectors are feasible: just below this.
+	limit := at(k-1) * r.volume
+	if !(limit > total) {
+		limit = at(k) * r.volume
+	}
+	switch {
+	case r.options.BetaRule == BetaGiven:
+		beta = r.options.Beta
+	case r.options.BetaRule == BetaStrict:
+		upper, lower := at(k-1), at(k)
+		if total > (upper+lower)/2*r.volume {
+			upper, lower = at(k), at(k+1)
+		}
+		beta = (upper + lower) / 2 * r.volume
+	case r.options.Transfer: // below the second largest eigenvalue
+		beta = (at(2) + at(3)) / 2 * r.volume
+	case k == 2: // Wang2014 (19)
+		beta = float64(at(1)*r.volume) * (0.5 + float64(0.4*float64(r.beliefs.nonZeros())/(float64(r.n)*float64(r.n))))
+	default:
+		if beta = 0.25 * at(k-1) * r.volume; count(beta) < k-1 {
+			beta = 0.25 * limit
+		}
+	}
+	const field = "spec.constrained_spectral.beta"
+	if math.IsNaN(beta) || math.IsInf(beta, 0) {
+		return 0, 0, fault.Invalid("INFEASIBLE_BETA", "there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k).OnField(field)
+	}
+	if feasible = count(beta); feasible < k-1 {
+		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; the largest usable beta is just below %.6g",
+			beta, max(0, feasible), k, k-1, limit).With("largest_beta", fmt.Sprint(limit)).OnField(field)
+		if !(limit > 0) {
+			f.Message = fmt.Sprintf("beta = %.6g leaves %d feasible vectors, and %d clusters need %d; no beta above 0 does: the beliefs say apart more than they say together (largest usable beta %.6g)",
+				beta, max(0, feasible), k, k-1, limit)
+		}
+		return 0, 0, f
+	}
+	return beta, feasible, nil
+}

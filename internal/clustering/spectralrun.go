@@ -1,0 +1,233 @@
+package clustering
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// spectralRun is one run of the spectral family: eigenvectors by the executor's products, then labels
+// from them.
+type spectralRun struct {
+	*SpectralProblem
+	family  *kernelFamily
+	o       Observer
+	roots   []float64 // D^-1/2, where the matrix is normalised by it
+	volume  float64   // sum of all degrees
+	degrees []float64
+	steps   int
+	joined  bool // the components of the graph are connected by edges of our own
+}
+
+// RunSpectral finds the eigenvectors, makes labels of them and tells what they are worth. There are no
+// iterations: the steps of the eigensolver are heard instead.
+func RunSpectral(ctx context.Context, p *SpectralProblem, x Executor, o Observer) (*Result, error) {
+	for _, notice := range p.Warnings {
+		o.Notice(notice)
+	}
+	o.Phase(PhaseInitialise)
+	family, err := newKernelFamily(ctx, p.Problem, x, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &spectralRun{SpectralProblem: p, family: family, o: o}
+	if err := r.loadDegrees(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.settleComponents(ctx); err != nil {
+		return nil, err
+	}
+	o.Phase(PhaseIterate)
+	result := &Result{StopReason: StopConverged, Rho: p.Rho()}
+	switch p.options.Algorithm {
+	case SpectralClustering:
+		err = r.leading(ctx, result)
+	case SpectralLearning:
+		err = r.learning(ctx, result)
+	default:
+		err = r.constrained(ctx, result)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if result.Objective, err = r.worth(ctx, result.Labels); err != nil {
+		return nil, err
+	}
+	result.ObjectiveName = p.Objective.String()
+	result.Warnings = family.notices
+	result.Satisfaction = p.given.Satisfaction(result.Labels)
+	result.ClusterSizes = make([]int, p.spec.K)
+	for _, c := range result.Labels {
+		result.ClusterSizes[c]++
+	}
+	return result, nil
+}
+
+// loadDegrees takes the degrees of the affinity alone.
+func (r *spectralRun) loadDegrees(ctx context.Context) (err error) {
+	r.degrees = r.family.weights
+	if r.Objective != ObjectiveNormalizedCut {
+		if r.degrees, err = r.family.x.Degrees(ctx); err != nil {
+			return err
+		}
+	}
+	r.setDegrees()
+	return nil
+}
+
+// setDegrees is what follows from the degrees.
+func (r *spectralRun) setDegrees() {
+	r.volume = partition.Sum(r.n, func(i int) float64 { return r.degrees[i] })
+	r.roots = make([]float64, r.n)
+	for i, d := range r.degrees {
+		if r.Objective == ObjectiveNormalizedCut { // checked to be positive
+			r.roots[i] = 1 / math.Sqrt(d)
+		} else {
+			r.roots[i] = 1
+		}
+	}
+}
+
+// affinity is the executor's matrix between two diagonal ones: D^-1/2 M D^-1/2.
+type affinity struct{ *spectralRun }
+
+func (a affinity) Rows() int { return a.n }
+
+func (a affinity) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	products, err := a.family.x.Multiply(ctx, scaledBy(columns, a.roots))
+	if err != nil {
+		return nil, err
+	}
+	scale(products, a.roots)
+	return products, nil
+}
+
+func scaledBy(columns [][]float64, factors []float64) [][]float64 {
+	scaled := make([][]float64, len(columns))
+	for v := range columns {
+		scaled[v] = slices.Clone(columns[v])
+	}
+	scale(scaled, factors)
+	return scaled
+}
+
+func scale(columns [][]float64, factors []float64) {
+	for _, column := range columns {
+		for i := range column {
+			column[i] *= factors[i]
+		}
+	}
+}
+
+// solverOptions let the observer hear the search.
+func (r *spectralRun) solverOptions(wanted int) spectral.Options {
+	return spectral.Options{Observe: func(p spectral.Progress) {
+		r.steps++
+		r.o.Solver(SolverStep{Step: r.steps, Products: p.Products, Residual: p.Residual, Converged: p.Converged, Wanted: wanted})
+	}}
+}
+
+// leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
+func (r *spectralRun) leading(ctx context.Context, result *Result) error {
+	k := r.spec.K
+	pairs, err := spectral.Largest(ctx, affinity{r}, k, r.stream(streamEigen), r.solverOptions(k))
+	if err != nil {
+		return err
+	}
+	r.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
+	return r.byRows(ctx, result, pairs.Vectors, true)
+}
+
+// report tells of eigenpairs.
+func (r *spectralRun) report(result *Result, pairs spectral.Eigen, cost func(j int) float64) {
+	result.Spectral = &SpectralReport{
+		Volume: r.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
+	}
+	for j := range pairs.Values {
+		result.Spectral.Costs = append(result.Spectral.Costs, float64(r.volume*cost(j)))
+	}
+	r.warnUnconverged(pairs.Converged, pairs.Residuals)
+}
+
+func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
+	if !converged {
+		r.family.notice(r.o, "NOT_CONVERGED", fmt.Sprintf(
+			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
+	}
+}
+
+// embeddingRestarts is how often k-means on an embedding starts anew.
+const embeddingRestarts = 10
+
+// byRows clusters the rows of some vectors by k-means.
+func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64, unit bool) error {
+	columns := len(vectors)
+	values := make([]float64, r.n*columns)
+	for i := range r.n {
+		row := values[i*columns : (i+1)*columns]
+		length := 0.0
+		for j := range row {
+			row[j] = vectors[j][i]
+			length += float64(row[j] * row[j])
+		}
+		if unit && length > 0 {
+			for j := range row {
+				row[j] /= math.Sqrt(length)
+			}
+		}
+	}
+	result.Embedding = &Embedding{Rows: r.n, Columns: columns, Values: values}
+	labels, err := r.kmeans(ctx, values, columns)
+	result.Labels = labels
+	return err
+}
+
+// kmeans clusters an embedding.
+func (r *spectralRun) kmeans(ctx context.Context, values []float64, columns int) ([]int32, error) {
+	points, err := dataset.NewPoints(r.n, columns, values)
+	if err != nil {
+		return nil, err
+	}
+	p, err := PrepareVector(points, Spec{
+		K: r.spec.K, Seed: r.spec.Seed, Restarts: embeddingRestarts, MaxIterations: 300, Vector: &Vector{Algorithm: Kmeans},
+	})
+	if err != nil {
+		return nil, err
+	}
+	x, err := NewLocalVectors(ctx, p, points, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	found, err := RunVector(ctx, p, x, deaf{})
+	if err != nil {
+		return nil, err
+	}
+	return found.Labels, nil
+}
+
+// deaf hears nothing.
+type deaf struct{}
+
+func (deaf) Restart(int)          {}
+func (deaf) Iteration(int, Entry) {}
+func (deaf) Shift(ShiftChange)    {}
+func (deaf) Notice(Notice)        {}
+func (deaf) Solver(SolverStep)    {}
+func (deaf) Phase(Phase)          {}
+
+// worth is the objective of labels, as kernel k-means reports it.
+func (r *spectralRun) worth(ctx context.Context, labels []int32) (float64, error) {
+	self, err := r.family.x.Load(ctx, labels)
+	if err != nil {
+		return 0, err
+	}
+	m := &kernelKmeans{kernelFamily: r.family}
+	m.setLabels(labels, self)
+	return m.objective(), nil
+}

@@ -1,0 +1,52 @@
+package clustering
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+var spectralFields = map[SpectralAlgorithm]string{
+	SpectralClustering: "spectral", SpectralLearning: "spectral_learning", ConstrainedSpectral: "constrained_spectral",
+}
+
+// validateSpectral checks what needs no values; the kernel's options are checked with its matrix.
+func validateSpectral(kind dataset.Kind, spec Spec) error {
+	o, does := *spec.Spectral, "OPTION_DOES_NOT_APPLY"
+	name, known := spectralFields[o.Algorithm]
+	if !known {
+		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", o.Algorithm).OnField("spec.algorithm")
+	}
+	field := "spec." + name + "."
+	constrained := o.Algorithm == ConstrainedSpectral
+	switch {
+	case kind == dataset.KindSparsePoints:
+		return fault.Invalid(does, "%v needs dense points, a graph or a kernel matrix; sparse points are for kmeans and its relatives", o.Algorithm).OnField("spec.algorithm")
+	case spec.HalfPrecision:
+		return fault.Invalid(does, "float16 storage is for kernel k-means: eigenvectors would be those of another matrix").OnField("spec.storage")
+	case spec.Start != StartDefault || len(spec.InitialLabels) > 0:
+		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialisation.start")
+	case spec.FarthestMean:
+		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+	case len(spec.Seeds) > 0:
+		return fault.Invalid(does, "%v knows no seeds; give constraints", o.Algorithm).OnField("spec.supervision.seeds")
+	case o.Objective != ObjectiveDefault && (o.Algorithm != SpectralClustering || o.Objective != ObjectiveNormalizedCut && o.Objective != ObjectiveRatioAssociation):
+		return fault.Invalid(does, "the objective of spectral is normalized-cut or ratio-association, and the others have none to choose").OnField(field + "objective")
+	case spec.K < 2:
+		return fault.Invalid("BAD_K", "k is %d; %v cuts into at least 2 clusters", spec.K, o.Algorithm).OnField("spec.k")
+	case !constrained && (o.BetaRule != BetaAuto || o.Beta != 0 || o.Discretization != DiscretizePlain || len(o.Beliefs) > 0 || o.Transfer || o.JoinComponents):
+		return fault.Invalid(does, "beta, discretization, beliefs and components are for constrained-spectral").OnField("spec.algorithm")
+	case constrained && len(o.Beliefs) > 0 && len(spec.Constraints) > 0:
+		return fault.Invalid(does, "there are constraints and beliefs; beliefs are the whole matrix Q: give one of them").OnField(field + "beliefs")
+	case constrained && len(o.Beliefs) == 0 && len(spec.Constraints) == 0:
+		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
+	case o.BetaRule > BetaGiven || o.BetaRule != BetaGiven && o.Beta != 0 || math.IsNaN(o.Beta) || math.IsInf(o.Beta, 0):
+		return fault.Invalid("BAD_BETA", "beta is %v; it must be a finite number, auto or strict", o.Beta).OnField(field + "beta")
+	case o.Discretization > DiscretizeWeighted:
+		return fault.Invalid("BAD_DISCRETIZATION", "discretization %d is unknown", o.Discretization).OnField(field + "discretization")
+	case o.JoinComponents && kind != dataset.KindGraph:
+		return fault.Invalid(does, "components are joined in graphs; an affinity of points is connected").OnField(field + "components")
+	}
+	return nil
+}
