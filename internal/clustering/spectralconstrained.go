@@ -44,7 +44,7 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 		count = min(feasible, cutsPerCluster*k)
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.Problem{
-		Affinity: affinity{r}, Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
+		Affinity: r.affinity(), Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
 	}, count, r.stream(streamEigen), r.solverOptions(count))
 	if err != nil {
 		return err
@@ -81,19 +81,12 @@ const (
 
 // discretize makes labels of the relaxed indicators.
 func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors [][]float64, costs []float64) error {
-	columns := len(vectors)
-	values := make([]float64, r.n*columns)
-	for i := range r.n {
-		for j := range vectors {
-			values[i*columns+j] = vectors[j][i]
-		}
-	}
-	result.Embedding = &Embedding{Rows: r.n, Columns: columns, Values: values}
+	result.Embedding = embed(vectors, false)
 	if r.spec.K == 2 {
 		result.Labels = bySign(vectors[0])
 		return nil
 	}
-	rows := slices.Clone(values)
+	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
 	for at := range rows {
 		switch r.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
@@ -102,7 +95,7 @@ func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors []
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := r.kmeans(ctx, rows, columns)
+	labels, err := kmeansOn(ctx, rows, columns, r.spec.K, r.spec.Seed)
 	result.Labels = labels
 	return err
 }

@@ -43,7 +43,7 @@ func (r *spectralRun) learning(ctx context.Context, result *Result) error {
 		return err
 	}
 	r.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return r.byRows(ctx, result, pairs.Vectors, true)
+	return r.byRows(ctx, result, pairs.Vectors)
 }
 
 // learned is N.

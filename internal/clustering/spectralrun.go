@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
@@ -94,36 +92,8 @@ func (r *spectralRun) setDegrees() {
 	}
 }
 
-// affinity is the executor's matrix between two diagonal ones: D^-1/2 M D^-1/2.
-type affinity struct{ *spectralRun }
-
-func (a affinity) Rows() int { return a.n }
-
-func (a affinity) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	products, err := a.family.x.Multiply(ctx, scaledBy(columns, a.roots))
-	if err != nil {
-		return nil, err
-	}
-	scale(products, a.roots)
-	return products, nil
-}
-
-func scaledBy(columns [][]float64, factors []float64) [][]float64 {
-	scaled := make([][]float64, len(columns))
-	for v := range columns {
-		scaled[v] = slices.Clone(columns[v])
-	}
-	scale(scaled, factors)
-	return scaled
-}
-
-func scale(columns [][]float64, factors []float64) {
-	for _, column := range columns {
-		for i := range column {
-			column[i] *= factors[i]
-		}
-	}
-}
+// affinity is D^-1/2 M D^-1/2.
+func (r *spectralRun) affinity() spectral.Operator { return balanced{r.family.x, r.roots} }
 
 // solverOptions let the observer hear the search.
 func (r *spectralRun) solverOptions(wanted int) spectral.Options {
@@ -136,12 +106,12 @@ func (r *spectralRun) solverOptions(wanted int) spectral.Options {
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
 func (r *spectralRun) leading(ctx context.Context, result *Result) error {
 	k := r.spec.K
-	pairs, err := spectral.Largest(ctx, affinity{r}, k, r.stream(streamEigen), r.solverOptions(k))
+	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.stream(streamEigen), r.solverOptions(k))
 	if err != nil {
 		return err
 	}
 	r.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return r.byRows(ctx, result, pairs.Vectors, true)
+	return r.byRows(ctx, result, pairs.Vectors)
 }
 
 // report tells of eigenpairs.
@@ -162,64 +132,12 @@ func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 	}
 }
 
-// embeddingRestarts is how often k-means on an embedding starts anew.
-const embeddingRestarts = 10
-
 // byRows clusters the rows of some vectors by k-means.
-func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64, unit bool) error {
-	columns := len(vectors)
-	values := make([]float64, r.n*columns)
-	for i := range r.n {
-		row := values[i*columns : (i+1)*columns]
-		length := 0.0
-		for j := range row {
-			row[j] = vectors[j][i]
-			length += float64(row[j] * row[j])
-		}
-		if unit && length > 0 {
-			for j := range row {
-				row[j] /= math.Sqrt(length)
-			}
-		}
-	}
-	result.Embedding = &Embedding{Rows: r.n, Columns: columns, Values: values}
-	labels, err := r.kmeans(ctx, values, columns)
-	result.Labels = labels
+func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64) (err error) {
+	result.Embedding = embed(vectors, r.Objective == ObjectiveNormalizedCut)
+	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.spec.K, r.spec.Seed)
 	return err
 }
-
-// kmeans clusters an embedding.
-func (r *spectralRun) kmeans(ctx context.Context, values []float64, columns int) ([]int32, error) {
-	points, err := dataset.NewPoints(r.n, columns, values)
-	if err != nil {
-		return nil, err
-	}
-	p, err := PrepareVector(points, Spec{
-		K: r.spec.K, Seed: r.spec.Seed, Restarts: embeddingRestarts, MaxIterations: 300, Vector: &Vector{Algorithm: Kmeans},
-	})
-	if err != nil {
-		return nil, err
-	}
-	x, err := NewLocalVectors(ctx, p, points, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return nil, err
-	}
-	found, err := RunVector(ctx, p, x, deaf{})
-	if err != nil {
-		return nil, err
-	}
-	return found.Labels, nil
-}
-
-// deaf hears nothing.
-type deaf struct{}
-
-func (deaf) Restart(int)          {}
-func (deaf) Iteration(int, Entry) {}
-func (deaf) Shift(ShiftChange)    {}
-func (deaf) Notice(Notice)        {}
-func (deaf) Solver(SolverStep)    {}
-func (deaf) Phase(Phase)          {}
 
 // worth is the objective of labels, as kernel k-means reports it.
 func (r *spectralRun) worth(ctx context.Context, labels []int32) (float64, error) {

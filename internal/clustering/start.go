@@ -39,6 +39,12 @@ func (m *kernelKmeans) start(ctx context.Context) error {
 			labels[s.Index] = s.Label
 		}
 		return m.joinNearest(ctx, labels)
+	case StartSpectral:
+		labels, err := m.spectralStart(ctx)
+		if err != nil {
+			return err
+		}
+		return m.load(ctx, labels)
 	case StartFarthestFirst:
 		labels, err := m.farthestFirst(ctx)
 		if err != nil {

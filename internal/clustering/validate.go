@@ -77,7 +77,7 @@ func validateStart(rows int, spec Spec) error {
 
 // validateKernelStart checks what only the kernel family knows, and refuses what it does not.
 func validateKernelStart(spec Spec) error {
-	if spec.Start > StartSeeds {
+	if spec.Start > StartSeeds && spec.Start != StartSpectral {
 		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialisation.start")
 	}
 	if spec.FarthestMean && spec.Start != StartFarthestFirst && (spec.Start != StartDefault || len(spec.Constraints) == 0 || len(spec.Seeds) > 0) {

@@ -207,8 +207,25 @@ func TestDisconnectedGraph(t *testing.T) {
 		if err != nil || len(result.Warnings) != 1 || result.Warnings[0].Code != "COMPONENTS_JOINED" {
 			t.Fatalf("join %v: %+v, %v", join, result, err)
 		}
-		if l := result.Labels; (l[0] != l[1] || l[0] != l[2] || l[3] != l[4] || l[3] != l[5] || l[0] == l[3]) {
+		if l := result.Labels; l[0] != l[1] || l[0] != l[2] || l[3] != l[4] || l[3] != l[5] || l[0] == l[3] {
 			t.Errorf("join %v: labels %v", join, l)
+		}
+	}
+}
+
+// Kernel k-means that starts from eigenvectors ends at least as low as it started, and finds the blocks
+// that a random start may miss.
+func TestSpectralStart(t *testing.T) {
+	for seed := range uint64(6) {
+		g := randomGraph(t, newRand(seed), 120, 3)
+		start := solve(t, g, Spec{K: 3, Seed: seed, Start: StartSpectral, KernelKmeans: &KernelKmeans{}})
+		end := solve(t, g, Spec{K: 3, Seed: seed, MaxIterations: 100, Start: StartSpectral, KernelKmeans: &KernelKmeans{}})
+		spectral, err := trySolveSpectral(g, Spec{K: 3, Seed: seed, Spectral: &Spectral{Algorithm: SpectralClustering}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end.Objective > start.Objective || math.Abs(start.Objective-spectral.Objective) > 0.05 {
+			t.Errorf("seed %d: %g from %g, spectral %g", seed, end.Objective, start.Objective, spectral.Objective)
 		}
 	}
 }

@@ -1,0 +1,108 @@
+package clustering
+
+import (
+	"context"
+	"math"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// embeddingRestarts is how often k-means on an embedding starts anew.
+const embeddingRestarts = 10
+
+// embed puts vectors side by side, row by row, each row stretched to length 1 if unit is set; a row of
+// zeros stays.
+func embed(vectors [][]float64, unit bool) *Embedding {
+	n, columns := len(vectors[0]), len(vectors)
+	e := &Embedding{Rows: n, Columns: columns, Values: make([]float64, n*columns)}
+	for i := range n {
+		row := e.Values[i*columns : (i+1)*columns]
+		length := 0.0
+		for j := range row {
+			row[j] = vectors[j][i]
+			length += float64(row[j] * row[j])
+		}
+		if unit && length > 0 {
+			for j := range row {
+				row[j] /= math.Sqrt(length)
+			}
+		}
+	}
+	return e
+}
+
+// kmeansOn clusters the rows of an embedding, where it is: it is small beside the matrix.
+func kmeansOn(ctx context.Context, values []float64, columns, k int, seed uint64) ([]int32, error) {
+	points, err := dataset.NewPoints(len(values)/columns, columns, values)
+	if err != nil {
+		return nil, err
+	}
+	p, err := PrepareVector(points, Spec{
+		K: k, Seed: seed, Restarts: embeddingRestarts, MaxIterations: 300, Vector: &Vector{Algorithm: Kmeans},
+	})
+	if err != nil {
+		return nil, err
+	}
+	x, err := NewLocalVectors(ctx, p, points, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	found, err := RunVector(ctx, p, x, deaf{})
+	if err != nil {
+		return nil, err
+	}
+	return found.Labels, nil
+}
+
+// deaf hears nothing.
+type deaf struct{}
+
+func (deaf) Restart(int)          {}
+func (deaf) Iteration(int, Entry) {}
+func (deaf) Shift(ShiftChange)    {}
+func (deaf) Notice(Notice)        {}
+func (deaf) Solver(SolverStep)    {}
+func (deaf) Phase(Phase)          {}
+
+// balanced is the executor's matrix between two diagonal ones: diag(f) M diag(f).
+type balanced struct {
+	x       Executor
+	factors []float64
+}
+
+func (b balanced) Rows() int { return len(b.factors) }
+
+func (b balanced) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	scaled := make([][]float64, len(columns))
+	for v, column := range columns {
+		scaled[v] = make([]float64, len(column))
+		for i := range column {
+			scaled[v][i] = float64(column[i] * b.factors[i])
+		}
+	}
+	products, err := b.x.Multiply(ctx, scaled)
+	for _, y := range products {
+		for i := range y {
+			y[i] *= b.factors[i]
+		}
+	}
+	return products, err
+}
+
+// spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
+// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
+func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
+	factors := make([]float64, m.p.n)
+	for i, a := range m.weights {
+		factors[i] = 1 / math.Sqrt(a)
+	}
+	k := m.p.spec.K
+	pairs, err := spectral.Largest(ctx, balanced{m.kernelFamily.x, factors}, k, m.p.stream(streamEigen), spectral.Options{Tolerance: 1e-5})
+	if err != nil {
+		return nil, err
+	}
+	e := embed(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
+	return kmeansOn(ctx, e.Values, e.Columns, k, m.p.spec.Seed)
+}
