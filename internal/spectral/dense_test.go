@@ -100,7 +100,7 @@ func TestDenseOfBeliefs(t *testing.T) {
 
 func BenchmarkDense(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{500, 2000} {
+	for _, n := range []int{500, 1000, 2000} {
 		a := make([]float64, n*n)
 		for i := range a {
 			a[i] = rng.NormFloat64()

@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -90,6 +91,45 @@ func TestLargestOfADisconnectedGraph(t *testing.T) {
 		}
 	}
 	t.Logf("%+v, last value %g", got.Work, got.Values[10])
+}
+
+// A torus of 40 x 50 vertices has the eigenvalues (cos(2 pi i/40) + cos(2 pi j/50)) / 2, in pairs and
+// fours that crowd below 1, and waves for vectors.
+func TestLargestOfATorus(t *testing.T) {
+	const height, width, count = 40, 50, 13
+	const n = height * width
+	var edges []edge
+	for v := range n {
+		i, j := v/width, v%width
+		edges = append(edges, edge{v, (i+1)%height*width + j, 0.25}, edge{v, i*width + (j+1)%width, 0.25})
+	}
+	got, err := Largest(context.Background(), fromEdges(n, edges), count, seeded(), Options{Tolerance: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type wave struct {
+		value  float64
+		vector []float64
+	}
+	var waves []wave
+	for i := range height {
+		for j := range width {
+			w := wave{(math.Cos(2*math.Pi*float64(i)/height) + math.Cos(2*math.Pi*float64(j)/width)) / 2, make([]float64, n)}
+			for v := range n { // cos + sin of the same wave and of its opposite are orthogonal
+				phase := 2 * math.Pi * (float64(i*(v/width))/height + float64(j*(v%width))/width)
+				w.vector[v] = (math.Cos(phase) + math.Sin(phase)) / math.Sqrt(n)
+			}
+			waves = append(waves, w)
+		}
+	}
+	slices.SortStableFunc(waves, func(a, b wave) int { return cmp.Compare(b.value, a.value) })
+	var values []float64
+	var vectors [][]float64
+	for _, w := range waves {
+		values, vectors = append(values, w.value), append(vectors, w.vector)
+	}
+	compareLargest(t, "torus", got, values, vectors)
+	t.Logf("%+v", got.Work)
 }
 
 // Small, indefinite, whole: every number of pairs up to n.
@@ -198,20 +238,18 @@ func TestLargestRefuses(t *testing.T) {
 	}
 }
 
-// Ten blocks of 10,000 vertices each, of about 20 neighbours and few edges between.
+// Ten blocks of 10,000 vertices each: of about 20 neighbours and few edges between, and of 10 and
+// one edge in ten between.
 func BenchmarkLargest(b *testing.B) {
-	for name, outside := range map[string]float64{"separate": 0.3, "mixed": 4} {
-		rng := seeded()
-		var a *sparse
-		if outside <= 1 {
-			a = blocks(100_000, 10, 20, outside, rng)
-		} else {
-			a = blocks(100_000, 10, 8, 1, rng)
-		}
+	const n, count = 100_000, 10
+	for name, a := range map[string]*sparse{
+		"separate": blocks(n, count, 20, 0.3, seeded()),
+		"mixed":    blocks(n, count, 8, 1, seeded()),
+	} {
 		m := a.scaled(a.sums())
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				got, err := Largest(context.Background(), m, 10, seeded(), Options{Tolerance: 1e-6})
+				got, err := Largest(context.Background(), m, count, seeded(), Options{Tolerance: 1e-6})
 				if err != nil || !got.Converged {
 					b.Fatal(err, got.Work)
 				}
