@@ -52,27 +52,44 @@ func Constrained(ctx context.Context, p Problem, count int, rng *rand.Rand, opti
 	case len(p.Null) == 0 || len(p.Null) > n:
 		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
 	}
+	return p.solve(ctx, count, rng, options, n <= denseRows)
+}
+
+// solve reduces and solves. A graph that is connected by next to nothing, as far clusters under a
+// Gaussian kernel are, has further vectors that Lbar takes nearly to 0, and lambdas of that size
+// that are no solutions. They would cost all others their digits, so they join the null vectors.
+func (p Problem) solve(ctx context.Context, count int, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
 	var work Work
-	r, err := reduce(ctx, p, &work)
-	if err != nil {
-		return Cuts{}, err
+	for {
+		r, err := reduce(ctx, p, &work)
+		if err != nil {
+			return Cuts{}, err
+		}
+		if p.Affinity.Rows() == len(r.outside) {
+			return Cuts{Work: work, Converged: true}, nil
+		}
+		var found Cuts
+		var nearlyNull [][]float64
+		if exact {
+			found, nearlyNull, err = r.exactly(ctx, count, &work)
+		} else {
+			found, nearlyNull, err = r.iteratively(ctx, count, rng, options, &work)
+		}
+		if err != nil || len(nearlyNull) == 0 {
+			found.Work = work
+			return found, err
+		}
+		p.Null = append(slices.Clone(p.Null), nearlyNull...)
 	}
-	if n-len(r.outside) < 1 {
-		return Cuts{Work: work, Converged: true}, nil
-	}
-	if n <= denseRows {
-		return r.exactly(ctx, count, work)
-	}
-	return r.iteratively(ctx, count, rng, options, work)
 }
 
 // cuts turns pairs B_S w = mu Lbar w into solutions of the problem, and measures those.
-func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work Work) (Cuts, error) {
+func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work *Work) (Cuts, error) {
 	n := r.Affinity.Rows()
 	if len(w) == 0 {
-		return Cuts{Work: work}, nil
+		return Cuts{}, nil
 	}
-	lw, bw, err := r.both(ctx, &work, w)
+	lw, bw, err := r.both(ctx, work, w)
 	if err != nil {
 		return Cuts{}, err
 	}
@@ -81,11 +98,11 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 		normalise(x)
 		orient(x)
 	}
-	lv, bv, err := r.both(ctx, &work, v)
+	lv, bv, err := r.both(ctx, work, v)
 	if err != nil {
 		return Cuts{}, err
 	}
-	all := Cuts{Work: work}
+	var all, sorted Cuts
 	order := make([]int, len(v))
 	for j, x := range v {
 		order[j] = j
@@ -99,7 +116,6 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all.Costs[i], all.Costs[j]) })
-	sorted := Cuts{Work: work}
 	for _, j := range order {
 		sorted.Values = append(sorted.Values, all.Values[j])
 		sorted.Vectors = append(sorted.Vectors, v[j])
@@ -110,7 +126,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 }
 
 // exactly solves the reduced problem from the entries of both matrices.
-func (r *reduction) exactly(ctx context.Context, count int, work Work) (Cuts, error) {
+func (r *reduction) exactly(ctx context.Context, count int, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const together = 64 // columns of a product
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
@@ -119,9 +135,9 @@ func (r *reduction) exactly(ctx context.Context, count int, work Work) (Cuts, er
 		for j := range units {
 			units[j][from+j] = 1
 		}
-		l, b, err := r.products(ctx, &work, units)
+		l, b, err := r.products(ctx, work, units)
 		if err != nil {
-			return Cuts{}, err
+			return Cuts{}, nil, err
 		}
 		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
 	}
@@ -133,6 +149,12 @@ func (r *reduction) exactly(ctx context.Context, count int, work Work) (Cuts, er
 		}
 	}
 	mu, w := generalised(beliefs, laplacian)
+	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/leastLambda {
+		values, vectors := Dense(n, flat(laplacian))
+		if near := slices.IndexFunc(values, func(v float64) bool { return v < leastLambda }); near >= 0 {
+			return Cuts{}, vectors[near:], nil
+		}
+	}
 	least := float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
 	feasible := func(m float64) bool { return m > least && m < 1/leastLambda }
 	var values []float64
@@ -144,9 +166,9 @@ func (r *reduction) exactly(ctx context.Context, count int, work Work) (Cuts, er
 		}
 	}
 	project(n, vectors, r.outside)
-	result, err := r.cuts(ctx, values, vectors, work)
-	result.Converged = true
-	return result, err
+	found, err = r.cuts(ctx, values, vectors, work)
+	found.Converged = true
+	return found, nil, err
 }
 
 // within is P M P for the projection P to the complement of the vectors outside.
@@ -162,17 +184,29 @@ func (r *reduction) within(m [][]float64) [][]float64 {
 // lowest vectors, which are few where a graph has clusters, and nowhere else. So the search for
 // those comes first; along them a residual is corrected by the inverse of Lbar, and elsewhere, where
 // Lbar is near I, it serves as it is.
-func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, options Options, work Work) (Cuts, error) {
+func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const roughly = 1e-3 // residuals that suffice to correct with
 	n := r.Affinity.Rows()
 	count = min(count, n-len(r.outside))
 	options = options.withDefaults()
-	lowest, err := Largest(ctx, r.Affinity, min(len(r.Null)+count+2, n), rng, Options{Tolerance: roughly, MaxProducts: options.MaxProducts})
+	lowest, err := r.lowest(ctx, count+2, rng, Options{Tolerance: roughly, MaxProducts: options.MaxProducts}, work)
 	if err != nil {
-		return Cuts{}, err
+		return Cuts{}, nil, err
 	}
-	work.Rounds += lowest.Rounds
-	work.Products += lowest.Products
+	if 1-lowest.Values[0] < roughly*roughly {
+		sharp, err := r.lowest(ctx, count+2, rng, Options{Tolerance: leastLambda / 10, MaxProducts: options.MaxProducts}, work)
+		if err != nil {
+			return Cuts{}, nil, err
+		}
+		for j, v := range sharp.Vectors {
+			if 1-sharp.Values[j] < leastLambda && sharp.Residuals[j] < leastLambda {
+				nearlyNull = append(nearlyNull, v)
+			}
+		}
+		if len(nearlyNull) > 0 {
+			return Cuts{}, nearlyNull, nil
+		}
+	}
 	p := &pencil{rows: n, outside: r.outside}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
 		bx, ax, err = r.products(ctx, w, x)
@@ -198,10 +232,11 @@ func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, 
 		combine(n, residuals, lowest.Vectors, shares)
 	}
 	s := newSearch(p, count, options, rng)
-	s.Work = work
-	if err := s.run(ctx, nil); err != nil {
-		return Cuts{}, err
+	s.Work = *work
+	if err := s.run(ctx, s.started(copied(lowest.Vectors))); err != nil {
+		return Cuts{}, nil, err
 	}
+	*work = s.Work
 	mu, w := s.values[:count], s.vectors()
 	var values []float64
 	var vectors [][]float64
@@ -210,7 +245,15 @@ func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, 
 			values, vectors = append(values, m), append(vectors, w[j])
 		}
 	}
-	result, err := r.cuts(ctx, values, vectors, s.Work)
-	result.Converged = s.converged == count
-	return result, err
+	found, err = r.cuts(ctx, values, vectors, work)
+	found.Converged = s.converged == count
+	return found, nil, err
+}
+
+// lowest are the lowest vectors of Lbar beside its null vectors, as the largest of the affinity.
+func (r *reduction) lowest(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (Eigen, error) {
+	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
+	work.Rounds += found.Rounds
+	work.Products += found.Products
+	return found, err
 }

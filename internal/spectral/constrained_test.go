@@ -186,12 +186,38 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 
 // iterated is Constrained without its way for small problems.
 func iterated(p Problem, count int, options Options) (Cuts, error) {
-	var work Work
-	r, err := reduce(context.Background(), p, &work)
-	if err != nil {
-		return Cuts{}, err
+	return p.solve(context.Background(), count, seeded(), options, false)
+}
+
+// Three clusters that hold together by a hair are as three that do not.
+func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
+	apart := blocks(150, 3, 6, 0, seeded())
+	var edges []edge
+	for i := range 150 {
+		for k := apart.start[i]; k < apart.start[i+1]; k++ {
+			if j := apart.column[k]; i < j {
+				edges = append(edges, edge{i, j, apart.value[k]})
+			}
+		}
 	}
-	return r.iteratively(context.Background(), count, seeded(), options, work)
+	together := fromEdges(150, append(edges, edge{0, 1, 1e-13}, edge{1, 2, 1e-13}))
+	q := beliefs(150, 3, 40, seeded())
+	beta := func(volume float64) float64 { return 0.1 * volume }
+	p := problem(together, q, beta)
+	want, err := Constrained(context.Background(), problem(apart, q, beta), 5, seeded(), Options{})
+	if err != nil || len(p.Null) != 1 || len(want.Values) != 5 {
+		t.Fatal(err, len(p.Null), want.Values)
+	}
+	exact, err := Constrained(context.Background(), p, 5, seeded(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareCuts(t, p, exact, want)
+	iterative, err := iterated(p, 5, Options{Tolerance: 1e-9})
+	if err != nil || !iterative.Converged {
+		t.Fatal(err, iterative.Work)
+	}
+	compareCuts(t, p, iterative, want)
 }
 
 // All lambda are those of the unsymmetric reference, in graphs of one component and of several, and

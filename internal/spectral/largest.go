@@ -16,8 +16,13 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 	if count < 1 || count > n {
 		return Eigen{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
 	}
+	return largest(ctx, op, nil, count, rng, options)
+}
+
+// largest finds them on the complement of some orthonormal eigenvectors.
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigen, error) {
 	scale := 0.0
-	p := &pencil{rows: n, standard: true}
+	p := &pencil{rows: op.Rows(), outside: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)
 		return ax, nil, err
@@ -30,7 +35,7 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 		return residual / scale
 	}
 	s := newSearch(p, count, options, rng)
-	if err := s.run(ctx, nil); err != nil {
+	if err := s.run(ctx, s.started(nil)); err != nil {
 		return Eigen{}, err
 	}
 	result := Eigen{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}

@@ -80,11 +80,16 @@ func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
 	return s
 }
 
-// run searches from a block of random columns and those that the caller knows to be good.
-func (s *search) run(ctx context.Context, start [][]float64) error {
-	for len(start) < s.block {
-		start = append(start, randomUnit(s.rows, s.rng))
+// started is a start from columns that are known to be good and a block of random ones.
+func (s *search) started(good [][]float64) [][]float64 {
+	for range s.block {
+		good = append(good, randomUnit(s.rows, s.rng))
 	}
+	return good
+}
+
+// run searches from some columns, enough for a block.
+func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; candidates = s.corrections() {
 		s.iteration++
 		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
