@@ -374,6 +374,18 @@ func TestConstrainedRefuses(t *testing.T) {
 			t.Errorf("want %s, got %v", reason, err)
 		}
 	}
+	for name, null := range map[string][][]float64{
+		"none":         nil,
+		"twice":        {good.Null[0], good.Null[0]},
+		"not a number": {slices.Repeat([]float64{math.NaN()}, 20)},
+		"short":        {good.Null[0][:19]},
+	} {
+		p := good
+		p.Null = null
+		if _, err := Constrained(context.Background(), p, 1, seeded(), Options{}); !fault.Is(err, "NULL_VECTORS") {
+			t.Errorf("null vectors %s: got %v", name, err)
+		}
+	}
 	limited, err := iterated(good, 1, Options{MaxProducts: 1})
 	if err != nil || limited.Converged {
 		t.Errorf("a limit of one product: %v, converged %t", err, limited.Converged)

@@ -41,7 +41,10 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
 		}
 	}
-	r.null = orthonormalise(n, copied(p.Null))
+	if r.null = orthonormalise(n, copied(p.Null)); len(r.null) < len(p.Null) {
+		return nil, fault.New(fault.Internal, "NULL_VECTORS", "%d of %d null vectors are zero, not finite or depend on the others",
+			len(p.Null)-len(r.null), len(p.Null))
+	}
 	residuals, images, err := r.both(ctx, work, r.null)
 	if err != nil {
 		return nil, err

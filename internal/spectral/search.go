@@ -93,10 +93,12 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; candidates = s.corrections() {
 		s.iteration++
 		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
-		if len(fresh) == 0 && len(s.basis) < s.rows-len(s.outside) {
-			fresh = orthonormalise(s.rows, [][]float64{randomUnit(s.rows, s.rng)}, s.outside, s.basis)
+		room := s.rows - len(s.outside) - len(s.basis)
+		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
+			another := [][]float64{randomUnit(s.rows, s.rng)}
+			fresh = append(fresh, orthonormalise(s.rows, another, s.outside, s.basis, fresh)...)
 		}
-		fresh = fresh[:min(len(fresh), s.rows-len(s.outside)-len(s.basis))]
+		fresh = fresh[:min(len(fresh), room)]
 		if err := s.expand(ctx, fresh); err != nil {
 			return err
 		}
@@ -110,11 +112,11 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 			}
 		}
 		s.Observe(Progress{Iteration: s.iteration, Work: s.Work, Residual: worst, Converged: s.converged})
-		whole := len(s.basis) == s.rows-len(s.outside)
+		whole := len(fresh) == room
 		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
 			return nil
 		}
-		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) {
+		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) { // else it may grow to the whole space
 			s.restart()
 		}
 	}
