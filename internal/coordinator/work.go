@@ -54,6 +54,7 @@ func (w *kernelWork) need() planning.Problem {
 		DatasetBytes:  w.bytes,
 		K:             w.spec.K,
 		Lanes:         w.problem.Lanes(),
+		Products:      w.problem.Products(),
 		SparseEntries: 2 * int64(w.problem.Constraints.Len()),
 		Restarts:      w.spec.Restarts,
 		Shift:         w.spec.KernelKmeans.SigmaAuto,

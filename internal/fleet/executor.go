@@ -56,7 +56,7 @@ func (e *Executor) Release() {
 // open says what a worker is to make of the data.
 func (e *Executor) open(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload())}
-	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
+	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
 }
 
 // arm gives the worker the weights and the sparse part, if it lacks them.
@@ -158,6 +158,18 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 			return nil, fmt.Errorf("fleet: a vector of %d values for %d rows", len(x[v]), e.spec.Rows)
 		}
 	}
+	var products [][]float64
+	for some := range slices.Chunk(x, max(1, e.need.Products)) { // as many as workers have memory for
+		part, err := e.multiply(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		products = append(products, part...)
+	}
+	return products, nil
+}
+
+func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(slices.Concat(x...)) })
 	defer packed.drop()
 	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {

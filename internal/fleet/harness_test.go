@@ -404,7 +404,7 @@ func (p *problem) mostLanes() int {
 
 func (p *problem) need(size int64) planning.Problem {
 	return planning.Problem{
-		Matrix: p.spec, DatasetBytes: size, K: mostClusters, Lanes: p.mostLanes(), SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		Matrix: p.spec, DatasetBytes: size, K: mostClusters, Lanes: p.mostLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
 

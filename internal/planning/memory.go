@@ -20,6 +20,10 @@ const (
 	lanePerRow = 4 + 88
 )
 
+// productRow is a row of one more vector that the matrix is multiplied with, and of its product: both
+// packed and unpacked.
+const productRow = 32
+
 // What a row of a tile has whatever it is made of: its diagonal entry (8) and a zero, or where its sums
 // lie and how many there are (12); in each lane the sum of its own cluster (8) and a move (12, and as
 // much again while the list of them grows).
@@ -88,7 +92,7 @@ func (p Problem) SeatBytes(threads int) int64 {
 	}
 	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
 	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
-	seat := n*(keptPerRow+p.lanes()*lanePerRow) + p.SparseEntries*sparseEntry + crew*p.lanes()*int64(p.K)*perCluster
+	seat := n*(keptPerRow+p.lanes()*lanePerRow+int64(max(0, p.Products-1))*productRow) + p.SparseEntries*sparseEntry + crew*p.lanes()*int64(p.K)*perCluster
 	switch p.Matrix.Function {
 	case kernel.Adjacency:
 		entries := p.edges() + p.SparseEntries

@@ -44,6 +44,7 @@ type Problem struct {
 	DatasetBytes  int64       // canonical
 	K             int
 	Lanes         int   // restarts side by side, each with sums of its own; 0 means 1
+	Products      int   // vectors that the matrix is multiplied with at a time; 0 means 1
 	SparseEntries int64 // of the sparse part, at most: two per constraint, one per row for ratio cut
 	Storage       Storage
 

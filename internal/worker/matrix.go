@@ -160,8 +160,8 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
 // vectorsOf are the vectors that a matrix is multiplied with.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
-	if count > mostVectors {
-		return nil, fmt.Errorf("worker: %d vectors to multiply, at most %d", count, mostVectors)
+	if most := int64(max(1, j.need.Products)); count > most {
+		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, most)
 	}
 	values, err := j.floats(op.GetX(), int(count)*j.rows)
 	if err != nil {
@@ -174,5 +174,5 @@ func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	return vectors, nil
 }
 
-// mostVectors bounds how many vectors come at a time.
-const mostVectors = 1024
+// mostProducts bounds the vectors that a matrix is multiplied with at a time.
+const mostProducts = 1024

@@ -47,11 +47,12 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetSparseEntries() > math.MaxInt32 {
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetProducts() > mostProducts || p.GetSparseEntries() > math.MaxInt32 {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
 	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
+	j.need.Products = int(p.GetProducts())
 	var data dataset.Dataset
 	if spec.Function != kernel.Given {
 		lease, err := j.lease(p.GetDatasetId(), spec.Rows)

@@ -1105,7 +1105,9 @@ type Prepare struct {
 	K             uint32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
 	SparseEntries uint64 `protobuf:"varint,5,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
 	// The labelings that the job will have at a time; 0 means 1.
-	Lanes         uint32 `protobuf:"varint,6,opt,name=lanes,proto3" json:"lanes,omitempty"`
+	Lanes uint32 `protobuf:"varint,6,opt,name=lanes,proto3" json:"lanes,omitempty"`
+	// The vectors that the matrix will be multiplied with at a time; 0 means 1.
+	Products      uint32 `protobuf:"varint,9,opt,name=products,proto3" json:"products,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1196,6 +1198,13 @@ func (x *Prepare) GetSparseEntries() uint64 {
 func (x *Prepare) GetLanes() uint32 {
 	if x != nil {
 		return x.Lanes
+	}
+	return 0
+}
+
+func (x *Prepare) GetProducts() uint32 {
+	if x != nil {
+		return x.Products
 	}
 	return 0
 }
@@ -3215,7 +3224,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\aPayload\x12\x18\n" +
 	"\x06inline\x18\x01 \x01(\fH\x00R\x06inline\x12\x1e\n" +
 	"\treference\x18\x02 \x01(\tH\x00R\treferenceB\a\n" +
-	"\x05where\"\x92\x02\n" +
+	"\x05where\"\xae\x02\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
@@ -3224,7 +3233,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\avectors\x18\a \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12\f\n" +
 	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\x12\x14\n" +
-	"\x05lanes\x18\x06 \x01(\rR\x05lanesB\x06\n" +
+	"\x05lanes\x18\x06 \x01(\rR\x05lanes\x12\x1a\n" +
+	"\bproducts\x18\t \x01(\rR\bproductsB\x06\n" +
 	"\x04what\"\xf5\x02\n" +
 	"\n" +
 	"MatrixSpec\x12\x1a\n" +
