@@ -51,9 +51,10 @@ var house = []room{
 	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral vector"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"synth", pure, "constraint dataset fault"},
+	{"segment", pure, "constraint dataset fault kernel"},
 
-	{"format", io, "constraint dataset fault"},
-	{"picture", io, "constraint dataset fault"},
+	{"format", io, "constraint dataset fault segment"},
+	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
 
 	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
@@ -61,7 +62,7 @@ var house = []room{
 	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture store synth wire worker"},
+	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
 
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench

@@ -46,6 +46,10 @@ func exp(x float64) float64 {
 	return p * math.Float64frombits(uint64(int64(m)+1023)<<52)
 }
 
+// Exp is e^x with the same bits on every machine, for what other packages compute once: 0 below -700,
+// and e^700 above 700.
+func Exp(x float64) float64 { return exp(x) }
+
 // tanh is odd to the bit: (1 - e^-2|z|) / (1 + e^-2|z|) with the sign of z.
 func tanh(z float64) float64 {
 	t := exp(-2 * math.Abs(z))

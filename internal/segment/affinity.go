@@ -1,0 +1,164 @@
+package segment
+
+import (
+	"iter"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// Floor is the smallest weight of an edge. Pairs that are less alike have none, except pixels that
+// share a side: their edge stays, with this weight. So the graph of a picture is connected, no pixel
+// has degree 0 (normalized cut has no place for one), and what was raised is a millionth of the
+// largest weight there is.
+const Floor = 1e-6
+
+// maxPairs bounds the pairs within the radius: 268 million, 6.4 GB as a graph.
+const maxPairs = 1 << 28
+
+// graphBytes is what an edge takes in a graph: a column and a weight in the rows of both ends.
+const graphBytes = 2 * (4 + 8)
+
+// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over place and grey value:
+//
+//	a_ij = exp(-(dx^2 + dy^2) / (2 SigmaPosition^2) - dI^2 / (2 SigmaGrey^2))
+//
+// for pixels that are at most Radius apart, with grey values I from 0 to 255. The paper gives no
+// widths and takes all pairs; DefaultAffinity says what we take.
+type Affinity struct {
+	Radius        float64
+	SigmaPosition float64
+	SigmaGrey     float64
+}
+
+// DefaultAffinity chooses the widths. Half the radius: a pair at its end still weighs exp(-2), and
+// what is cut off beyond matters little. Half the picture's contrast: between two equal regions of
+// even grey it makes the weight exp(-8), whatever their grey values are. A picture without contrast
+// has no grey differences to weigh, and any width does.
+func DefaultAffinity(p *Picture, radius float64) Affinity {
+	a := Affinity{Radius: radius, SigmaPosition: radius / 2, SigmaGrey: p.Contrast() / 2}
+	if a.SigmaGrey == 0 {
+		a.SigmaGrey = 1
+	}
+	return a
+}
+
+// Check refuses what makes no graph of a picture, or one that is too large.
+func (a Affinity) Check(p *Picture) error {
+	for _, sigma := range []struct {
+		name  string
+		value float64
+	}{{"position", a.SigmaPosition}, {"grey", a.SigmaGrey}} {
+		if !(sigma.value > 0) || math.IsInf(sigma.value, 0) {
+			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite", sigma.name, sigma.value)
+		}
+	}
+	if !(a.Radius >= 1) || math.IsInf(a.Radius, 0) {
+		return fault.Invalid("BAD_RADIUS", "the radius is %v; it must be finite and at least 1, so that pixels that share a side are joined", a.Radius)
+	}
+	if p.Pixels() < 2 {
+		return fault.Invalid("EMPTY_PICTURE", "a picture of one pixel has no edges and nothing to segment")
+	}
+	if pairs := a.pairs(p); pairs > maxPairs {
+		return fault.Invalid("TOO_MANY_EDGES", "%.0f pairs of the %d x %d pixels are within the radius %v, which would take %.1f GB as a graph; at most %d are supported: take a smaller radius or picture",
+			pairs, p.Width, p.Height, a.Radius, pairs*graphBytes/1e9, maxPairs)
+	}
+	return nil
+}
+
+// pairs is the number of pairs within the radius.
+func (a Affinity) pairs(p *Picture) float64 {
+	pairs := 0.0
+	for dy := range p.Height {
+		reach, within := a.reach(p, dy)
+		if !within {
+			break
+		}
+		// Columns that are dx apart: width - dx. Rows below look both ways, the own row one way.
+		width, rows, r := float64(p.Width), float64(p.Height-dy), float64(reach)
+		ahead := r*width - r*(r+1)/2
+		if dy == 0 {
+			pairs += rows * ahead
+		} else {
+			pairs += rows * (width + 2*ahead)
+		}
+	}
+	return pairs
+}
+
+// reach is the largest dx within the picture and the radius, dy rows away; within tells whether the
+// row is in reach at all.
+func (a Affinity) reach(p *Picture, dy int) (dx int, within bool) {
+	left := float64(a.Radius*a.Radius) - float64(float64(dy)*float64(dy))
+	if left < 0 {
+		return 0, false
+	}
+	dx = int(math.Sqrt(min(left, MaxPixels*MaxPixels)))
+	return min(dx, p.Width-1), true
+}
+
+// offset is the way from a pixel to one that comes after it.
+type offset struct {
+	dx, dy int
+	place  float64 // the position's part of the exponent
+	beside bool    // the two share a side
+}
+
+// offsets are in the order of the pixels they lead to.
+func (a Affinity) offsets(p *Picture) []offset {
+	var offsets []offset
+	for dy := range p.Height {
+		reach, within := a.reach(p, dy)
+		if !within {
+			break
+		}
+		for dx := -reach; dx <= reach; dx++ {
+			if dy == 0 && dx <= 0 {
+				continue
+			}
+			place := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
+			if kernel.Exp(-place) < Floor && dx*dx+dy*dy > 1 {
+				continue // whatever the grey values are
+			}
+			offsets = append(offsets, offset{dx, dy, place, dx*dx+dy*dy == 1})
+		}
+	}
+	return offsets
+}
+
+func halfSquare(x float64) float64 { return float64(x*x) / 2 }
+
+// Edges yields the edges of a picture that Check accepts, by their first pixel, then by the second.
+// None is kept: memory does not grow with them.
+func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
+	return func(yield func(dataset.Edge) bool) {
+		offsets := a.offsets(p)
+		for i := range p.Pixels() {
+			x, y := i%p.Width, i/p.Width
+			for _, o := range offsets {
+				if x+o.dx < 0 || x+o.dx >= p.Width || y+o.dy >= p.Height {
+					continue
+				}
+				j := i + o.dy*p.Width + o.dx
+				weight := a.weight(o, float64(p.Grey[i])-float64(p.Grey[j]))
+				if weight > 0 && !yield(dataset.Edge{Source: int32(i), Target: int32(j), Weight: weight}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// weight is 0 for a pair without an edge. The difference is in 16 bits.
+func (a Affinity) weight(o offset, difference float64) float64 {
+	weight := kernel.Exp(-(o.place + halfSquare(difference/greyLevel/a.SigmaGrey)))
+	switch {
+	case weight >= Floor:
+		return weight
+	case o.beside:
+		return Floor
+	}
+	return 0
+}
