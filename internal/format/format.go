@@ -1,6 +1,6 @@
 // Package format brings files in and out: points and kernel matrices (CSV, TSV, NPY, Matrix
-// Market), sparse points (svmlight), graphs (edge lists, Matrix Market), and the small tables
-// around them (constraints, labels, seeds, weights, indices).
+// Market), sparse points (svmlight), graphs (edge lists, Matrix Market), pictures (PNG, JPEG, GIF),
+// and the small tables around them (constraints, labels, seeds, weights, indices, boxes).
 //
 // Every reader comes twice: ReadX takes an io.Reader and the name of what it reads, LoadX opens a
 // path. The name's suffix tells the format and a further ".gz" is undone on the way. Readers

@@ -3,6 +3,8 @@ package format
 import (
 	"bufio"
 	"io"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,11 +113,16 @@ func writeRows(w io.Writer, header []string, indexed bool, count int, values fun
 
 // WriteEdges writes src,dst,weight.
 func WriteEdges(w io.Writer, edges []dataset.Edge) error {
+	return WriteEdgesOf(w, slices.Values(edges))
+}
+
+// WriteEdgesOf is WriteEdges of more edges than anyone wants in memory.
+func WriteEdgesOf(w io.Writer, edges iter.Seq[dataset.Edge]) error {
 	r := newRow(w)
 	if err := r.header([]string{"src", "dst", "weight"}); err != nil {
 		return err
 	}
-	for _, e := range edges {
+	for e := range edges {
 		r.integer(int64(e.Source))
 		r.integer(int64(e.Target))
 		r.float(e.Weight)
