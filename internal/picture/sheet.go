@@ -1,6 +1,6 @@
 // Package picture draws what a run found, as SVG: the objective over the iterations, the points
 // in two dimensions with their clusters and constraints, and a summary of graphs too large to lay
-// out.
+// out; and as PNG the segments of an image.
 //
 // It takes values and writes to an io.Writer; it reads no files, no clock and no global state, and
 // the same input gives the same bytes. The projections and layouts that turn points, kernels and
