@@ -49,9 +49,10 @@ func (a *app) generateCommand() *cobra.Command {
 	f.noise.atLeast, f.inside.atLeast, f.outside.atLeast = 0, 0, 0
 	cmd := &cobra.Command{
 		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
-		Short: "Make a synthetic data set with its truth and random constraints",
+		Short: "Make a synthetic data set with its truth and random constraints, or a graph of a picture",
 		Args:  cobra.ArbitraryArgs,
 	}
+	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
 	f.set = cmd.Flags()
 	f.set.Var(f.n, "n", "points or vertices")
 	f.set.Var(f.d, "d", "features (gaussians)")
@@ -64,7 +65,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return shell.Usage("what is to be made? Use one of two-circles, two-moons, gaussians and blocks")
+			return shell.Usage("what is to be made? Use one of two-circles, two-moons, gaussians, blocks, picture and image-affinity")
 		}
 		return a.generate(cmd.Context(), args[0], f)
 	}
@@ -87,28 +88,36 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err != nil {
 		return err
 	}
-	out, err := openOutput(f.out)
-	if err != nil {
-		return err
-	}
-	err = out.write(ctx, []outputFile{
+	err = writeFolder(ctx, f.out, []outputFile{
 		data,
 		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, truth) }},
 		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 	})
 	if err != nil {
-		out.abandon()
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.name, len(constraints), len(truth), f.out)
 	return err
 }
 
+// writeFolder writes files into a folder, which it makes where there is none.
+func writeFolder(ctx context.Context, path string, files []outputFile) error {
+	out, err := openOutput(path)
+	if err != nil {
+		return err
+	}
+	if err := out.write(ctx, files); err != nil {
+		out.abandon()
+		return err
+	}
+	return nil
+}
+
 // check refuses flags that a shape does not take, unless they say what it is anyway.
 func (f *generateFlags) check(shape string) error {
 	known, ok := shapes[shape]
 	if !ok {
-		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians or blocks", shape)
+		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians, blocks, picture or image-affinity", shape)
 	}
 	takes := func(flag string) bool {
 		for _, name := range known.flags {

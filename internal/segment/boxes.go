@@ -67,27 +67,32 @@ func Label(width, height int, boxes []Box) (Labelled, error) {
 	return classes, nil
 }
 
+// UnitWeight is the usual weight of a constraint: the entries of Q are 1 and -1 in Wang2014 7.1, and two
+// pixels that are alike in everything have an edge of that weight. With the default of kernel k-means,
+// which is many times as large, a normalized cut does best to cut a labelled box out of its surroundings.
+const UnitWeight = 1
+
 // Chains says what the labels say in few constraints. A chain of must-links runs through the pixels
 // of each label, and between any two labels so many cannot-links that every pixel has one: the
 // larger class's pixels in order, with those of the smaller again and again. Their closure is that
 // of AllPairs.
-func (l Labelled) Chains() []constraint.Constraint {
+func (l Labelled) Chains(weight float64) []constraint.Constraint {
 	var links []constraint.Constraint
 	for _, class := range l {
 		for at := 1; at < len(class); at++ {
-			links = append(links, constraint.Constraint{I: class[at-1], J: class[at], Kind: constraint.MustLink})
+			links = append(links, constraint.Constraint{I: class[at-1], J: class[at], Kind: constraint.MustLink, Weight: weight, Weighted: true})
 		}
 	}
 	l.acrossLabels(func(a, b []int32) {
 		for at := range max(len(a), len(b)) {
-			links = append(links, constraint.Constraint{I: a[at%len(a)], J: b[at%len(b)], Kind: constraint.CannotLink})
+			links = append(links, constraint.Constraint{I: a[at%len(a)], J: b[at%len(b)], Kind: constraint.CannotLink, Weight: weight, Weighted: true})
 		}
 	})
 	return links
 }
 
 // AllPairs is a constraint between every two labelled pixels, as in Wang2014 7.1.
-func (l Labelled) AllPairs() ([]constraint.Constraint, error) {
+func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	pixels := 0
 	for _, class := range l {
 		pixels += len(class)
@@ -100,14 +105,14 @@ func (l Labelled) AllPairs() ([]constraint.Constraint, error) {
 	for _, class := range l {
 		for at, i := range class {
 			for _, j := range class[at+1:] {
-				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.MustLink})
+				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.MustLink, Weight: weight, Weighted: true})
 			}
 		}
 	}
 	l.acrossLabels(func(a, b []int32) {
 		for _, i := range a {
 			for _, j := range b {
-				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink})
+				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink, Weight: weight, Weighted: true})
 			}
 		}
 	})

@@ -200,19 +200,19 @@ func TestChainsSayWhatAllPairsSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := labelled.AllPairs()
+		all, err := labelled.AllPairs(UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := naivePairs(width, height, boxes); !slices.Equal(describe(all), want) {
 			t.Fatalf("%v: all pairs are %v, want %v", boxes, describe(all), want)
 		}
-		chains, err := constraint.NewSet(width*height, labelled.Chains(), constraint.UnitWeight)
+		chains, err := constraint.NewSet(width*height, labelled.Chains(UnitWeight), constraint.UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if chains.Len() != len(labelled.Chains()) {
-			t.Fatalf("%v: a constraint is said twice in %v", boxes, labelled.Chains())
+		if chains.Len() != len(labelled.Chains(UnitWeight)) {
+			t.Fatalf("%v: a constraint is said twice in %v", boxes, labelled.Chains(UnitWeight))
 		}
 		for _, c := range all {
 			a, b := chains.Components().Of(c.I), chains.Components().Of(c.J)
@@ -220,7 +220,7 @@ func TestChainsSayWhatAllPairsSay(t *testing.T) {
 				t.Fatalf("%v: the chains do not say %+v", boxes, c)
 			}
 		}
-		for _, c := range labelled.Chains() {
+		for _, c := range labelled.Chains(UnitWeight) {
 			if !slices.Contains(all, c) {
 				t.Fatalf("%v: the chains say too much: %+v", boxes, c)
 			}
@@ -285,10 +285,10 @@ func TestBoxesAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := large.AllPairs(); !fault.Is(err, "TOO_MANY_CONSTRAINTS") {
+	if _, err := large.AllPairs(UnitWeight); !fault.Is(err, "TOO_MANY_CONSTRAINTS") {
 		t.Errorf("two million pairs: %v", err)
 	}
-	if links := large.Chains(); len(links) != 1999 {
+	if links := large.Chains(UnitWeight); len(links) != 1999 {
 		t.Errorf("%d links", len(links))
 	}
 }

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"math/rand/v2"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/segment"
+)
+
+type pictureFlags struct {
+	width, height *whole
+	noise         *number
+	seed          *whole
+	out           string
+}
+
+// pictureCommand draws something to try image-affinity on.
+func (a *app) pictureCommand() *cobra.Command {
+	f := &pictureFlags{
+		width:  &whole{value: 48, least: 8, most: segment.MaxPixels},
+		height: &whole{value: 32, least: 8, most: segment.MaxPixels},
+		noise:  newNumber(10),
+		seed:   &whole{most: math.MaxUint64},
+	}
+	f.noise.atLeast = 0
+	cmd := &cobra.Command{
+		Use:   "picture --out DIR",
+		Short: "Draw a picture of two halves with noise, to be segmented",
+		Args:  shell.Flags,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
+	}
+	set := cmd.Flags()
+	set.Var(f.width, "width", "pixels in a row")
+	set.Var(f.height, "height", "rows of pixels")
+	set.Var(f.noise, "noise", "standard deviation of the grey values, which go from 0 to 255")
+	set.Var(f.seed, "seed", "seed of the noise")
+	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
+	return cmd
+}
+
+func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
+	if f.out == "" {
+		return shell.Usage("where to? Give --out DIR")
+	}
+	scene, err := segment.DrawHalves(int(f.width.value), int(f.height.value), f.noise.value, rand.New(rand.NewPCG(f.seed.value, 0)))
+	if err != nil {
+		return err
+	}
+	err = writeFolder(ctx, f.out, []outputFile{
+		{"picture.png", func(w io.Writer) error { return format.WritePicture(w, scene.Picture) }},
+		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, scene.Truth) }},
+		{"boxes.csv", func(w io.Writer) error { return format.WriteBoxes(w, scene.Boxes) }},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote picture.png of %d x %d pixels, truth.csv and boxes.csv (%d) to %s\n",
+		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
+	return err
+}
+
+type affinityFlags struct {
+	set                      *pflag.FlagSet
+	radius                   *number
+	sigmaPosition, sigmaGrey *number
+	boxes                    string
+	weight                   *number
+	allPairs                 bool
+	out                      string
+}
+
+// affinityCommand makes a picture's graph and constraints (Wang2014 7.1).
+func (a *app) affinityCommand() *cobra.Command {
+	f := &affinityFlags{
+		radius: newNumber(5), sigmaPosition: newNumber(0, "auto"), sigmaGrey: newNumber(0, "auto"), weight: newNumber(segment.UnitWeight),
+	}
+	f.radius.atLeast = 1
+	f.weight.atLeast, f.weight.above = 0, true
+	for _, sigma := range []*number{f.sigmaPosition, f.sigmaGrey} {
+		sigma.word, sigma.atLeast, sigma.above = "auto", 0, true
+	}
+	cmd := &cobra.Command{
+		Use:   "image-affinity PICTURE --out DIR",
+		Short: "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return shell.Usage("which picture? Give one PNG, JPEG or GIF")
+			}
+			return a.generateAffinity(cmd.Context(), args[0], f)
+		},
+	}
+	f.set = cmd.Flags()
+	f.set.Var(f.radius, "radius", "join pixels that are at most so many pixels apart")
+	f.set.Var(f.sigmaPosition, "sigma-position", "how far apart pixels may be and still belong together, in pixels (auto: half the radius)")
+	f.set.Var(f.sigmaGrey, "sigma-grey", "how much their grey values may differ, on the scale from 0 to 255 (auto: half the picture's standard deviation)")
+	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labelled rectangles of pixels in this `FILE` (x,y,width,height,label): same label together, different labels apart")
+	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; two pixels that are alike in everything have an edge of weight 1")
+	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every two labelled pixels, not only as many as say the same")
+	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (the size and the widths) into this `DIR`")
+	return cmd
+}
+
+func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
+	switch {
+	case f.out == "":
+		return shell.Usage("where to? Give --out DIR")
+	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
+		return shell.Usage("--all-pairs and --constraint-weight go with --constraint-boxes only")
+	}
+	p, err := format.LoadPicture(path)
+	if err != nil {
+		return err
+	}
+	affinity := f.affinity(p)
+	if err := affinity.Check(p); err != nil {
+		return fault.Wrap(err, "%s", path)
+	}
+	constraints, err := f.constraints(p)
+	if err != nil {
+		return err
+	}
+	edges := 0
+	err = writeFolder(ctx, f.out, []outputFile{
+		{"edges.csv", func(w io.Writer) error {
+			return format.WriteEdgesOf(interruptible{ctx, w}, counted(affinity.Edges(p), &edges))
+		}},
+		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
+		{"picture.csv", func(w io.Writer) error {
+			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_grey"},
+				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGrey}})
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-grey %s\n",
+		edges, len(constraints), p.Width, p.Height, f.out, brief(affinity.Radius), brief(affinity.SigmaPosition), brief(affinity.SigmaGrey))
+	return err
+}
+
+// affinity takes the widths that were given and chooses the others.
+func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
+	chosen := segment.DefaultAffinity(p, f.radius.value)
+	if f.sigmaPosition.word == "" {
+		chosen.SigmaPosition = f.sigmaPosition.value
+	}
+	if f.sigmaGrey.word == "" {
+		chosen.SigmaGrey = f.sigmaGrey.value
+	}
+	return chosen
+}
+
+func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint, error) {
+	if f.boxes == "" {
+		return nil, nil
+	}
+	boxes, err := format.LoadBoxes(f.boxes, p.Width, p.Height)
+	if err != nil {
+		return nil, err
+	}
+	labelled, err := segment.Label(p.Width, p.Height, boxes)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", f.boxes)
+	}
+	if !f.allPairs {
+		return labelled.Chains(f.weight.value), nil
+	}
+	constraints, err := labelled.AllPairs(f.weight.value)
+	return constraints, fault.Wrap(err, "%s", f.boxes)
+}
+
+// counted counts what passes by.
+func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range sequence {
+			if *count++; !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// interruptible is a writer that fails once its context has ended: the edges of a large picture take
+// a while to write.
+type interruptible struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (i interruptible) Write(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.w.Write(p)
+}

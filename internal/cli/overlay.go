@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/segment"
+)
+
+type overlayFlags struct {
+	picture           string
+	labels            string
+	embedding, column string
+	boxes             string
+	scale             *number
+	out               string
+}
+
+func (a *app) overlayCommand() *cobra.Command {
+	f := &overlayFlags{scale: newNumber(0, "auto")}
+	f.scale.word, f.scale.atLeast = "auto", 1
+	cmd := &cobra.Command{
+		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
+		Short: "Draw the segments of a picture, or their relaxed indicator, over it",
+		Args:  shell.Flags,
+		RunE:  func(*cobra.Command, []string) error { return a.overlay(f) },
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.picture, "picture", "", "the picture whose pixels were clustered, in this `FILE` (PNG, JPEG or GIF)")
+	set.StringVar(&f.labels, "labels", "", "tint the pixels by the clusters in this `FILE` (index,label)")
+	set.StringVar(&f.embedding, "embedding", "", "draw a column of this `FILE` (index,u0,...) from blue to red instead")
+	set.StringVar(&f.column, "column", "", "the column's `NAME` (default: the first after index)")
+	set.StringVar(&f.boxes, "constraint-boxes", "", "outline the rectangles in this `FILE` (x,y,width,height,label)")
+	set.Var(f.scale, "scale", "draw each pixel as a square of so many dots (auto: small pictures large)")
+	set.StringVar(&f.out, "out", "", "write the drawing to this `FILE`, a .png")
+	return cmd
+}
+
+func (f *overlayFlags) check() error {
+	switch {
+	case f.picture == "":
+		return shell.Usage("which picture? Give --picture FILE")
+	case (f.labels == "") == (f.embedding == ""):
+		return shell.Usage("what is to be drawn over it? Give --labels FILE or --embedding FILE")
+	case f.column != "" && f.embedding == "":
+		return shell.Usage("--column goes with --embedding only")
+	case !strings.EqualFold(filepath.Ext(f.out), ".png"):
+		return shell.Usage("where to? Give --out FILE.png")
+	case f.scale.word == "" && f.scale.value != math.Trunc(f.scale.value):
+		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.value)
+	}
+	return nil
+}
+
+func (a *app) overlay(f *overlayFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := format.LoadPicture(f.picture)
+	if err != nil {
+		return err
+	}
+	o := picture.Overlay{Picture: p, Scale: picture.AutoScale(p)}
+	if f.scale.word == "" {
+		if most := picture.MaxScale(p); f.scale.value > float64(most) {
+			return shell.Usage("--scale is %v; a picture of %d x %d pixels can be drawn up to %d times as large", f.scale.value, p.Width, p.Height, most)
+		}
+		o.Scale = int(f.scale.value)
+	}
+	if f.boxes != "" {
+		if o.Boxes, err = format.LoadBoxes(f.boxes, p.Width, p.Height); err != nil {
+			return err
+		}
+	}
+	draw, err := f.drawing(o)
+	if err != nil {
+		return err
+	}
+	if err := format.WriteFile(f.out, draw); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, plural(o.Scale, "time"))
+	return err
+}
+
+// drawing reads what is to be drawn, one value for each pixel.
+func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error) {
+	if f.labels != "" {
+		labels, err := format.LoadLabels(f.labels, o.Picture.Pixels())
+		if err != nil {
+			return nil, f.forPixels(err, o.Picture)
+		}
+		return func(w io.Writer) error { return o.Segments(w, labels) }, nil
+	}
+	values, err := f.indicator(o.Picture)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return o.HeatMap(w, values) }, nil
+}
+
+// forPixels says why a file is expected to have so many rows.
+func (f *overlayFlags) forPixels(err error, p *segment.Picture) error {
+	if fault.Is(err, "SIZE_MISMATCH") || fault.Is(err, "INDEX_OUT_OF_RANGE") {
+		return fault.Wrap(err, "%s has %d x %d pixels", f.picture, p.Width, p.Height)
+	}
+	return err
+}
+
+// indexColumn numbers the rows of an embedding.
+const indexColumn = "index"
+
+// indicator reads one column of an embedding, in the order of the pixels.
+func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
+	points, header, err := format.LoadPoints(f.embedding)
+	if err != nil {
+		return nil, err
+	}
+	column, err := f.findColumn(header)
+	if err != nil {
+		return nil, err
+	}
+	if points.N != p.Pixels() {
+		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %d rows; each pixel needs one", f.embedding, points.N), p)
+	}
+	return f.inOrder(points, slices.Index(header, indexColumn), column)
+}
+
+// findColumn finds a column by its name, or the first one that is no index.
+func (f *overlayFlags) findColumn(header []string) (int, error) {
+	column := slices.Index(header, f.column)
+	if f.column == "" {
+		column = slices.IndexFunc(header, func(name string) bool { return name != indexColumn })
+	}
+	switch {
+	case header == nil:
+		return 0, fault.Invalid("MISSING_HEADER", "%s: the file has no header; it needs one such as index,u0,u1", f.embedding)
+	case column < 0 && f.column == "":
+		return 0, fault.Invalid("MISSING_COLUMN", "%s: the file has no column but index", f.embedding)
+	case column < 0:
+		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, abridged(header))
+	}
+	return column, nil
+}
+
+// inOrder takes a column by the index of its rows, or as it stands where there is none (index -1).
+func (f *overlayFlags) inOrder(points *dataset.Points, index, column int) ([]float64, error) {
+	values := make([]float64, points.N)
+	seen := make([]bool, points.N)
+	for i := range points.N {
+		row := points.Row(i)
+		to := i
+		if index >= 0 {
+			at := row[index]
+			if at != math.Trunc(at) || at < 0 || at >= float64(points.N) || seen[int(at)] {
+				return nil, fault.Invalid("BAD_INDEX", "%s: row %d has the index %v; the rows need the numbers 0 to %d, each once", f.embedding, i, at, points.N-1)
+			}
+			to = int(at)
+		}
+		values[to], seen[to] = row[column], true
+	}
+	return values, nil
+}
