@@ -15,11 +15,12 @@ import (
 // largest weight there is.
 const Floor = 1e-6
 
-// maxPairs bounds the pairs within the radius: 268 million, 6.4 GB as a graph.
+// maxPairs bounds the pairs within the radius: 268 million, a file of 9 GB.
 const maxPairs = 1 << 28
 
-// graphBytes is what an edge takes in a graph: a column and a weight in the rows of both ends.
-const graphBytes = 2 * (4 + 8)
+// runBytes is about what an edge takes while one machine reads and clusters it, as measured. The graph
+// itself is 24 bytes of it, a column and a weight in the rows of both ends.
+const runBytes = 200
 
 // Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over place and grey value:
 //
@@ -62,8 +63,8 @@ func (a Affinity) Check(p *Picture) error {
 		return fault.Invalid("EMPTY_PICTURE", "a picture of one pixel has no edges and nothing to segment")
 	}
 	if pairs := a.pairs(p); pairs > maxPairs {
-		return fault.Invalid("TOO_MANY_EDGES", "%.0f pairs of the %d x %d pixels are within the radius %v, which would take %.1f GB as a graph; at most %d are supported: take a smaller radius or picture",
-			pairs, p.Width, p.Height, a.Radius, pairs*graphBytes/1e9, maxPairs)
+		return fault.Invalid("TOO_MANY_EDGES", "%.0f pairs of the %d x %d pixels are within the radius %v, which would take about %.0f GB of memory to cluster on one machine; at most %d are supported: take a smaller radius or picture",
+			pairs, p.Width, p.Height, a.Radius, pairs*runBytes/1e9, maxPairs)
 	}
 	return nil
 }

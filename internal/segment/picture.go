@@ -13,7 +13,7 @@ import (
 )
 
 // MaxPixels bounds a picture: 4 mebipixels, as 2048 x 2048. Within a radius of 5 it has 168 million
-// edges, which a clustering holds in about 4 GB.
+// edges, which take about 34 GB of memory to cluster on one machine.
 const MaxPixels = 1 << 22
 
 // greyLevel is what one step of the usual scale from 0 (black) to 255 (white) is in 16 bits.
