@@ -37,11 +37,15 @@ const (
 	paces
 )
 
-// A window is columns that stay in the second-level cache until all their entries are done.
+// A window is columns that stay in the second-level cache until all their entries are done. Its runs
+// should not be short: each touches the sums. Where columns have many entries, as with many lanes, a
+// window that is too large for the cache still pays: what is read from memory again serves several.
 const (
-	windowValues  = 1 << 17 // a quarter of it, so that there is room for the next window and for sums
-	largestWindow = 3       // times that, where its runs need it
-	columnsPerRun = 6       // that a window should have on average: short runs touch the sums too often
+	windowValues      = 1 << 17 // a quarter of the cache, so that there is room for the next window and for sums
+	columnsPerRun     = 3       // that a window should have on average
+	manyEntries       = 4       // per column
+	columnsPerLongRun = 6       // that a window should have where columns have many entries
+	largestWindow     = 3       // how many times as large it may be for that
 )
 
 // leastWindow is how many columns a window has at least.
@@ -50,16 +54,20 @@ func (p *plan) leastWindow() int { return windowValues / partition.TileRows(p.n)
 // window is how many columns a window has; 0 where none is worth while: no column is read twice, or
 // runs would be short.
 func (p *plan) window() int {
-	entries := len(p.places)
-	if entries == len(p.columns) {
+	entries, columns := len(p.places), len(p.columns)
+	if entries == columns {
 		return 0
+	}
+	perRun, largest := columnsPerRun, 1
+	if entries >= manyEntries*columns {
+		perRun, largest = columnsPerLongRun, largestWindow
 	}
 	least := p.leastWindow()
-	columns := max(least, columnsPerRun*p.distinct*len(p.columns)/entries)
-	if columns > largestWindow*least {
+	size := max(least, perRun*p.distinct*columns/entries)
+	if size > largest*least {
 		return 0
 	}
-	return columns
+	return size
 }
 
 // blockSize is how many columns a block has at a pace.
