@@ -22,16 +22,10 @@ func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 
 // WriteModel writes the values of a model as they travel: centroids row by row, then the metric.
 func WriteModel(w io.Writer, m *clustering.Model) error {
-	for _, values := range [][]float64{m.Centroids, m.Metric.Values()} {
-		for len(values) > 0 {
-			block := values[:min(len(values), ChunkBytes/8)]
-			if _, err := w.Write(PackFloat64s(block)); err != nil {
-				return err
-			}
-			values = values[len(block):]
-		}
+	if err := writeValues(w, m.Centroids); err != nil {
+		return err
 	}
-	return nil
+	return writeValues(w, m.Metric.Values())
 }
 
 // SendModel sends a head and then values, as WriteModel wrote them, in chunks.
@@ -39,19 +33,9 @@ func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.G
 	if err := send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}); err != nil {
 		return err
 	}
-	for {
-		chunk := make([]byte, ChunkBytes)
-		n, err := io.ReadFull(values, chunk)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		if err := send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk[:n]}}); err != nil {
-			return err
-		}
-	}
+	return sendValues(values, func(chunk []byte) error {
+		return send(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: chunk}})
+	})
 }
 
 // ReceiveModel makes a model of the parts of a stream, which ends with io.EOF. Memory grows with what
@@ -69,26 +53,12 @@ func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clusteri
 	if err != nil {
 		return nil, err
 	}
-	var values []float64
-	for {
+	values, err := receiveValues(want, func() ([]byte, error) {
 		part, err := receive()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		more, err := UnpackFloat64s(part.GetValues())
-		if err != nil {
-			return nil, err
-		}
-		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
-			return nil, fmt.Errorf("wire: %d values after %d of the %d of a model", len(more), len(values), want)
-		}
-		values = append(values, more...)
-	}
-	if uint64(len(values)) != want {
-		return nil, fmt.Errorf("wire: a model of %d values ended after %d", want, len(values))
+		return part.GetValues(), err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return modelOf(head, values)
 }

@@ -37,6 +37,23 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	}
 	p.HasModel = r.Model != nil
 	p.Inference = inferenceProto(r.Inference)
+	p.HasEmbedding = r.Embedding != nil
+	p.Spectral = spectralProto(r.Spectral)
+	return p
+}
+
+func spectralProto(s *clustering.SpectralReport) *cleavev1.SpectralReport {
+	if s == nil {
+		return nil
+	}
+	p := &cleavev1.SpectralReport{
+		Beta: s.Beta, Volume: s.Volume, Eigenvalues: s.Eigenvalues, Costs: s.Costs,
+		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint64(s.Products),
+	}
+	if s.FeasibleVectors != nil {
+		feasible := uint32(*s.FeasibleVectors)
+		p.FeasibleVectors = &feasible
+	}
 	return p
 }
 

@@ -55,6 +55,8 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 				OnField("spec.initialisation.centroids")
 		}
 		spec.KernelKmeans, err = kernelKmeans(a.KernelKmeans)
+	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
+		spec.Spectral, err = spectralSpec(p)
 	default:
 		spec.Vector, err = vectorSpec(p)
 	}
@@ -91,6 +93,8 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(spec.KernelKmeans)}
 	case spec.Vector != nil:
 		setVector(p, spec.Vector)
+	case spec.Spectral != nil:
+		setSpectral(p, spec.Spectral)
 	}
 	return p
 }
@@ -109,7 +113,6 @@ func checkEnums(p *cleavev1.JobSpec) error {
 		known(p.GetInitialisation().GetStart(), cleavev1.Start_name, "spec.initialisation.start"),
 		known(p.GetInitialisation().GetFarthest(), cleavev1.FarthestRule_name, "spec.initialisation.farthest"),
 		known(k.GetObjective(), cleavev1.Objective_name, "spec.kernel_kmeans.objective"),
-		known(k.GetKernel().GetFunction(), cleavev1.KernelFunction_name, "spec.kernel_kmeans.kernel.function"),
 		known(k.GetOnRise(), cleavev1.RisePolicy_name, "spec.kernel_kmeans.on_rise"),
 		known(k.GetOnEmpty(), cleavev1.EmptyPolicy_name, "spec.kernel_kmeans.on_empty"),
 		known(k.GetAffinityDiagonal(), cleavev1.AffinityDiagonal_name, "spec.kernel_kmeans.affinity_diagonal"),
@@ -157,39 +160,18 @@ func kernelKmeans(p *cleavev1.KernelKmeans) (*clustering.KernelKmeans, error) {
 	case cleavev1.RisePolicy_RISE_POLICY_IGNORE:
 		o.OnRise = clustering.RiseIgnore
 	}
-	// In the domain a width or degree of zero means the default, so a zero that was given must
-	// not pass for one.
-	switch {
-	case k.Rho != nil && !(k.GetRho() > 0 && !math.IsInf(k.GetRho(), 0)):
-		return nil, fault.Invalid("BAD_RHO", "the kernel width rho is %v; it must be positive and finite, or absent for auto", k.GetRho()).
-			OnField("spec.kernel_kmeans.kernel.rho")
-	case k.Degree != nil && k.GetDegree() == 0:
-		return nil, fault.Invalid("BAD_DEGREE", "the polynomial degree is 0; it must be at least 1").
-			OnField("spec.kernel_kmeans.kernel.degree")
-	case o.SigmaAuto && o.Sigma != 0:
-		return nil, fault.Invalid("BAD_SHIFT", "the shift is both auto and %v; give one of them", o.Sigma).
-			OnField("spec.kernel_kmeans.shift")
+	if o.SigmaAuto && o.Sigma != 0 {
+		return nil, fault.Invalid("BAD_SHIFT", "the shift is both auto and %v; give one of them", o.Sigma).OnField("spec.kernel_kmeans.shift")
 	}
-	return o, nil
+	return o, checkKernel(p.GetKernel(), "spec.kernel_kmeans.kernel.")
 }
 
 func kernelKmeansProto(o *clustering.KernelKmeans) *cleavev1.KernelKmeans {
 	p := &cleavev1.KernelKmeans{
 		Objective: cleavev1.Objective(o.Objective),
-		Kernel: &cleavev1.Kernel{
-			Function: cleavev1.KernelFunction(o.Function),
-			Gamma:    o.Gamma,
-			Coef0:    o.Coef0,
-		},
-		Shift:   &cleavev1.Shift{Auto: o.SigmaAuto, Sigma: o.Sigma},
-		Weights: o.Weights,
-	}
-	if o.Rho != 0 {
-		p.Kernel.Rho = &o.Rho
-	}
-	if o.Degree != 0 {
-		degree := uint32(o.Degree)
-		p.Kernel.Degree = &degree
+		Kernel:    kernelProto(o.Function, o.Rho, o.Gamma, o.Coef0, o.Degree),
+		Shift:     &cleavev1.Shift{Auto: o.SigmaAuto, Sigma: o.Sigma},
+		Weights:   o.Weights,
 	}
 	switch o.OnRise {
 	case clustering.RiseStop:

@@ -87,8 +87,12 @@ type JobRecord struct {
 	LabelsBlob string `protobuf:"bytes,4,opt,name=labels_blob,json=labelsBlob,proto3" json:"labels_blob,omitempty"`
 	// The blob of the model's values, float64 little-endian, and what they are; absent when there is no
 	// model.
-	ModelBlob     string        `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
-	Model         *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	ModelBlob string        `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
+	Model     *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	// The blob of the embedding's values, float64 little-endian row by row, and its shape; absent when there
+	// is none.
+	EmbeddingBlob string            `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
+	Embedding     *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -161,6 +165,20 @@ func (x *JobRecord) GetModelBlob() string {
 func (x *JobRecord) GetModel() *v1.ModelHead {
 	if x != nil {
 		return x.Model
+	}
+	return nil
+}
+
+func (x *JobRecord) GetEmbeddingBlob() string {
+	if x != nil {
+		return x.EmbeddingBlob
+	}
+	return ""
+}
+
+func (x *JobRecord) GetEmbedding() *v1.EmbeddingHead {
+	if x != nil {
+		return x.Embedding
 	}
 	return nil
 }
@@ -324,7 +342,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x13cleave/v1/job.proto\"Q\n" +
 	"\rDatasetRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xd9\x01\n" +
+	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xb8\x02\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -333,7 +351,9 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"labelsBlob\x12\x1d\n" +
 	"\n" +
 	"model_blob\x18\x05 \x01(\tR\tmodelBlob\x12*\n" +
-	"\x05model\x18\x06 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\"G\n" +
+	"\x05model\x18\x06 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x12%\n" +
+	"\x0eembedding_blob\x18\a \x01(\tR\rembeddingBlob\x126\n" +
+	"\tembedding\x18\b \x01(\v2\x18.cleave.v1.EmbeddingHeadR\tembedding\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -359,29 +379,31 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 
 var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cleave_state_v1_state_proto_goTypes = []any{
-	(*DatasetRecord)(nil), // 0: cleave.state.v1.DatasetRecord
-	(*JobRecord)(nil),     // 1: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil), // 2: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),    // 3: cleave.state.v1.EventBatch
-	(*Outcome)(nil),       // 4: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),    // 5: cleave.v1.Dataset
-	(*v1.Job)(nil),        // 6: cleave.v1.Job
-	(*v1.ModelHead)(nil),  // 7: cleave.v1.ModelHead
-	(*v1.Event)(nil),      // 8: cleave.v1.Event
-	(*v1.Result)(nil),     // 9: cleave.v1.Result
+	(*DatasetRecord)(nil),    // 0: cleave.state.v1.DatasetRecord
+	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
+	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
+	(*v1.Job)(nil),           // 6: cleave.v1.Job
+	(*v1.ModelHead)(nil),     // 7: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil), // 8: cleave.v1.EmbeddingHead
+	(*v1.Event)(nil),         // 9: cleave.v1.Event
+	(*v1.Result)(nil),        // 10: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	5, // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
-	6, // 1: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	7, // 2: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	8, // 3: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	9, // 4: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	8, // 5: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5,  // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
+	6,  // 1: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	7,  // 2: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	8,  // 3: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	9,  // 4: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	10, // 5: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	9,  // 6: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	7,  // [7:7] is the sub-list for method output_type
+	7,  // [7:7] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }

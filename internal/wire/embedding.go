@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// EmbeddingHead is the shape of an embedding.
+func EmbeddingHead(e *clustering.Embedding) *cleavev1.EmbeddingHead {
+	return &cleavev1.EmbeddingHead{Rows: uint64(e.Rows), Columns: uint32(e.Columns)}
+}
+
+// WriteEmbedding writes the values of an embedding as they travel, row by row.
+func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeValues(w, e.Values) }
+
+// SendEmbedding sends a head and then values, as WriteEmbedding wrote them, in chunks.
+func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
+	if err := send(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}); err != nil {
+		return err
+	}
+	return sendValues(values, func(chunk []byte) error {
+		return send(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: chunk}})
+	})
+}
+
+// ReceiveEmbedding makes an embedding of the parts of a stream, which ends with io.EOF. Memory grows with
+// what has arrived, never with what the head claims. Errors of the stream are returned as they are.
+func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*clustering.Embedding, error) {
+	part, err := receive()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	head := part.GetHead()
+	if head == nil {
+		return nil, errors.New("wire: an embedding without a head")
+	}
+	rows, columns := head.GetRows(), uint64(head.GetColumns())
+	if rows < 1 || rows > dataset.MaxRows || columns < 1 || columns > dataset.MaxColumns {
+		return nil, fmt.Errorf("wire: an embedding of %d rows of %d columns", rows, columns)
+	}
+	values, err := receiveValues(rows*columns, func() ([]byte, error) {
+		part, err := receive()
+		return part.GetValues(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for at, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, v)
+		}
+	}
+	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
+}

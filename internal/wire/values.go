@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// writeValues writes numbers as they travel and are stored.
+func writeValues(w io.Writer, values []float64) error {
+	for len(values) > 0 {
+		block := values[:min(len(values), ChunkBytes/8)]
+		if _, err := w.Write(PackFloat64s(block)); err != nil {
+			return err
+		}
+		values = values[len(block):]
+	}
+	return nil
+}
+
+// sendValues sends what writeValues wrote, in chunks.
+func sendValues(values io.Reader, send func(chunk []byte) error) error {
+	for {
+		chunk := make([]byte, ChunkBytes)
+		n, err := io.ReadFull(values, chunk)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if err := send(chunk[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+// receiveValues puts so many numbers together from the chunks of a stream, which ends with io.EOF. Memory
+// grows with what has arrived, never with what was promised. Errors of the stream are returned as they are.
+func receiveValues(want uint64, receive func() (chunk []byte, err error)) ([]float64, error) {
+	var values []float64
+	for {
+		chunk, err := receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		more, err := UnpackFloat64s(chunk)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
+			return nil, fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
+		}
+		values = append(values, more...)
+	}
+	if uint64(len(values)) != want {
+		return nil, fmt.Errorf("wire: a stream of %d values ended after %d", want, len(values))
+	}
+	return values, nil
+}
