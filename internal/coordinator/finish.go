@@ -11,6 +11,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -129,9 +130,9 @@ func (e *ending) message() string {
 }
 
 // stored names the blobs of an end.
-type stored struct{ outcome, labels, model string }
+type stored struct{ outcome, labels, model, embedding string }
 
-// store writes the labels, the model and the outcome, into which the events are folded.
+// store writes the labels, the model, the embedding and the outcome, into which the events are folded.
 func (c *Coordinator) store(j *job, end *ending) (stored, error) {
 	end.seal(j)
 	blobs := stored{outcome: outcomeBlob(j.id, c.term.Revision())}
@@ -140,24 +141,31 @@ func (c *Coordinator) store(j *job, end *ending) (stored, error) {
 		folded.Result = end.result()
 	}
 	if r := end.outcome.result; r != nil {
-		blobs.labels = labelsBlob(j.id, c.term.Revision())
-		err := c.blobs.Put(c.life, blobs.labels, func(w io.Writer) error {
-			return binary.Write(w, binary.LittleEndian, r.Labels)
-		})
-		if err != nil {
+		if err := c.storeResult(j.id, r, &blobs); err != nil {
 			return stored{}, err
-		}
-		if r.Model != nil {
-			blobs.model = modelBlob(j.id, c.term.Revision())
-			if err := c.blobs.Put(c.life, blobs.model, func(w io.Writer) error { return wire.WriteModel(w, r.Model) }); err != nil {
-				return stored{}, err
-			}
 		}
 	}
 	if err := c.putBlob(c.life, blobs.outcome, folded); err != nil {
 		return stored{}, err
 	}
 	return blobs, nil
+}
+
+// storeResult writes what a run found, as far as it found it.
+func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *stored) error {
+	term := c.term.Revision()
+	put := func(name *string, blob string, write func(io.Writer) error) error {
+		*name = blob
+		return c.blobs.Put(c.life, blob, write)
+	}
+	err := put(&blobs.labels, labelsBlob(id, term), func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
+	if err == nil && r.Model != nil {
+		err = put(&blobs.model, modelBlob(id, term), func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
+	}
+	if err == nil && r.Embedding != nil {
+		err = put(&blobs.embedding, embeddingBlob(id, term), func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
+	}
+	return err
 }
 
 func (e *ending) result() *cleavev1.Result {
@@ -187,6 +195,9 @@ func (e *ending) write(j *job, blobs stored) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
 		if blobs.model != "" {
 			record.Model = wire.ModelHead(e.outcome.result.Model)
+		}
+		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
+			record.Embedding = wire.EmbeddingHead(e.outcome.result.Embedding)
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()

@@ -25,6 +25,7 @@ import (
 //	jobs/<id>/<term>/outcome      Outcome
 //	jobs/<id>/<term>/labels       int32, little-endian
 //	jobs/<id>/<term>/model        float64, little-endian
+//	jobs/<id>/<term>/embedding    float64, little-endian
 //
 // A data set that is deleted and uploaded again gets another blob, for a blob's name is never
 // used twice: otherwise the deletion of the first could take the second with it.
@@ -64,6 +65,9 @@ func outcomeBlob(id string, term int64) string {
 }
 func labelsBlob(id string, term int64) string { return fmt.Sprintf("%s%d/labels", jobBlobs(id), term) }
 func modelBlob(id string, term int64) string  { return fmt.Sprintf("%s%d/model", jobBlobs(id), term) }
+func embeddingBlob(id string, term int64) string {
+	return fmt.Sprintf("%s%d/embedding", jobBlobs(id), term)
+}
 
 // newJobID is a UUID that sorts by time.
 func newJobID() (string, error) {

@@ -11,6 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -95,6 +96,10 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	spec, err := wire.Spec(p)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Spectral != nil {
+		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
+			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spec.Spectral.Algorithm).With("job_id", job)
 	}
 	trained, _, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {

@@ -103,6 +103,24 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 	return wire.SendModel(record.GetModel(), values, stream.Send)
 }
 
+// GetEmbedding sends the embedding as it is stored.
+func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
+	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	if record.GetEmbeddingBlob() == "" {
+		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_EMBEDDING",
+			"job %s has no embedding: only the spectral family finds coordinates, and only when it is done with them", request.GetJobId()).With("job_id", request.GetJobId())
+	}
+	values, err := s.c.blobs.Open(stream.Context(), record.GetEmbeddingBlob(), 0, -1)
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
+}
+
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
 	var labels []int32
 	err := s.c.readLabels(ctx, request.GetJobId(), func(_ uint64, portion []int32) error {
