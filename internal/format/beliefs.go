@@ -1,0 +1,92 @@
+package format
+
+import (
+	"fmt"
+	"io"
+)
+
+// Belief is one entry of a symmetric matrix of beliefs about pairs: above 0 together, below 0 apart.
+type Belief struct {
+	I, J  int32
+	Value float64
+}
+
+// pair is two points in any order.
+type pair struct{ low, high int32 }
+
+// ReadBeliefs reads i,j,belief in the file's order, for so many points (0: not known yet). A pair stands
+// once, in either order; a point may stand with itself.
+func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
+	const i, j, value = 0, 1, 2
+	t, err := openTable(r, name, column{name: "i"}, column{name: "j"}, column{name: "belief"})
+	if err != nil {
+		return nil, err
+	}
+	var beliefs []Belief
+	seen := map[pair]int{}
+	err = t.each(func() (err error) {
+		var b Belief
+		if b.I, err = t.index(i, points); err != nil {
+			return err
+		}
+		if b.J, err = t.index(j, points); err != nil {
+			return err
+		}
+		if b.Value, err = t.belief(value); err != nil {
+			return err
+		}
+		key := pair{min(b.I, b.J), max(b.I, b.J)}
+		if line, again := seen[key]; again {
+			return t.invalid("DUPLICATE_PAIR", "the pair %d, %d stands here again; it was on line %d, and one belief is for both orders", b.I, b.J, line)
+		}
+		seen[key] = t.number
+		beliefs = append(beliefs, b)
+		return nil
+	})
+	return orNone(beliefs, err)
+}
+
+// LoadBeliefs is ReadBeliefs of a path.
+func LoadBeliefs(path string, points int) ([]Belief, error) {
+	return loadSized(path, points, ReadBeliefs)
+}
+
+// belief reads any finite number.
+func (t *table) belief(column int) (float64, error) {
+	cell := t.cell(column)
+	value, ok := parseFloat(cell)
+	if !ok {
+		return 0, t.invalid("NOT_A_NUMBER", "the belief %s is no number", shown(cell))
+	}
+	if !finite(value) {
+		return 0, t.invalid("NOT_FINITE", "the belief is %s; beliefs must be finite numbers", shown(cell))
+	}
+	return value, nil
+}
+
+// WriteEmbedding writes index,u0,u1,... of rows of so many coordinates; index numbers the rows, nil from 0
+// on.
+func WriteEmbedding(w io.Writer, index []int32, columns int, values []float64) error {
+	r := newRow(w)
+	header := []string{"index"}
+	for c := range columns {
+		header = append(header, fmt.Sprintf("u%d", c))
+	}
+	if err := r.header(header); err != nil {
+		return err
+	}
+	for at := 0; (at+1)*columns <= len(values); at++ {
+		number := int64(at)
+		if index != nil {
+			number = int64(index[at])
+		}
+		r.integer(number)
+		for _, v := range values[at*columns : (at+1)*columns] {
+			r.float(v)
+		}
+		if err := r.end(); err != nil {
+			return err
+		}
+	}
+	return r.w.Flush()
+}

@@ -1,0 +1,85 @@
+package format
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestBeliefs(t *testing.T) {
+	const text = "belief,j,i\n2.5,1,0\n-1e-3,3,2\n1,4,4\n0,0,2\n"
+	want := []Belief{{0, 1, 2.5}, {2, 3, -1e-3}, {4, 4, 1}, {2, 0, 0}}
+	for _, points := range []int{0, 5} {
+		got, err := ReadBeliefs(strings.NewReader(text), "q.csv", points)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2); err != nil || got == nil || len(got) != 0 {
+		t.Errorf("a header alone is an empty set: %+v, %v", got, err)
+	}
+}
+
+func TestBeliefsThatAreWrong(t *testing.T) {
+	for _, c := range []struct {
+		text, reason string
+		says         []string
+	}{
+		{"", "MISSING_HEADER", []string{"q.csv", "i,j,belief"}},
+		{"0,1,1\n", "MISSING_HEADER", []string{"line 1"}},
+		{"i,j,weight\n", "UNKNOWN_COLUMN", []string{"weight", "i,j,belief"}},
+		{"i,j\n", "MISSING_COLUMN", []string{`"belief"`}},
+		{"i,j,belief\n0,5,1\n", "INDEX_OUT_OF_RANGE", []string{"line 2", "0..4"}},
+		{"i,j,belief\n0,x,1\n", "NOT_AN_INDEX", []string{"line 2"}},
+		{"i,j,belief\n0,1,must\n", "NOT_A_NUMBER", []string{"line 2", "must"}},
+		{"i,j,belief\n0,1,\n", "NOT_A_NUMBER", []string{"line 2"}},
+		{"i,j,belief\n0,1,nan\n", "NOT_FINITE", []string{"line 2"}},
+		{"i,j,belief\n0,1,-inf\n", "NOT_FINITE", nil},
+		{"i,j,belief\n0,1,1\n0,1,1\n", "DUPLICATE_PAIR", []string{"line 3", "on line 2"}},
+		{"i,j,belief\n0,1,1\n2,3,1\n1,0,-1\n", "DUPLICATE_PAIR", []string{"line 4", "on line 2"}},
+		{"i,j,belief\n3,3,1\n3,3,1\n", "DUPLICATE_PAIR", []string{"line 3"}},
+		{"i,j,belief\n0,1\n", "RAGGED_ROWS", []string{"line 2"}},
+	} {
+		got, err := ReadBeliefs(strings.NewReader(c.text), "q.csv", 5)
+		wantFault(t, c.text, err, c.reason, c.says...)
+		if got != nil {
+			t.Errorf("%q: got %+v beside the error", c.text, got)
+		}
+	}
+}
+
+func FuzzBeliefs(f *testing.F) {
+	for _, seed := range []string{"i,j,belief\n0,1,.5\n1,1,-2\n", "belief,i,j\n1,2,3\n1,3,2\n", "i,j,belief\n", "0,1,1\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const points = 50
+		var beliefs []Belief
+		read := func() (err error) {
+			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.csv", points)
+			return err
+		}
+		if !checkFuzzed(t, len(input), 0, read) {
+			return
+		}
+		seen := map[pair]bool{}
+		for _, b := range beliefs {
+			if min(b.I, b.J) < 0 || max(b.I, b.J) >= points || !finite(b.Value) || seen[pair{b.I, b.J}] {
+				t.Fatalf("took %+v", b)
+			}
+			seen[pair{b.I, b.J}], seen[pair{b.J, b.I}] = true, true
+		}
+	})
+}
+
+func TestWriteEmbedding(t *testing.T) {
+	var got bytes.Buffer
+	if err := WriteEmbedding(&got, nil, 2, []float64{1, -0.5, 1.0 / 3, 0}); err != nil || got.String() != "index,u0,u1\n0,1,-0.5\n1,0.3333333333333333,0\n" {
+		t.Errorf("wrote %q, %v", got.String(), err)
+	}
+	got.Reset()
+	if err := WriteEmbedding(&got, []int32{4, 9}, 1, []float64{1, 2}); err != nil || got.String() != "index,u0\n4,1\n9,2\n" {
+		t.Errorf("wrote %q, %v", got.String(), err)
+	}
+}
