@@ -13,12 +13,22 @@ import (
 
 const kernelKmeans = "kernel-kmeans"
 
+// family is what an algorithm works on.
+type family uint8
+
+const (
+	kernelFamily   family = iota // sweeps over a matrix
+	vectorFamily                 // points and centroids
+	spectralFamily               // eigenvectors of a matrix
+)
+
 // algorithm is one of them and what it does with the options that not all of them have.
 type algorithm struct {
+	family
 	word    string
 	sets    string            // options that are the user's to set, space separated
 	implies map[string]string // options that are settled: given so, they are accepted and dropped
-	starts  string            // words of --init
+	starts  string            // words of --init, none when there is nothing to start from
 }
 
 // What is settled for several algorithms. An empty cluster is filled by k-means and its seeded variants,
@@ -31,20 +41,32 @@ var (
 	likeHMRF   = map[string]string{"empty": "keep", "storage": "auto"}
 )
 
+// Of the spectral family. Rows of an embedding are clustered by k-means; the graph of constrained-spectral is
+// cut by the normalized cut.
+var (
+	likeSpectral    = map[string]string{"empty": "farthest", "discretize": "plain", "components": "keep"}
+	likeConstrained = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
+)
+
+const affinityOptions = "kernel rho gamma coef0 degree affinity-diagonal storage constraints entail"
+
 const neighbourhoodStarts = "neighbourhoods weighted-farthest-first random kmeans++ labels centroids"
 
 // algorithms is the one table of what goes with what. An option in nobody's sets goes with all.
 var algorithms = []algorithm{
-	{kernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
-		nil, "farthest-first random kmeans++ seeds labels"},
-	{"kmeans", "geometry", likeKmeans, "kmeans++ random labels centroids"},
-	{"seeded-kmeans", "geometry seeds", likeKmeans, "seeds"},
-	{"constrained-kmeans", "geometry seeds", likeKmeans, "seeds"},
-	{"cop-kmeans", "geometry max-restarts constraints entail", likeCop, "random kmeans++ labels centroids"},
-	{"pc-kmeans", "inference constraints entail", likePC, neighbourhoodStarts},
-	{"m-kmeans", "metric constraints entail", likeMPC, neighbourhoodStarts},
-	{"mpc-kmeans", "metric penalty inference constraints entail", likeMPC, neighbourhoodStarts},
-	{"hmrf-kmeans", "distortion metric penalty inference constraints entail", likeHMRF, neighbourhoodStarts},
+	{kernelFamily, kernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
+		nil, "farthest-first random kmeans++ seeds labels spectral"},
+	{vectorFamily, "kmeans", "geometry", likeKmeans, "kmeans++ random labels centroids"},
+	{vectorFamily, "seeded-kmeans", "geometry seeds", likeKmeans, "seeds"},
+	{vectorFamily, "constrained-kmeans", "geometry seeds", likeKmeans, "seeds"},
+	{vectorFamily, "cop-kmeans", "geometry max-restarts constraints entail", likeCop, "random kmeans++ labels centroids"},
+	{vectorFamily, "pc-kmeans", "inference constraints entail", likePC, neighbourhoodStarts},
+	{vectorFamily, "m-kmeans", "metric constraints entail", likeMPC, neighbourhoodStarts},
+	{vectorFamily, "mpc-kmeans", "metric penalty inference constraints entail", likeMPC, neighbourhoodStarts},
+	{vectorFamily, "hmrf-kmeans", "distortion metric penalty inference constraints entail", likeHMRF, neighbourhoodStarts},
+	{spectralFamily, "spectral", "objective " + affinityOptions, likeSpectral, ""},
+	{spectralFamily, "spectral-learning", affinityOptions, likeSpectral, ""},
+	{spectralFamily, "constrained-spectral", "beta discretize beliefs source-graph components " + affinityOptions, likeConstrained, ""},
 }
 
 func algorithmWords() []string {
@@ -83,8 +105,6 @@ func optionsOf(spec *cleavev1.JobSpec) protoreflect.Message {
 	return m.Mutable(m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))).Message()
 }
 
-func (a algorithm) vector() bool { return a.word != kernelKmeans }
-
 func (a algorithm) takes(option string) bool { return slices.Contains(strings.Fields(a.sets), option) }
 
 // implied is the value that an option always has, "" when there is none. A geometry and the distortion
@@ -115,6 +135,9 @@ func (f *jobFlags) checkScope(a algorithm, spec *cleavev1.JobSpec) error {
 		case value != implied:
 			return shell.Usage("--%s %s does not apply to %s, where it is always %s; it goes with %s", option, value, a.word, implied, either(takers(option)))
 		}
+	}
+	if f.given("init") && a.starts == "" {
+		return shell.Usage("--init does not apply to %s: its coordinates depend on no start", a.word)
 	}
 	if f.given("init") && !slices.Contains(strings.Fields(a.starts), f.init.value) {
 		return shell.Usage("--init %s does not apply to %s; use %s", f.init.value, a.word, either(startWords(a)))

@@ -18,12 +18,31 @@ func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) erro
 	if f.given("vertices") && kind != cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 		return shell.Usage("--vertices goes with --graph only")
 	}
-	if a.vector() {
+	switch a.family {
+	case vectorFamily:
 		if err := f.checkVector(a, spec, kind); err != nil {
 			return err
 		}
-		return f.checkStart(spec)
+	case kernelFamily:
+		if err := f.checkMatrix(a, spec, kind); err != nil {
+			return err
+		}
+		if err := f.checkObjective(spec.GetKernelKmeans(), kind); err != nil {
+			return err
+		}
+	case spectralFamily:
+		if err := f.checkMatrix(a, spec, kind); err != nil {
+			return err
+		}
+		if err := f.checkSpectral(spec, kind); err != nil {
+			return err
+		}
 	}
+	return f.checkStart(spec)
+}
+
+// checkMatrix refuses what does not go with the matrix that data of a kind become.
+func (f *jobFlags) checkMatrix(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	if kind == cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS {
 		return shell.Usage("%s does not take sparse points: say --algorithm kmeans or another of its family, or give the points in a .csv or .npy file", a.word)
 	}
@@ -38,16 +57,10 @@ func (f *jobFlags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) erro
 			return shell.Usage("--storage none does not apply to --kernel-matrix: its entries cannot be computed again")
 		}
 	}
-	if err := f.checkKernel(spec.GetKernelKmeans(), kind); err != nil {
-		return err
-	}
-	if err := f.checkObjective(spec.GetKernelKmeans(), kind); err != nil {
-		return err
-	}
-	return f.checkStart(spec)
+	return f.checkKernel(kernelOf(spec), kind)
 }
 
-func (f *jobFlags) checkKernel(spec *cleavev1.KernelKmeans, kind cleavev1.DatasetKind) error {
+func (f *jobFlags) checkKernel(kernel *cleavev1.Kernel, kind cleavev1.DatasetKind) error {
 	for _, flag := range kernelFlags {
 		if f.given(flag) && kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH {
 			return shell.Usage("--%s does not apply to --graph: a graph is its own affinity", flag)
@@ -56,7 +69,7 @@ func (f *jobFlags) checkKernel(spec *cleavev1.KernelKmeans, kind cleavev1.Datase
 			return shell.Usage("--%s does not apply to --kernel-matrix: the matrix is the kernel", flag)
 		}
 	}
-	name := functionName(spec.GetKernel())
+	name := functionName(kernel)
 	for _, c := range []struct{ flag, kernels string }{
 		{"rho", "gaussian laplacian"}, {"gamma", "polynomial sigmoid"}, {"coef0", "polynomial sigmoid"}, {"degree", "polynomial"},
 	} {

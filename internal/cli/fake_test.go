@@ -47,6 +47,8 @@ type fake struct {
 	result *cleavev1.Result
 	labels []int32
 	model  *clustering.Model
+
+	embedding *clustering.Embedding
 }
 
 func startFake(t *testing.T) *fake {
@@ -162,4 +164,12 @@ func (f *fake) GetModel(_ *cleavev1.GetModelRequest, stream grpc.ServerStreaming
 		return err
 	}
 	return wire.SendModel(wire.ModelHead(f.model), &values, stream.Send)
+}
+
+func (f *fake) GetEmbedding(_ *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
+	var values bytes.Buffer
+	if err := wire.WriteEmbedding(&values, f.embedding); err != nil {
+		return err
+	}
+	return wire.SendEmbedding(wire.EmbeddingHead(f.embedding), &values, stream.Send)
 }

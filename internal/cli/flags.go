@@ -44,6 +44,10 @@ type jobFlags struct {
 	inference            *choice
 	maxRestarts          *whole
 
+	beta                   *number
+	discretize, components *choice
+	beliefs, sourceGraph   string
+
 	constraints string
 	entail      bool
 	seeds       string
@@ -64,12 +68,11 @@ type jobFlags struct {
 // leaves its field of the JobSpec unset.
 func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	f := &jobFlags{
-		set:      set,
-		vertices: &whole{most: math.MaxInt32},
-		missing:  newChoice("error", "error", "drop"),
-		k:        &whole{least: 1, most: math.MaxInt32},
-		algorithm: &choice{value: kernelKmeans, words: algorithmWords(), later: []string{
-			"spectral", "spectral-learning", "constrained-spectral"}},
+		set:              set,
+		vertices:         &whole{most: math.MaxInt32},
+		missing:          newChoice("error", "error", "drop"),
+		k:                &whole{least: 1, most: math.MaxInt32},
+		algorithm:        newChoice(kernelKmeans, algorithmWords()...),
 		objective:        newChoice("", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"),
 		kernel:           newChoice("", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine"),
 		rho:              newNumber(0, "auto"),
@@ -86,6 +89,9 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 		penalty:          newChoice("", "potts", "basu2003", "bilenko2004"),
 		inference:        newChoice("", "icm", "bp", "lp", "exact"),
 		maxRestarts:      &whole{value: 10, least: 1, most: math.MaxInt32},
+		beta:             newNumber(0, "auto", "strict"),
+		discretize:       newChoice("", "plain", "sign", "weighted"),
+		components:       newChoice("", "keep", "join"),
 		init:             newStart(),
 		farthest:         newChoice("total", "total", "mean"),
 		restarts:         &whole{value: 1, least: 1, most: math.MaxUint32},
@@ -94,7 +100,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 		maxIterations:    &whole{value: 100, most: math.MaxUint32},
 		storage:          &choice{value: "auto", words: []string{"auto", "float32", "float16", "none"}},
 	}
-	f.rho.word = "auto"
+	f.rho.word, f.beta.word = "auto", "auto"
 	f.rho.atLeast, f.rho.above = 0, true
 	f.tolerance.atLeast = 0
 
@@ -125,6 +131,11 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	set.StringVar(&f.constraints, "constraints", "", "must-links and cannot-links in this `FILE` (i,j,kind[,weight])")
 	set.BoolVar(&f.entail, "entail", false, "turn every pair that the constraints imply into a constraint")
 	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label[,probability])")
+	set.Var(f.beta, "beta", "how much constrained-spectral satisfies constraints at least: by rule, so that exactly k - 1 vectors do, or a number")
+	set.Var(f.discretize, "discretize", "how constrained-spectral makes more than two clusters of its vectors: k-means on them, on their signs, or on them by their costs (default plain)")
+	set.StringVar(&f.beliefs, "beliefs", "", "a whole constraint matrix for constrained-spectral in this `FILE` (i,j,belief; above 0 together, below 0 apart)")
+	set.StringVar(&f.sourceGraph, "source-graph", "", "a graph on the same vertices in this `FILE` (src,dst[,weight]) that constrained-spectral respects")
+	set.Var(f.components, "components", "of a graph in pieces: constrained-spectral keeps them, or joins them by the lightest edges (default keep)")
 	set.Var(f.init, "init", "how to `START`: "+either(f.init.words)+" (default of kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; of kmeans kmeans++; of cop-kmeans random; of pc-, m-, mpc- and hmrf-kmeans neighbourhoods)")
 	set.Var(f.farthest, "farthest", "farthest-first by total or mean distance")
 	set.Var(f.restarts, "restarts", "runs from different starts, the best of which wins")

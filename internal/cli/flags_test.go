@@ -127,27 +127,31 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv -f hmrf.yaml --algorithm kmeans", `display_name:"p.csv" k:2 kmeans:{}`},      // another does not
 		{"--data p.csv -f byid.yaml", `display_name:"p.csv" dataset_id:"abc" k:2 kernel_kmeans:{}`}, // the upload sets the id
 	} {
-		t.Run(c.args, func(t *testing.T) {
-			set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-			f := addJobFlags(set)
-			if err := set.Parse(strings.Fields(c.args)); err != nil {
-				t.Fatal(err)
-			}
-			j, err := f.prepare(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := &cleavev1.JobSpec{}
-			if err := prototext.Unmarshal([]byte(c.want), want); err != nil {
-				t.Fatal(err)
-			}
-			if !proto.Equal(j.spec, want) {
-				t.Errorf("got  %v\nwant %v", j.spec, want)
-			}
-			if j.data == nil || j.rows != j.data.Rows() {
-				t.Errorf("data %v with %d rows", j.data, j.rows)
-			}
-		})
+		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
+	}
+}
+
+// becomes prepares the job of flags and compares its spec with one in prototext.
+func becomes(t *testing.T, args, text string) {
+	t.Helper()
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f := addJobFlags(set)
+	if err := set.Parse(strings.Fields(args)); err != nil {
+		t.Fatal(err)
+	}
+	j, err := f.prepare(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &cleavev1.JobSpec{}
+	if err := prototext.Unmarshal([]byte(text), want); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(j.spec, want) {
+		t.Errorf("got  %v\nwant %v", j.spec, want)
+	}
+	if j.data == nil || j.rows != j.data.Rows() {
+		t.Errorf("data %v with %d rows", j.data, j.rows)
 	}
 }
 
@@ -163,7 +167,6 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --graph e.csv --k 2", "--data and --graph were both given"},
 		{"run --data p.csv --k 2 stray", `what is "stray"? cleave run takes flags only; see cleave run --help`},
 		{"run --data p.csv --k 2 --frob", "unknown flag: --frob"},
-		{"run --data p.csv --k 2 --algorithm spectral", "spectral is not available in this version; available: kernel-kmeans, kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmaens", `--algorithm is "kmaens"; use kernel-kmeans`},
 		{"run --data p.csv --k 2 --objective cut", `--objective is "cut"; use kernel-kmeans, ratio-association, ratio-cut or normalized-cut`},
 		{"run --data p.csv --k 2 --kernel linear --rho 1", "--rho does not apply to the linear kernel"},
@@ -195,8 +198,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --init seeds", "--init seeds needs --seeds"},
 		{"run --data p.csv --k 2 --init random --seeds s.csv", "they have no use with --init random"},
-		{"run --data p.csv --k 2 --init spectral", "spectral is not available in this version"},
-		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use farthest-first, random, kmeans++, seeds or labels:FILE"},
+		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use farthest-first, random, kmeans++, seeds, labels:FILE or spectral"},
 		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init neighbourhoods", "--init neighbourhoods does not apply to kernel-kmeans"},
@@ -215,7 +217,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm kmeans --objective kernel-kmeans", "--objective does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --weights w.csv", "--weights does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --farthest total", "--farthest does not apply to kmeans"},
-		{"run --data p.csv --k 2 --algorithm kmeans --constraints c.csv", "--constraints does not apply to kmeans, only to kernel-kmeans, cop-kmeans, pc-kmeans, m-kmeans, mpc-kmeans or hmrf-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --constraints c.csv", "--constraints does not apply to kmeans, only to kernel-kmeans, cop-kmeans, pc-kmeans, m-kmeans, mpc-kmeans, hmrf-kmeans, spectral, spectral-learning or constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans, only to kernel-kmeans, seeded-kmeans or constrained-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --empty keep", "--empty keep does not apply to kmeans, where it is always farthest; it goes with kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --storage none", "--storage none does not apply to kmeans, where it is always auto"},
@@ -262,15 +264,19 @@ func TestUsageErrors(t *testing.T) {
 		{"generate blocks --noise 1 --out g", "--noise does not apply to blocks"},
 		{"serve --log-level loud", `the log level "loud" is unknown`},
 	} {
-		t.Run(c.args, func(t *testing.T) {
-			r := invoke(t, c.args)
-			if r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: ") || !strings.Contains(r.stderr, c.want) ||
-				strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
-				t.Errorf("exit code %d\nstdout %q\nstderr %q\nwant exit code 2 and one line with %q", r.code, r.stdout, r.stderr, c.want)
-			}
-		})
+		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
 	}
 	if _, err := os.Stat("g"); err == nil {
 		t.Error("a refused command left a folder behind")
+	}
+}
+
+// misused wants a command to be refused in one line that says so.
+func misused(t *testing.T, args, want string) {
+	t.Helper()
+	r := invoke(t, args)
+	if r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: ") || !strings.Contains(r.stderr, want) ||
+		strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
+		t.Errorf("exit code %d\nstdout %q\nstderr %q\nwant exit code 2 and one line with %q", r.code, r.stdout, r.stderr, want)
 	}
 }

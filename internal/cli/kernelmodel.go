@@ -60,6 +60,9 @@ type kernelModel struct {
 // loadKernelModel makes a job of the run's labels and its points that does nothing but start: it stands
 // where the run ended.
 func loadKernelModel(f *predictFlags, document *resultDocument) (*kernelModel, error) {
+	if document.Spectral != nil {
+		return nil, fault.Invalid("NO_MODEL", "%s: spectral clustering places only the points that it was given; cluster old and new points together", f.model)
+	}
 	report := document.Kernel
 	if report == nil {
 		return nil, fault.Invalid("NO_MODEL", "%s: this is a result of %s that knows neither centroids nor a kernel function to assign new points by; "+

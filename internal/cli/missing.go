@@ -45,8 +45,8 @@ func loadSelected(path string, directions bool) (dataset.Dataset, []string, *sel
 
 // comparesDirections tells whether a job has no use for rows of zeros.
 func comparesDirections(spec *cleavev1.JobSpec) bool {
-	if options := spec.GetKernelKmeans(); options != nil {
-		return options.GetKernel().GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE
+	if kernelOf(spec).GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE {
+		return true
 	}
 	return optionWord(spec, "geometry") == "spherical" || optionWord(spec, "distortion") == "cosine"
 }

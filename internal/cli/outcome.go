@@ -16,16 +16,20 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// outcome is what a job found: its labels, its model if it has one and it is wanted, and result.json.
+// outcome is what a job found: its labels, its model or embedding if it has one and it is wanted, and
+// result.json.
 type outcome struct {
-	labels   []int32 // of the rows that were clustered
-	left     *selection
-	model    *clustering.Model
-	document *resultDocument
+	labels    []int32 // of the rows that were clustered
+	left      *selection
+	model     *clustering.Model
+	embedding *clustering.Embedding
+	steps     []*cleavev1.SolverStep // of the eigensolver, with the embedding
+	document  *resultDocument
 }
 
-// fetch brings the outcome of a job of this spec; the model, which can be large, only on demand.
-func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec, constrained, withModel bool) (*outcome, error) {
+// fetch brings the outcome of a job of this spec; the model or embedding, which can be large, only on
+// demand.
+func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec, constrained, whole bool) (*outcome, error) {
 	response, err := c.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.explain(err)
@@ -36,11 +40,19 @@ func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec
 	}
 	o := &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}
 	o.document.Kernel = newKernelReport(spec, o.document.Rho)
+	if whole && response.GetResult().GetHasEmbedding() {
+		if o.embedding, err = c.embedding(ctx, jobID); err != nil {
+			return nil, err
+		}
+		if o.steps, err = c.solverSteps(ctx, jobID); err != nil {
+			return nil, err
+		}
+	}
 	if !response.GetResult().GetHasModel() {
 		return o, nil
 	}
 	var head *cleavev1.ModelHead
-	if withModel {
+	if whole {
 		if o.model, err = c.model(ctx, jobID); err != nil {
 			return nil, err
 		}
@@ -98,6 +110,15 @@ func (d *resultDocument) summarise(w io.Writer, files []string) error {
 	}
 	if i := d.Inference; i != nil {
 		line("inference", "%s", i)
+	}
+	if s := d.Spectral; s != nil {
+		if s.Beta != nil {
+			line("beta", "%s (volume %s)", brief(*s.Beta), brief(s.Volume))
+		}
+		if s.FeasibleVectors != nil {
+			line("feasible", "%s", plural(int(*s.FeasibleVectors), "vector"))
+		}
+		line("eigenvalues", "%s", s)
 	}
 	if m := d.Model; m != nil && m.Metric != "identity" {
 		line("metric", "%s", m.Metric)

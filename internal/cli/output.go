@@ -71,7 +71,7 @@ func (d *outputDir) clear(files []outputFile) error {
 	if _, err := os.Stat(filepath.Join(d.path, resultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	for _, name := range []string{centroidsFile, metricFile, clustersFile} {
+	for _, name := range []string{centroidsFile, metricFile, embeddingFile, clustersFile, objectiveFile} {
 		if slices.ContainsFunc(files, func(f outputFile) bool { return f.name == name }) {
 			continue
 		}

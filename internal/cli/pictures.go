@@ -12,8 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/picture"
 )
 
-// clustersFile is not drawn of all data.
-const clustersFile = "clusters.svg"
+// The pictures: clusters are not drawn of all data, and a course not of runs that were done at once.
+const (
+	clustersFile  = "clusters.svg"
+	objectiveFile = "objective.svg"
+)
 
 // scene is what a picture of the clusters shows besides the outcome.
 type scene struct {
@@ -24,11 +27,12 @@ type scene struct {
 	title       string
 }
 
-// files are what --out writes: labels.csv, the model, the pictures, and result.json last. A picture
+// files are what --out writes: labels.csv, the model or embedding, the pictures, and result.json last. A picture
 // that cannot be drawn is left out: it must not cost the result. complain hears why.
 func (o *outcome) files(s scene, complain func(format string, args ...any)) []outputFile {
 	files := []outputFile{{labelsFile, func(w io.Writer) error { return format.WriteLabels(w, o.left.restore(o.labels)) }}}
 	files = append(files, o.modelFiles(s.header, complain)...)
+	files = append(files, o.embeddingFiles(complain)...)
 	add := func(name string, draw func(w io.Writer) error) {
 		var drawn bytes.Buffer
 		if err := draw(&drawn); err != nil {
@@ -37,7 +41,12 @@ func (o *outcome) files(s scene, complain func(format string, args ...any)) []ou
 		}
 		files = append(files, outputFile{name, copyOf(&drawn)})
 	}
-	add("objective.svg", func(w io.Writer) error { return o.drawObjective(w, s.title) })
+	switch {
+	case o.document.Spectral == nil || len(o.document.History) > 0:
+		add(objectiveFile, func(w io.Writer) error { return o.drawObjective(w, s.title) })
+	case len(o.steps) > 0:
+		add(objectiveFile, func(w io.Writer) error { return o.drawResiduals(w, s.title) })
+	}
 	switch s.data.(type) {
 	case nil:
 		complain("clusters.svg was not drawn: it needs the data file (--data, --graph or --kernel-matrix)")
@@ -102,7 +111,10 @@ func (o *outcome) drawClusters(w io.Writer, s scene) error {
 
 func (o *outcome) subtitle() string {
 	d := o.document
-	text := fmt.Sprintf("%s %s after %s", d.ObjectiveName, brief(d.Objective), plural(int(d.Iterations), "iteration"))
+	text := fmt.Sprintf("%s %s", d.ObjectiveName, brief(d.Objective))
+	if d.Spectral == nil {
+		text += " after " + plural(int(d.Iterations), "iteration")
+	}
 	if d.Constraints != nil {
 		text += fmt.Sprintf(", %d of %d constraints satisfied", d.Constraints.Satisfied, d.Constraints.Total)
 	}

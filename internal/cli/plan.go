@@ -82,7 +82,7 @@ func printPlan(w io.Writer, j *job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.rows
-	if algorithmOf(j.spec).vector() {
+	if algorithmOf(j.spec).family == vectorFamily {
 		what, columns = "points", j.columns
 	}
 	line(what, "%d x %d in %s of %d rows", j.rows, columns, plural(int(p.GetTiles()), "tile"), p.GetTileRows())

@@ -32,6 +32,9 @@ type progress struct {
 	several bool   // restarts: lines name theirs
 
 	violated uint32 // constraints, by the last iteration
+
+	solver string             // the last step of an eigensolver, until iterations follow
+	shown  *cleavev1.Progress // by the live line
 }
 
 func (a *app) newProgress(quiet bool) *progress {
@@ -65,6 +68,8 @@ func (p *progress) item(item *cleavev1.WatchJobResponse) {
 	switch what := item.GetEvent().GetWhat().(type) {
 	case *cleavev1.Event_Iteration:
 		p.iteration(what.Iteration)
+	case *cleavev1.Event_Solver:
+		p.solverStep(what.Solver)
 	case *cleavev1.Event_Shift:
 		p.flush()
 		p.say("sigma is now %s: %s", brief(what.Shift.GetSigma()), what.Shift.GetWhy())
@@ -87,11 +92,24 @@ func (p *progress) end() {
 }
 
 func (p *progress) iteration(it *cleavev1.Iteration) {
-	p.violated = it.GetParts().GetViolated()
+	p.violated, p.solver = it.GetParts().GetViolated(), ""
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
-	line := p.iterationLine(it)
+	p.plain(p.iterationLine(it))
+}
+
+func (p *progress) solverStep(s *cleavev1.SolverStep) {
+	p.solver = fmt.Sprintf("step %d  residual %s  %d of %d converged", s.GetStep(), strconv.FormatFloat(s.GetResidual(), 'g', 3, 64), s.GetConverged(), s.GetWanted())
+	if p.width == 0 {
+		p.plain("eigenvectors: " + strings.ReplaceAll(p.solver, "  ", ", "))
+	} else if p.shown != nil {
+		p.draw(p.liveLine(p.shown))
+	}
+}
+
+// plain writes one line of many.
+func (p *progress) plain(line string) {
 	now := p.now()
 	if !p.every && p.written >= plainLines && now.Sub(p.last) < plainInterval {
 		p.held = line
@@ -125,7 +143,7 @@ func (p *progress) flush() {
 
 func (p *progress) live(live *cleavev1.Progress) {
 	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
-	p.phase, p.message = live.GetPhase(), live.GetMessage()
+	p.phase, p.message, p.shown = live.GetPhase(), live.GetMessage(), live
 	if p.width > 0 {
 		p.draw(p.liveLine(live))
 		return
@@ -152,7 +170,15 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 			break // not cut yet
 		}
 		parts = append(parts, fmt.Sprintf("%d of %d tiles", live.GetTilesBuilt(), live.GetTiles()))
+	case cleavev1.Phase_PHASE_INITIALISING:
+		if p.solver != "" {
+			parts = append(parts, p.solver)
+		}
 	case cleavev1.Phase_PHASE_ITERATING:
+		if p.solver != "" {
+			parts = append(parts, p.solver)
+			break
+		}
 		parts = append(parts,
 			fmt.Sprintf("iteration %d", live.GetIteration()),
 			"objective "+brief(live.GetObjective()),

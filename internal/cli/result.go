@@ -28,7 +28,7 @@ func (a *app) resultCommand() *cobra.Command {
 	set := cmd.Flags()
 	f.data.set = set
 	f.server = addServerFlag(set)
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model and pictures into this `DIR`")
+	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, "print nothing when --out is given")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")

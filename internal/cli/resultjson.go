@@ -32,6 +32,7 @@ type resultDocument struct {
 	Restart       uint32             `json:"restart"`
 	Shifts        []shiftEntry       `json:"shifts,omitempty"`
 	Rho           *float64           `json:"rho,omitempty"`
+	Spectral      *spectralReport    `json:"spectral,omitempty"`
 	Inference     *inferenceReport   `json:"inference,omitempty"`
 	Model         *modelReport       `json:"model,omitempty"`
 	Kernel        *kernelReport      `json:"kernel,omitempty"`
@@ -141,6 +142,7 @@ func newDocument(r *cleavev1.Result, constrained bool) *resultDocument {
 		ClusterSizes: append([]uint64{}, r.GetClusterSizes()...),
 		Restart:      r.GetRestart(),
 		Rho:          r.Rho,
+		Spectral:     newSpectral(r.GetSpectral()),
 		Inference:    newInference(r.GetInference()),
 	}
 	for _, it := range r.GetHistory() {

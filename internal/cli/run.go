@@ -42,7 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.Var(f.workers, "workers", "workers of an embedded run")
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model and pictures into this `DIR`")
+	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd

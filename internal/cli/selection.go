@@ -18,8 +18,8 @@ type selection struct {
 	kept  []int32 // their rows in the file, in ascending order
 	place []int32 // of each row of the file among those kept, or dropped
 
-	incomplete, zero   int // why rows were left out
-	constraints, seeds int // left out with them
+	incomplete, zero            int // why rows were left out
+	constraints, seeds, beliefs int // left out with them
 }
 
 // dropped is the place, and in labels.csv the label, of a row that was left out.
@@ -60,6 +60,7 @@ func (s *selection) String() string {
 	count(&why, s.zero, "row", " of zeros, without a direction")
 	count(&with, s.constraints, "constraint", "")
 	count(&with, s.seeds, "seed", "")
+	count(&with, s.beliefs, "belief", "")
 	text := fmt.Sprintf("left out of %s: %s", plural(len(s.place), "row"), strings.Join(why, ", "))
 	if len(with) > 0 {
 		text += "; and with them " + strings.Join(with, " and ")
@@ -103,6 +104,11 @@ func (s *selection) spec(spec *cleavev1.JobSpec) (err error) {
 	}
 	if options := spec.GetKernelKmeans(); options != nil {
 		options.Weights, err = picked(s, options.Weights, "weights")
+	}
+	if options := spec.GetConstrainedSpectral(); options != nil {
+		beliefs := len(options.Beliefs)
+		options.Beliefs, err = filtered(options.Beliefs, func(b *cleavev1.Belief) (bool, error) { return s.all(&b.I, &b.J) })
+		s.beliefs = beliefs - len(options.Beliefs)
 	}
 	return err
 }

@@ -36,6 +36,7 @@ var (
 		"labels":         cleavev1.Start_START_LABELS,
 		"neighbourhoods": cleavev1.Start_START_NEIGHBOURHOODS,
 		"centroids":      cleavev1.Start_START_CENTROIDS,
+		"spectral":       cleavev1.Start_START_SPECTRAL,
 
 		"weighted-farthest-first": cleavev1.Start_START_WEIGHTED_FARTHEST_FIRST,
 	}
@@ -55,6 +56,15 @@ var (
 	diagonals = map[string]cleavev1.AffinityDiagonal{
 		"zero": cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_ZERO,
 		"keep": cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP,
+	}
+	discretizations = map[string]cleavev1.Discretization{
+		"plain":    cleavev1.Discretization_DISCRETIZATION_PLAIN,
+		"sign":     cleavev1.Discretization_DISCRETIZATION_SIGN,
+		"weighted": cleavev1.Discretization_DISCRETIZATION_WEIGHTED,
+	}
+	componentPolicies = map[string]cleavev1.ComponentPolicy{
+		"keep": cleavev1.ComponentPolicy_COMPONENT_POLICY_KEEP,
+		"join": cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN,
 	}
 	storageModes = map[string]cleavev1.StorageMode{
 		"auto":    cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED,
@@ -94,10 +104,13 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 		spec.DisplayName = f.displayName()
 	}
 	f.applyStart(spec)
-	if options := spec.GetKernelKmeans(); options != nil {
-		f.applyKernelKmeans(options)
-	} else {
+	switch algorithmOf(spec).family {
+	case kernelFamily:
+		f.applyKernelKmeans(spec.GetKernelKmeans())
+	case vectorFamily:
 		f.applyVector(spec)
+	case spectralFamily:
+		f.applySpectral(spec)
 	}
 	return nil
 }
@@ -139,17 +152,15 @@ func (f *jobFlags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 	if f.given("affinity-diagonal") {
 		spec.AffinityDiagonal = diagonals[f.affinityDiagonal.value]
 	}
-	f.applyKernel(spec)
+	if slices.ContainsFunc(kernelFlags, f.given) {
+		if spec.Kernel == nil {
+			spec.Kernel = &cleavev1.Kernel{}
+		}
+		f.applyKernel(spec.Kernel)
+	}
 }
 
-func (f *jobFlags) applyKernel(spec *cleavev1.KernelKmeans) {
-	if !slices.ContainsFunc(kernelFlags, f.given) {
-		return
-	}
-	if spec.Kernel == nil {
-		spec.Kernel = &cleavev1.Kernel{}
-	}
-	kernel := spec.Kernel
+func (f *jobFlags) applyKernel(kernel *cleavev1.Kernel) {
 	if f.given("kernel") {
 		if functionName(kernel) != f.kernel.value {
 			proto.Reset(kernel) // parameters in the job file were for its own function
@@ -199,6 +210,11 @@ func (f *jobFlags) loadTables(j *job) error {
 			return err
 		}
 		spec.GetKernelKmeans().Weights = weights
+	}
+	if o := spec.GetConstrainedSpectral(); o != nil {
+		if err := f.loadBeliefs(o, rows); err != nil {
+			return err
+		}
 	}
 	var err error
 	switch f.init.value {

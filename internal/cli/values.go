@@ -8,12 +8,10 @@ import (
 	"strings"
 )
 
-// choice is a flag that takes one of a few words. Words of later versions are known but refused
-// with what there is instead, so that nobody hunts for a typing error.
+// choice is a flag that takes one of a few words.
 type choice struct {
 	value string
 	words []string
-	later []string
 }
 
 func newChoice(value string, words ...string) *choice { return &choice{value: value, words: words} }
@@ -22,12 +20,9 @@ func (c *choice) String() string { return c.value }
 func (c *choice) Type() string   { return strings.Join(c.words, "|") }
 
 func (c *choice) Set(text string) error {
-	switch {
-	case slices.Contains(c.words, text):
+	if slices.Contains(c.words, text) {
 		c.value = text
 		return nil
-	case slices.Contains(c.later, text):
-		return fmt.Errorf("%s is not available in this version; available: %s", text, strings.Join(c.words, ", "))
 	}
 	return fmt.Errorf("use %s", either(c.words))
 }
@@ -100,8 +95,7 @@ type start struct {
 
 func newStart() *start {
 	return &start{choice: choice{
-		words: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighbourhoods", "seeds", "labels:FILE", "centroids:FILE"},
-		later: []string{"spectral"},
+		words: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighbourhoods", "seeds", "spectral", "labels:FILE", "centroids:FILE"},
 	}}
 }
 

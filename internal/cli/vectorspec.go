@@ -62,9 +62,9 @@ func optionWord(spec *cleavev1.JobSpec, option string) string {
 func (f *jobFlags) checkVector(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	switch kind {
 	case cleavev1.DatasetKind_DATASET_KIND_GRAPH:
-		return shell.Usage("%s clusters points: give them by --data; graphs go with %s", a.word, kernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; graphs go with %s and the spectral family", a.word, kernelKmeans)
 	case cleavev1.DatasetKind_DATASET_KIND_KERNEL:
-		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s", a.word, kernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s and the spectral family", a.word, kernelKmeans)
 	}
 	distortion, metric := optionWord(spec, "distortion"), optionWord(spec, "metric")
 	if distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// kernelOf is the kernel of an algorithm that has one, nil when it has none or none is set.
+func kernelOf(spec *cleavev1.JobSpec) *cleavev1.Kernel {
+	options := optionsOf(spec)
+	field := options.Descriptor().Fields().ByName("kernel")
+	if field == nil || !options.Has(field) {
+		return nil
+	}
+	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
+}
+
+// applySpectral lays the flags over the options of the algorithm. An option that it has no field for is
+// settled, and checkScope sees that the flag says the same.
+func (f *jobFlags) applySpectral(spec *cleavev1.JobSpec) {
+	options := optionsOf(spec)
+	fields := options.Descriptor().Fields()
+	if f.given("affinity-diagonal") {
+		options.Set(fields.ByName("affinity_diagonal"), protoreflect.ValueOfEnum(diagonals[f.affinityDiagonal.value].Number()))
+	}
+	if slices.ContainsFunc(kernelFlags, f.given) {
+		f.applyKernel(options.Mutable(fields.ByName("kernel")).Message().Interface().(*cleavev1.Kernel))
+	}
+	if o := spec.GetSpectral(); o != nil && f.given("objective") {
+		o.Objective = objectives[f.objective.value]
+	}
+	o := spec.GetConstrainedSpectral()
+	if o == nil {
+		return
+	}
+	if f.given("beta") {
+		o.Beta = f.betaRule()
+	}
+	if f.given("discretize") {
+		o.Discretization = discretizations[f.discretize.value]
+	}
+	if f.given("components") {
+		o.Components = componentPolicies[f.components.value]
+	}
+}
+
+// betaRule is what --beta says; auto is no rule.
+func (f *jobFlags) betaRule() *cleavev1.Beta {
+	switch f.beta.word {
+	case "auto":
+		return nil
+	case "strict":
+		return &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: true}}
+	}
+	return &cleavev1.Beta{Rule: &cleavev1.Beta_Value{Value: f.beta.value}}
+}
+
+// checkSpectral refuses what does not go together in the spectral family.
+func (f *jobFlags) checkSpectral(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
+	switch spec.GetSpectral().GetObjective() {
+	case cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS, cleavev1.Objective_OBJECTIVE_RATIO_CUT:
+		return shell.Usage("--objective %s does not apply to spectral, only normalized-cut or ratio-association", objectiveName(spec.GetSpectral().GetObjective()))
+	}
+	if f.given("affinity-diagonal") && kind == cleavev1.DatasetKind_DATASET_KIND_GRAPH {
+		if f.affinityDiagonal.value != "keep" {
+			return shell.Usage("--affinity-diagonal goes with points or a kernel matrix; the diagonal of a graph is kept")
+		}
+		options := optionsOf(spec)
+		options.Clear(options.Descriptor().Fields().ByName("affinity_diagonal"))
+	}
+	if o := spec.GetConstrainedSpectral(); o != nil {
+		return f.checkBeliefs(o, f.constraints != "" || len(spec.GetSupervision().GetConstraints()) > 0)
+	}
+	return nil
+}
+
+// checkBeliefs sees that there is one source of the constraint matrix Q.
+func (f *jobFlags) checkBeliefs(o *cleavev1.ConstrainedSpectral, constrained bool) error {
+	believed := f.beliefs != "" || f.sourceGraph != "" || len(o.GetBeliefs()) > 0
+	switch {
+	case f.beliefs != "" && f.sourceGraph != "":
+		return shell.Usage("--beliefs and --source-graph were both given; each is a whole constraint matrix")
+	case believed && constrained:
+		return shell.Usage("constraints go with neither --beliefs nor --source-graph: these are a whole constraint matrix, in which the constraints have to stand")
+	case !believed && !constrained:
+		return shell.Usage("constrained-spectral needs something to respect: give --constraints, --beliefs or --source-graph")
+	}
+	return nil
+}
+
+// loadBeliefs reads the constraint matrix of a job on so many rows, if a flag names one. The edges of a
+// source graph are its entries.
+func (f *jobFlags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
+	switch {
+	case f.beliefs != "":
+		beliefs, err := format.LoadBeliefs(f.beliefs, rows)
+		if err != nil {
+			return err
+		}
+		o.Beliefs = nil
+		for _, b := range beliefs {
+			o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value})
+		}
+		if len(beliefs) == 0 {
+			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.beliefs)
+		}
+	case f.sourceGraph != "":
+		graph, err := format.LoadGraph(f.sourceGraph, rows)
+		if err != nil {
+			return err
+		}
+		o.Beliefs, o.Transfer = nil, true
+		for i := range graph.N {
+			neighbours, weights := graph.Row(i)
+			for at, j := range neighbours {
+				if int(j) >= i { // each edge once
+					o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(i), J: uint32(j), Value: weights[at]})
+				}
+			}
+		}
+	}
+	return nil
+}
