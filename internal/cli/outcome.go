@@ -97,7 +97,11 @@ func (d *resultDocument) summarise(w io.Writer, files []string) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("objective", "%s %s", d.ObjectiveName, exact(d.Objective))
-	line("iterations", "%d (%s)", d.Iterations, d.StopReason)
+	if d.Spectral != nil {
+		line("products", "%d of the matrix with a vector (%s)", d.Spectral.Products, d.StopReason)
+	} else {
+		line("iterations", "%d (%s)", d.Iterations, d.StopReason)
+	}
 	line("clusters", "%d of %d points: %s", d.K, d.N, sizes(d.ClusterSizes))
 	if d.Rho != nil {
 		line("rho", "%s", brief(*d.Rho))

@@ -25,12 +25,19 @@ type work interface {
 
 // newWork prepares a job on data of so many bytes.
 func newWork(data dataset.Dataset, spec clustering.Spec, bytes int64) (work, error) {
-	if spec.Vector != nil {
+	switch {
+	case spec.Vector != nil:
 		problem, err := clustering.PrepareVector(data, spec)
 		if err != nil {
 			return nil, err
 		}
 		return &vectorWork{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data)}, nil
+	case spec.Spectral != nil:
+		problem, err := clustering.PrepareSpectral(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		return &spectralWork{problem: problem, spec: spec, bytes: bytes}, nil
 	}
 	problem, err := clustering.Prepare(data, spec)
 	if err != nil {
@@ -57,7 +64,7 @@ func (w *kernelWork) need() planning.Problem {
 		Products:      w.problem.Products(),
 		SparseEntries: 2 * int64(w.problem.Constraints.Len()),
 		Restarts:      w.spec.Restarts,
-		Shift:         w.spec.KernelKmeans.SigmaAuto,
+		Shift:         w.spec.KernelKmeans.SigmaAuto || w.spec.Start == clustering.StartSpectral, // both find eigenvectors
 	}
 	switch w.problem.Objective {
 	case clustering.ObjectiveRatioCut:

@@ -62,6 +62,9 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if s.Vector != nil {
 		return localVectors(t, data, s)
 	}
+	if s.Spectral != nil {
+		return localSpectral(t, data, s)
+	}
 	problem, err := clustering.Prepare(data, s)
 	if err != nil {
 		t.Fatal(err)

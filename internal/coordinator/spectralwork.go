@@ -1,0 +1,43 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// spectralWork is a job of the spectral family: the workers hold the matrix as for kernel k-means and
+// multiply it with the vectors of an eigensolver that runs here.
+type spectralWork struct {
+	problem *clustering.SpectralProblem
+	spec    clustering.Spec
+	bytes   int64
+}
+
+func (w *spectralWork) objective() string { return w.problem.Objective.String() }
+
+func (w *spectralWork) need() planning.Problem {
+	return planning.Problem{
+		Matrix:        w.problem.Matrix,
+		DatasetBytes:  w.bytes,
+		K:             w.spec.K,
+		SparseEntries: w.problem.SparseEntries(),
+		Degrees:       true,
+		Shift:         true, // about as many products as the least eigenvalue takes
+	}
+}
+
+func (w *spectralWork) limit(int) {}
+
+func (w *spectralWork) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+	x, err := f.NewExecutor(ctx, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer x.Release()
+	result, err := clustering.RunSpectral(ctx, w.problem, x, o)
+	held := x.Held()
+	return result, &held, err
+}
