@@ -52,7 +52,11 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 	})
-	fmt.Fprintf(a.stdout, "listening on %s\n", k.address)
+	waiting, done := k.during(ctx)
+	defer done()
+	if k.await(waiting, int(f.workers.value)) == nil { // so that the first request finds them
+		fmt.Fprintf(a.stdout, "listening on %s\n", k.address)
+	}
 	select {
 	case <-ctx.Done():
 	case <-k.broken.Done():
