@@ -23,6 +23,7 @@ func (w *spectralWork) need() planning.Problem {
 		Matrix:        w.problem.Matrix,
 		DatasetBytes:  w.bytes,
 		K:             w.spec.K,
+		Products:      w.problem.Products(),
 		SparseEntries: w.problem.SparseEntries(),
 		Degrees:       true,
 		Shift:         true, // about as many products as the least eigenvalue takes
