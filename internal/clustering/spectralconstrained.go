@@ -81,11 +81,12 @@ const (
 
 // discretize makes labels of the relaxed indicators.
 func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors [][]float64, costs []float64) error {
-	result.Embedding = embed(vectors, false)
 	if r.spec.K == 2 {
-		result.Labels = bySign(vectors[0])
+		result.Labels = bySign(vectors[0]) // which also turns it
+		result.Embedding = embed(vectors, false)
 		return nil
 	}
+	result.Embedding = embed(vectors, false)
 	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
 	for at := range rows {
 		switch r.options.Discretization {
@@ -208,8 +209,8 @@ func (r *spectralRun) chooseBeta(eigenvalues []float64) (beta float64, feasible 
 			upper, lower = at(k), at(k+1)
 		}
 		beta = (upper + lower) / 2 * r.volume
-	case r.options.Transfer: // below the second largest eigenvalue
-		beta = (at(2) + at(3)) / 2 * r.volume
+	case r.options.Transfer: // below the k-th largest eigenvalue: the largest is that of the whole graph
+		beta = (at(k) + at(k+1)) / 2 * r.volume
 	case k == 2: // Wang2014 (19)
 		beta = float64(at(1)*r.volume) * (0.5 + float64(0.4*float64(r.beliefs.nonZeros())/(float64(r.n)*float64(r.n))))
 	default:
