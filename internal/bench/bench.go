@@ -69,7 +69,8 @@ type run struct {
 	temp   string
 	peer   *peer // nil: none
 	report *Report
-	limit  float64 // bytes per second, once it is measured
+	// The read limit in bytes per second, once it is measured: of the best rounds, and of the median ones.
+	limit, usualLimit float64
 }
 
 // Run measures everything that was asked for. A stage that fails leaves its rows so far and does not

@@ -75,12 +75,17 @@ func (l *readLimit) limit() float64 {
 	return l.bytes() / min(l.eightHuge.best(), l.eightUsual.best(), l.oneHuge.best())
 }
 
+// usualLimit is the same of the median rounds.
+func (l *readLimit) usualLimit() float64 {
+	return l.bytes() / min(l.eightHuge.median(), l.eightUsual.median(), l.oneHuge.median())
+}
+
 func (l *readLimit) rows() []Row {
 	gigabytes := l.bytes() / 1e9
 	row := func(streams, pages string, t times) Row {
 		return Row{
 			What: fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
-			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes() / t.best() / l.limit()),
+			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.usualLimit()),
 		}
 	}
 	return []Row{
@@ -90,4 +95,7 @@ func (l *readLimit) rows() []Row {
 	}
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.0f %% of the limit", 100*share) }
+// percent is a share of the limit: of the best rounds, and of the median ones.
+func percent(best, median float64) string {
+	return fmt.Sprintf("%.0f %% (%.0f %%) of the limit", 100*best, 100*median)
+}

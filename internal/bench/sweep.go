@@ -139,7 +139,7 @@ func measureSweeps(ctx context.Context, b *run) error {
 	if err := b.interleave(b.rounds, contestants...); err != nil {
 		return err
 	}
-	b.limit = limit.limit()
+	b.limit, b.usualLimit = limit.limit(), limit.usualLimit()
 	for _, row := range limit.rows() {
 		b.report.add(row)
 	}
@@ -193,7 +193,7 @@ func (b *run) reportSweeps(r *sweepTimes, sparse bool) {
 	add := func(what string, bytes float64, t times, goal float64) {
 		share := bytes / t.best() / b.limit
 		b.report.add(Row{
-			What: what, Ours: rate(bytes/1e9, t, "GB/s"), Ratio: percent(share),
+			What: what, Ours: rate(bytes/1e9, t, "GB/s"), Ratio: percent(share, bytes/t.median()/b.usualLimit),
 			Goal: fmt.Sprintf(">= %.0f %%", 100*goal), Verdict: b.report.judge(share >= goal),
 		})
 	}
