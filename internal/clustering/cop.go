@@ -14,9 +14,14 @@ import (
 // whole, in index order, each to the nearest cluster that holds nothing it is cannot-linked to. A dead
 // end on the way is not yet infeasible: other orders are tried, then an exact search.
 type cop struct {
-	vectorRun
+	lloyd
 	*colouring
-	value float64
+}
+
+func newCop(run vectorRun) *cop {
+	m := &cop{lloyd: lloyd{vectorRun: run}, colouring: run.p.search}
+	m.assign = m.assignPoints
+	return m
 }
 
 // checkFeasible refuses constraints that no labels can satisfy, as far as that is easy to see.
@@ -50,72 +55,8 @@ func (g *colouring) name(v int32) string {
 	return fmt.Sprint(g.members[v][0])
 }
 
-// Value implements Method.
-func (m *cop) Value() float64 { return m.value }
-
-// Conclude implements Method.
-func (m *cop) Conclude(r *Result) {
-	m.vectorRun.Conclude(r)
-	if len(r.History) == 0 { // the start alone
-		r.Objective = reported(m.p, m.value)
-	}
-}
-
-// Init makes the first centroids.
-func (m *cop) Init(ctx context.Context) (Report, error) {
-	if err := m.start(ctx); err != nil {
-		return Report{}, err
-	}
-	if m.p.spec.MaxIterations > 0 {
-		return Report{}, nil
-	}
-	_, err := m.assign(ctx) // the start is all there will be
-	if err == nil {
-		m.value, err = m.distortion(ctx, m.model())
-	}
-	return Report{}, err
-}
-
-// Step is one pass and the means after it. An emptied cluster keeps its mean.
-func (m *cop) Step(ctx context.Context) (Report, error) {
-	before := m.snapshot()
-	report, err := m.step(ctx)
-	if err != nil {
-		m.restore(before)
-	}
-	return report, err
-}
-
-func (m *cop) step(ctx context.Context) (Report, error) {
-	previous, old := m.value, m.model()
-	moved, err := m.assign(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	if moved == 0 {
-		return Report{Stop: StopConverged}, nil
-	}
-	assigned, err := m.distortion(ctx, old)
-	if err != nil {
-		return Report{}, err
-	}
-	m.takeMeans()
-	if m.value, err = m.distortion(ctx, m.model()); err != nil {
-		return Report{}, err
-	}
-	m.iteration++
-	assignmentObjective := reported(m.p, assigned)
-	report := Report{Entry: &Entry{
-		Iteration: m.iteration, Objective: reported(m.p, m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
-	}}
-	if m.iteration > 1 && m.p.stopsAt(previous, m.value) {
-		report.Stop = StopTolerance
-	}
-	return report, nil
-}
-
-// assign moves free points to the nearest centroid and components where the pass puts them.
-func (m *cop) assign(ctx context.Context) (moved int, err error) {
+// assignPoints moves free points to the nearest centroid and components where the pass puts them.
+func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(ctx, m.model(), m.points)
 	if err != nil {
 		return 0, err

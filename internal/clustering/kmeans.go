@@ -5,15 +5,13 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/metric"
 )
 
 // kmeans is Lloyd's algorithm, and with it Seeded-KMeans (Basu2002 Fig. 1) and Constrained-KMeans
 // (Basu2002 Fig. 2), which start from seeds; the latter never moves them. On unit vectors it is
 // SPKMeans, which maximises the sum of cosines, Basu2002 (2).
 type kmeans struct {
-	vectorRun
-	value float64 // the sum of distortions
+	lloyd
 	// Seeds that keep to their labels, ascending: the certain ones never move, the loose ones go to the
 	// nearest of the labels that they may have.
 	bound []int32
@@ -27,7 +25,8 @@ type looseSeed struct {
 }
 
 func newKmeans(run vectorRun) *kmeans {
-	m := &kmeans{vectorRun: run}
+	m := &kmeans{lloyd: lloyd{vectorRun: run}}
+	m.assign, m.repair = m.assignPoints, m.fillEmpty
 	if run.p.options.Algorithm == ConstrainedKmeans {
 		for _, s := range run.p.seeds {
 			m.bound = append(m.bound, s.point)
@@ -39,87 +38,8 @@ func newKmeans(run vectorRun) *kmeans {
 	return m
 }
 
-// Value implements Method.
-func (m *kmeans) Value() float64 { return m.value }
-
-// Conclude implements Method.
-func (m *kmeans) Conclude(r *Result) {
-	m.vectorRun.Conclude(r)
-	if len(r.History) == 0 { // the start alone
-		r.Objective = reported(m.p, m.value)
-	}
-}
-
-// Init makes the first centroids and, where the start has any, the first labels.
-func (m *kmeans) Init(ctx context.Context) (Report, error) {
-	if err := m.start(ctx); err != nil {
-		return Report{}, err
-	}
-	if m.p.spec.MaxIterations == 0 { // the start is all there will be
-		if _, err := m.assign(ctx); err != nil {
-			return Report{}, err
-		}
-		value, err := m.distortion(ctx, m.model())
-		if err != nil {
-			return Report{}, err
-		}
-		m.value = value
-	}
-	return Report{}, nil
-}
-
-// Step assigns all points, fills clusters that this emptied, and takes the means.
-func (m *kmeans) Step(ctx context.Context) (Report, error) {
-	before := m.snapshot()
-	report, err := m.step(ctx)
-	if err != nil {
-		m.restore(before)
-	}
-	return report, err
-}
-
-func (m *kmeans) step(ctx context.Context) (Report, error) {
-	previous := m.value
-	old := m.model()
-	moved, err := m.assign(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	if moved == 0 {
-		return Report{Stop: StopConverged}, nil
-	}
-	assigned, err := m.distortion(ctx, old)
-	if err != nil {
-		return Report{}, err
-	}
-	m.takeMeans()
-	if err := m.fillEmpty(ctx); err != nil {
-		return Report{}, err
-	}
-	if m.value, err = m.distortion(ctx, m.model()); err != nil {
-		return Report{}, err
-	}
-	m.iteration++
-	assignmentObjective := reported(m.p, assigned)
-	report := Report{Entry: &Entry{
-		Iteration: m.iteration, Objective: reported(m.p, m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
-	}}
-	if m.iteration > 1 && m.p.stopsAt(previous, m.value) {
-		report.Stop = StopTolerance
-	}
-	return report, nil
-}
-
-// reported is a sum of distortions in the form that is reported: for unit vectors the sum of cosines.
-func reported(p *VectorProblem, value float64) float64 {
-	if p.options.Distortion == metric.Cosine {
-		return float64(p.n) - value
-	}
-	return value
-}
-
-// assign moves every point to its nearest centroid, as far as it may go there.
-func (m *kmeans) assign(ctx context.Context) (moved int, err error) {
+// assignPoints moves every point to its nearest centroid, as far as it may go there.
+func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(ctx, m.model(), m.bound)
 	if err != nil {
 		return 0, err

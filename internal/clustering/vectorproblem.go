@@ -320,7 +320,7 @@ func (p *VectorProblem) newMethod(x VectorExecutor, restart int) Method {
 	case p.options.Algorithm.withParts():
 		return newHMRF(run)
 	case p.options.Algorithm == CopKmeans:
-		return &cop{vectorRun: run, colouring: p.search}
+		return newCop(run)
 	}
 	return newKmeans(run)
 }
