@@ -448,9 +448,6 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 
 // Large answers are asked for in portions, and those who ask cannot tell.
 func TestLargeAnswersComeInPortions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some hundred megabytes")
-	}
 	c := newCluster(t)
 	c.hire("a")
 	c.hire("b")
