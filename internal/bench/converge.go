@@ -57,16 +57,6 @@ func (c *counting) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 	return c.Executor.Multiply(ctx, x)
 }
 
-// silent hears nothing.
-type silent struct{}
-
-func (silent) Restart(int)                     {}
-func (silent) Iteration(int, clustering.Entry) {}
-func (silent) Shift(clustering.ShiftChange)    {}
-func (silent) Notice(clustering.Notice)        {}
-func (silent) Phase(clustering.Phase)          {}
-func (silent) Solver(clustering.SolverStep)    {}
-
 // runs are the whole runs on one set, ours and NumPy's.
 type runs struct {
 	set
@@ -148,7 +138,7 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 	}
 	counted := &counting{Executor: local, n: r.points.N}
 	seconds, err := stopwatch(func() (err error) {
-		r.result, err = clustering.Run(ctx, problem, counted, silent{})
+		r.result, err = clustering.Run(ctx, problem, counted, clustering.Silent{})
 		return err
 	})
 	r.oursBuild, r.ours, r.columns = append(r.oursBuild, build), append(r.ours, seconds), counted.columns
@@ -169,7 +159,7 @@ func (b *run) usualRun(ctx context.Context, r *runs) error {
 		return err
 	}
 	counted := &counting{Executor: local, n: r.points.N}
-	result, err := clustering.Run(ctx, problem, counted, silent{})
+	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
 	if err != nil {
 		return err
 	}

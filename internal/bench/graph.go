@@ -78,7 +78,7 @@ func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times
 	}
 	*prepare = append(*prepare, seconds)
 	seconds, err = stopwatch(func() (err error) {
-		result, err = clustering.Run(ctx, problem, local, silent{})
+		result, err = clustering.Run(ctx, problem, local, clustering.Silent{})
 		return err
 	})
 	*run = append(*run, seconds)

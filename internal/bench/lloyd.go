@@ -64,7 +64,7 @@ func measureLloyd(ctx context.Context, b *run) error {
 	contestants := []contestant{{difference(func(iterations int) (float64, int, error) {
 		var result *clustering.Result
 		seconds, err := stopwatch(func() (err error) {
-			result, err = clustering.RunVector(ctx, problems[iterations], executor, silent{})
+			result, err = clustering.RunVector(ctx, problems[iterations], executor, clustering.Silent{})
 			return err
 		})
 		if err != nil {

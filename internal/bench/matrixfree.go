@@ -83,7 +83,7 @@ func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, 
 		return nil, err
 	}
 	counted.Executor = whole{s}
-	result, err := clustering.Run(ctx, problem, counted, silent{})
+	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
 	counted.Executor = nil
 	return result, err
 }

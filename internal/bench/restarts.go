@@ -13,7 +13,7 @@ const restartsGoal = 3
 
 // iterations counts what an observer hears.
 type iterations struct {
-	silent
+	clustering.Silent
 	count int
 }
 

@@ -49,22 +49,12 @@ func kmeansOn(ctx context.Context, values []float64, columns, k int, seed uint64
 	if err != nil {
 		return nil, err
 	}
-	found, err := RunVector(ctx, p, x, deaf{})
+	found, err := RunVector(ctx, p, x, Silent{})
 	if err != nil {
 		return nil, err
 	}
 	return found.Labels, nil
 }
-
-// deaf hears nothing.
-type deaf struct{}
-
-func (deaf) Restart(int)          {}
-func (deaf) Iteration(int, Entry) {}
-func (deaf) Shift(ShiftChange)    {}
-func (deaf) Notice(Notice)        {}
-func (deaf) Solver(SolverStep)    {}
-func (deaf) Phase(Phase)          {}
 
 // balanced is the executor's matrix between two diagonal ones: diag(f) M diag(f).
 type balanced struct {

@@ -39,13 +39,13 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 		must(t, problem, err)
 		local, err := clustering.NewLocalVectors(ctx, problem, data, 1)
 		must(t, local, err)
-		return outcome(clustering.RunVector(ctx, problem, local, silent{}))
+		return outcome(clustering.RunVector(ctx, problem, local, clustering.Silent{}))
 	}
 	problem, err := clustering.Prepare(data, domain)
 	must(t, problem, err)
 	local, err := clustering.NewLocal(ctx, problem, data, 1)
 	must(t, local, err)
-	return outcome(clustering.Run(ctx, problem, local, silent{}))
+	return outcome(clustering.Run(ctx, problem, local, clustering.Silent{}))
 }
 
 // modelBytes are bytes that differ where any bit of a model does.
@@ -61,16 +61,6 @@ func modelBytes(t testing.TB, m *clustering.Model) []byte {
 	}
 	return all.Bytes()
 }
-
-// silent hears everything and says nothing.
-type silent struct{}
-
-func (silent) Restart(int)                     {}
-func (silent) Iteration(int, clustering.Entry) {}
-func (silent) Shift(clustering.ShiftChange)    {}
-func (silent) Notice(clustering.Notice)        {}
-func (silent) Phase(clustering.Phase)          {}
-func (silent) Solver(clustering.SolverStep)    {}
 
 // SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
 // labels, and every number of the result and of the model to the last bit. How the work was cut and how long it took may differ.

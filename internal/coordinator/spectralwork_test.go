@@ -24,7 +24,7 @@ func localSpectral(t *testing.T, data dataset.Dataset, s clustering.Spec) *clust
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := clustering.RunSpectral(t.Context(), problem, x, quiet{})
+	r, err := clustering.RunSpectral(t.Context(), problem, x, clustering.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

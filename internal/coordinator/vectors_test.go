@@ -24,7 +24,7 @@ func localVectors(t *testing.T, data dataset.Dataset, s clustering.Spec) *cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := clustering.RunVector(t.Context(), problem, x, quiet{})
+	r, err := clustering.RunVector(t.Context(), problem, x, clustering.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,16 +42,6 @@ func (h *house) hireWith(name string, memory uint64) (dismiss func()) {
 	}
 }
 
-// quiet hears nothing.
-type quiet struct{}
-
-func (quiet) Restart(int)                     {}
-func (quiet) Iteration(int, clustering.Entry) {}
-func (quiet) Shift(clustering.ShiftChange)    {}
-func (quiet) Notice(clustering.Notice)        {}
-func (quiet) Phase(clustering.Phase)          {}
-func (quiet) Solver(clustering.SolverStep)    {}
-
 // local runs a job without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
 	t.Helper()
@@ -73,7 +63,7 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := clustering.Run(t.Context(), problem, x, quiet{})
+	r, err := clustering.Run(t.Context(), problem, x, clustering.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

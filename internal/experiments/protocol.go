@@ -97,7 +97,7 @@ func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int
 		return outcome{}, err
 	}
 	begun := time.Now()
-	result, err := clustering.RunVector(ctx, p, x, silent{})
+	result, err := clustering.RunVector(ctx, p, x, clustering.Silent{})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -105,16 +105,6 @@ func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int
 	o.scores, err = evaluate.Compare(result.Labels, s.truth, test)
 	return o, err
 }
-
-// silent hears nothing.
-type silent struct{}
-
-func (silent) Restart(int)                     {}
-func (silent) Iteration(int, clustering.Entry) {}
-func (silent) Shift(clustering.ShiftChange)    {}
-func (silent) Notice(clustering.Notice)        {}
-func (silent) Phase(clustering.Phase)          {}
-func (silent) Solver(clustering.SolverStep)    {}
 
 // sample of numbers, one a run.
 type numbers []float64

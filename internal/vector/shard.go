@@ -3,10 +3,8 @@ package vector
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
+	"github.com/cleave-project/cleave/internal/crew"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -21,6 +19,7 @@ import (
 type Shard struct {
 	source     *Source
 	threads    int
+	crew       *crew.Crew
 	tiles      map[int]*tile
 	clusters   int // k of the labels
 	labels     []int32
@@ -33,7 +32,7 @@ type Shard struct {
 
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
-	return &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}}
+	return &Shard{source: source, threads: max(1, threads), crew: crew.New(threads), tiles: map[int]*tile{}}
 }
 
 // Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
@@ -48,7 +47,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 		}
 	}
 	built := make([]*tile, len(missing))
-	err := s.parallel(ctx, s.threads, len(missing), func(at int) (err error) {
+	err := s.crew.Run(ctx, s.threads, len(missing), func(at int) (err error) {
 		built[at], err = s.source.buildTile(missing[at])
 		return err
 	})
@@ -113,58 +112,11 @@ func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.T
 
 // perTile calls do for every tile with a workspace whose reader is open on it.
 func (s *Shard) perTile(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
-	return s.parallel(ctx, threads, len(tiles), func(at int) error {
+	return s.crew.Run(ctx, threads, len(tiles), func(at int) error {
 		w := s.workspaces.borrow()
 		w.open(tiles[at], s.source.spec.Columns)
 		do(at, tiles[at], w)
 		s.workspaces.giveBack(w)
 		return nil
 	})
-}
-
-// parallel calls do for 0..count-1 on some threads. Of several errors the one with the lowest number
-// wins, so that the same input gives the same error; a panic is an error too, since nobody could
-// recover it from a goroutine.
-func (s *Shard) parallel(ctx context.Context, threads, count int, do func(at int) error) error {
-	var (
-		next    atomic.Int64
-		mutex   sync.Mutex
-		failure error
-		failed  = count
-	)
-	work := func() {
-		for {
-			at := int(next.Add(1)) - 1
-			if at >= count {
-				return
-			}
-			err := ctx.Err()
-			if err == nil {
-				err = guarded(at, do)
-			}
-			if err != nil {
-				mutex.Lock()
-				if at < failed {
-					failure, failed = err, at
-				}
-				mutex.Unlock()
-			}
-		}
-	}
-	var group sync.WaitGroup
-	for range min(threads, count) - 1 {
-		group.Go(work)
-	}
-	work()
-	group.Wait()
-	return failure
-}
-
-func guarded(at int, do func(at int) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("vector: panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do(at)
 }

@@ -1,4 +1,5 @@
-package kernel
+// Package crew lets several threads work on numbered pieces of a task.
+package crew
 
 import (
 	"context"
@@ -8,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// crew is threads at work on numbered pieces. It stays with its shard, so that calling it together
-// allocates nothing.
-type crew struct {
+// Crew is threads at work on numbered pieces. It stays with its owner, so that calling it together
+// allocates nothing. It does one task at a time.
+type Crew struct {
 	do     func(at int) error
 	count  int
 	next   atomic.Int64
@@ -23,8 +24,9 @@ type crew struct {
 	failed  int
 }
 
-func newCrew(threads int) *crew {
-	c := &crew{orders: make(chan context.Context, threads)}
+// New makes a crew of at most so many threads, the caller being one.
+func New(threads int) *Crew {
+	c := &Crew{orders: make(chan context.Context, max(1, threads))}
 	c.member = func() {
 		defer c.group.Done()
 		c.work(<-c.orders)
@@ -32,12 +34,12 @@ func newCrew(threads int) *crew {
 	return c
 }
 
-// run calls do for 0..count-1. Of several errors the one with the lowest number wins, so that the same
+// Run calls do for 0..count-1, on as many of the threads as are wanted. Of several errors the one with the lowest number wins, so that the same
 // input gives the same error; a panic is an error too, since nobody could recover it from a goroutine.
-func (c *crew) run(ctx context.Context, count int, do func(at int) error) error {
+func (c *Crew) Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	c.do, c.count, c.failure, c.failed = do, count, nil, count
 	c.next.Store(0)
-	for range min(cap(c.orders), count) - 1 {
+	for range min(cap(c.orders), threads, count) - 1 {
 		c.group.Add(1)
 		c.orders <- ctx
 		go c.member()
@@ -49,7 +51,7 @@ func (c *crew) run(ctx context.Context, count int, do func(at int) error) error 
 }
 
 // work does pieces until there are none.
-func (c *crew) work(ctx context.Context) {
+func (c *Crew) work(ctx context.Context) {
 	for {
 		at := int(c.next.Add(1)) - 1
 		if at >= c.count {
@@ -69,10 +71,10 @@ func (c *crew) work(ctx context.Context) {
 	}
 }
 
-func (c *crew) guarded(at int) (err error) {
+func (c *Crew) guarded(at int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("kernel: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return c.do(at)

@@ -1,0 +1,56 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Every piece is done once, whatever the numbers of threads and pieces.
+func TestEveryPieceIsDoneOnce(t *testing.T) {
+	for _, threads := range []int{0, 1, 2, 7} {
+		c := New(threads)
+		for _, count := range []int{0, 1, 3, 100} {
+			done := make([]atomic.Int32, count)
+			if err := c.Run(context.Background(), threads, count, func(at int) error { done[at].Add(1); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			for at := range done {
+				if n := done[at].Load(); n != 1 {
+					t.Errorf("%d threads, %d pieces: piece %d was done %d times", threads, count, at, n)
+				}
+			}
+		}
+	}
+}
+
+// Of several failures the first piece's is told, a panic is one, and the crew works on afterwards.
+func TestFailures(t *testing.T) {
+	c, third := New(4), errors.New("third")
+	err := c.Run(context.Background(), 4, 50, func(at int) error {
+		switch {
+		case at == 3:
+			return third
+		case at > 3:
+			panic("later")
+		}
+		return nil
+	})
+	if !errors.Is(err, third) {
+		t.Errorf("told %v", err)
+	}
+	err = c.Run(context.Background(), 4, 5, func(int) error { panic("ouch") })
+	if err == nil || !strings.Contains(err.Error(), "ouch") {
+		t.Errorf("a panic is told as %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := c.Run(ctx, 4, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := c.Run(context.Background(), 4, 5, func(int) error { return nil }); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
