@@ -83,28 +83,25 @@ func gram(n int, x, y [][]float64) [][]float64 {
 	return total
 }
 
-// dots is x'y for the rows of every y, four of them side by side.
+// dots is x'y for the rows of every y.
 func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
 	j := 0
-	for ; j+4 <= len(y); j += 4 {
-		a, b := y[j][rows.From:rows.To][:len(x)], y[j+1][rows.From:rows.To][:len(x)]
-		c, d := y[j+2][rows.From:rows.To][:len(x)], y[j+3][rows.From:rows.To][:len(x)]
-		var s, t, u, w float64
-		for i, v := range x {
-			s += float64(v * a[i])
-			t += float64(v * b[i])
-			u += float64(v * c[i])
-			w += float64(v * d[i])
-		}
-		into[j], into[j+1], into[j+2], into[j+3] = s, t, u, w
+	for ; j+wide <= len(y); j += wide {
+		four := four(y[j:], rows)
+		products := plainDots(x, &four)
+		copy(into[j:], products[:])
 	}
 	for ; j < len(y); j++ {
-		a, s := y[j][rows.From:rows.To][:len(x)], 0.0
-		for i, v := range x {
-			s += float64(v * a[i])
-		}
-		into[j] = s
+		into[j] = plainDot(x, y[j][rows.From:rows.To])
 	}
+}
+
+// four is some rows of the first four columns.
+func four(x [][]float64, rows partition.Range) (parts [wide][]float64) {
+	for c := range parts {
+		parts[c] = x[c][rows.From:rows.To]
+	}
+	return parts
 }
 
 // combine adds X c_j to every column y_j: factors[i][j] is the share of x_i in y_j.
@@ -122,16 +119,9 @@ func combine(n int, y, x, factors [][]float64) {
 // mix adds X c_j for some rows, four columns of X at a reading of the sums.
 func mix(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
 	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		a, b := x[i][rows.From:rows.To][:len(to)], x[i+1][rows.From:rows.To][:len(to)]
-		c, d := x[i+2][rows.From:rows.To][:len(to)], x[i+3][rows.From:rows.To][:len(to)]
-		p, q, r, s := factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]
-		for l, v := range to {
-			v += float64(p * a[l])
-			v += float64(q * b[l])
-			v += float64(r * c[l])
-			to[l] = v + float64(s*d[l])
-		}
+	for ; i+wide <= len(x); i += wide {
+		four := four(x[i:], rows)
+		addMultiples(to, &four, &[wide]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
 	}
 	for ; i < len(x); i++ {
 		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])

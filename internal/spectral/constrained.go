@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -148,21 +149,23 @@ func (r *reduction) exactly(ctx context.Context, count int, work *Work) (found C
 			subtractMultiple(laplacian[i], z, -x)
 		}
 	}
-	mu, w := generalised(beliefs, laplacian)
+	var least float64
+	mu, w := generalised(beliefs, laplacian, func(mu []float64) int {
+		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
+		return sort.Search(n, func(i int) bool { return mu[i] <= least })
+	})
 	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/leastLambda {
 		values, vectors := Dense(n, flat(laplacian))
 		if near := slices.IndexFunc(values, func(v float64) bool { return v < leastLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}
 	}
-	least := float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
-	feasible := func(m float64) bool { return m > least && m < 1/leastLambda }
 	var values []float64
 	var vectors [][]float64
-	for j, m := range mu {
-		if feasible(m) && len(values) < count {
-			normalise(w[j])
-			values, vectors = append(values, m), append(vectors, w[j])
+	for j, x := range w { // those of the mu above least
+		if mu[j] < 1/leastLambda && len(values) < count {
+			normalise(x)
+			values, vectors = append(values, mu[j]), append(vectors, x)
 		}
 	}
 	project(n, vectors, r.outside)

@@ -12,19 +12,28 @@ import (
 // reflections again: about n^3 multiplications each. General libraries are faster, but the bits of
 // their sums depend on the processor.
 func Dense(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
+	return leading(n, values, func([]float64) int { return n })
+}
+
+// leading gives all eigenvalues, and the vectors of as many of the largest as count says of them.
+func leading(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalise(n, a)
 	x := t.eigenvectors()
-	t.undo(x)
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.diagonal[j], t.diagonal[i]) })
 	for _, i := range order {
-		orient(x[i])
 		eigenvalues = append(eigenvalues, math.Ldexp(t.diagonal[i], exponent))
+	}
+	for _, i := range order[:count(eigenvalues)] {
 		vectors = append(vectors, x[i])
+	}
+	t.undo(vectors)
+	for _, v := range vectors {
+		orient(v)
 	}
 	return eigenvalues, vectors
 }
@@ -64,7 +73,7 @@ func tridiagonalise(n int, a [][]float64) *tridiagonal {
 	p := make([]float64, n)
 	for k := range n {
 		row := a[k]
-		update(row[k:], v[k:], q[k:], v[k], q[k])
+		update(row[k:], v[k:], q[k:], q[k:], -q[k], -v[k])
 		t.diagonal[k] = row[k]
 		if k == n-1 {
 			break
@@ -74,8 +83,7 @@ func tridiagonalise(n int, a [][]float64) *tridiagonal {
 		t.beside[k], t.factors[k], t.reflections[k] = norm, factor, next
 		inParallel(n-rest, rowsAtATime, func(from, to int) {
 			for i := rest + from; i < rest+to; i++ {
-				update(a[i][rest:], v[rest:], q[rest:], v[i], q[i])
-				p[i] = float64(factor * plainDot(a[i][rest:], next))
+				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
 			}
 		})
 		half := float64(factor*plainDot(p[rest:], next)) / 2
@@ -89,14 +97,6 @@ func tridiagonalise(n int, a [][]float64) *tridiagonal {
 
 // rowsAtATime is the grain of parallel work: enough to be worth waking a thread.
 const rowsAtATime = 64
-
-// update subtracts row i of v q' + q v'.
-func update(row, v, q []float64, vi, qi float64) {
-	v, q = v[:len(row)], q[:len(row)]
-	for j := range row {
-		row[j] -= float64(vi*q[j]) + float64(qi*v[j])
-	}
-}
 
 // decoupled is a square that is 0 in a matrix whose largest entry is near 1. Below it are the remains
 // of rounding in matrices of low rank; reflected on, they would shrink until their squares vanish.
@@ -115,48 +115,30 @@ func reflection(x []float64) (norm, factor float64) {
 	return norm, 2 / (float64(x[0]*x[0]) + tail)
 }
 
-// plainDot sums in order, four sums side by side.
-func plainDot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		s0 += float64(x[i] * y[i])
-		s1 += float64(x[i+1] * y[i+1])
-		s2 += float64(x[i+2] * y[i+2])
-		s3 += float64(x[i+3] * y[i+3])
-	}
-	for ; i < len(x); i++ {
-		s0 += float64(x[i] * y[i])
-	}
-	return (s0 + s1) + (s2 + s3)
+// chain is turns of neighbouring rows, each with the one before, from row `last` up.
+type chain struct {
+	last  int
+	turns []float64 // pairs of cosine and sine
 }
 
-type rotation struct {
-	at           int
-	cosine, sine float64
-}
-
-// eigenvectors diagonalises; row i of the result is the eigenvector of diagonal[i]. Rotations are
-// gathered, and applied to a strip of columns at a time that stays in the cache.
+// eigenvectors diagonalises; row i of the result is the eigenvector of diagonal[i]. Turns are gathered,
+// and applied to a strip of 16 columns at a time, which lies row by row and stays in the cache.
 func (t *tridiagonal) eigenvectors() [][]float64 {
-	const (
-		gathered = 1 << 16
-		strip    = 64
-	)
+	const gathered = 1 << 16
 	n := len(t.diagonal)
-	x := columns(n, n)
-	for i := range x {
-		x[i][i] = 1
+	strips := columns(n*strip, (n+strip-1)/strip)
+	for i := range n {
+		strips[i/strip][i*strip+i%strip] = 1
 	}
-	var turns []rotation
+	var chains []chain
+	var turns []float64
 	apply := func() {
-		inParallel(n, strip, func(from, to int) {
-			for _, r := range turns {
-				rotate(x[r.at][from:to], x[r.at+1][from:to], r.cosine, r.sine)
+		inParallel(len(strips), 1, func(at, _ int) {
+			for _, c := range chains {
+				turnRows(strips[at], c.last, c.turns)
 			}
 		})
-		turns = turns[:0]
+		chains, turns = chains[:0], turns[:0]
 	}
 	largest := 0.0
 	for i, d := range t.diagonal {
@@ -164,36 +146,50 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 	}
 	for l := range n {
 		diagonalise(t.diagonal, t.beside, l, float64(0x1p-54*largest), func(i int, c, s float64) {
-			turns = append(turns, rotation{i, c, s})
+			turns = append(turns, c, s)
+			if end := len(chains) - 1; end >= 0 && i == chains[end].last-len(chains[end].turns)/2-1 {
+				grown := &chains[end].turns
+				*grown = turns[len(turns)-len(*grown)-2:]
+			} else {
+				chains = append(chains, chain{i + 1, turns[len(turns)-2:]})
+			}
 		})
-		if len(turns) >= gathered {
+		if len(turns) >= 2*gathered {
 			apply()
 		}
 	}
 	apply()
+	x := columns(n, n)
+	inParallel(n, rowsAtATime, func(from, to int) {
+		for at, rows := range strips {
+			for i := from; i < to; i++ {
+				copy(x[i][at*strip:], rows[i*strip:(i+1)*strip])
+			}
+		}
+	})
 	return x
-}
-
-func rotate(x, y []float64, cosine, sine float64) {
-	y = y[:len(x)]
-	for i, u := range x {
-		w := y[i]
-		x[i] = float64(cosine*u) - float64(sine*w)
-		y[i] = float64(sine*u) + float64(cosine*w)
-	}
 }
 
 // undo takes eigenvectors of the tridiagonal matrix to those of the matrix it came from.
 func (t *tridiagonal) undo(x [][]float64) {
 	const together = 16 // vectors that share a reading of the reflections
 	inParallel(len(x), together, func(from, to int) {
+		some := x[from:to]
+		for len(some)%wide != 0 { // whole groups of four
+			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))
+		}
 		for k := len(t.diagonal) - 2; k >= 0; k-- {
 			v, factor := t.reflections[k], t.factors[k]
 			if factor == 0 {
 				continue
 			}
-			for _, y := range x[from:to] {
-				subtractMultiple(y[k+1:], v, float64(factor*plainDot(v, y[k+1:])))
+			for at := 0; at < len(some); at += wide {
+				y := [wide][]float64{some[at][k+1:], some[at+1][k+1:], some[at+2][k+1:], some[at+3][k+1:]}
+				shares := plainDots(v, &y)
+				for c := range shares {
+					shares[c] = -float64(factor * shares[c])
+				}
+				addTo(&y, v, &shares)
 			}
 		}
 	})

@@ -96,19 +96,8 @@ func dot(x, y []float64) float64 {
 	total, height := 0.0, partition.TileRows(len(x))
 	for len(x) > 0 {
 		rows := min(height, len(x))
-		part := 0.0
-		for i, v := range x[:rows] {
-			part += float64(v * y[i])
-		}
-		total += part
+		total += plainDot(x[:rows], y)
 		x, y = x[rows:], y[rows:]
 	}
 	return total
-}
-
-func subtractMultiple(w, u []float64, factor float64) {
-	w = w[:len(u)]
-	for i, v := range u {
-		w[i] -= float64(factor * v)
-	}
 }

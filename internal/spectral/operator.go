@@ -17,7 +17,7 @@
 //     estimates of a recurrence, and the generalised problem and its preconditioner need no second
 //     algorithm. The price is twice the memory of Lanczos.
 //
-// All arithmetic is scalar Go in a fixed order, sums over rows are taken per tile and then in tile
+// All arithmetic has a fixed order (routines.go), sums over rows are taken per tile and then in tile
 // order: the same operator gives the same bits whoever computes its products, on any number of
 // threads.
 package spectral

@@ -172,7 +172,7 @@ func (s *search) solve() {
 	if s.standard {
 		s.values, s.ritz = Dense(len(s.forms), flat(s.forms))
 	} else {
-		s.values, s.ritz = generalised(s.forms, s.weights)
+		s.values, s.ritz = generalised(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {
 			normalise(y)
 		}

@@ -43,14 +43,14 @@ func congruent(m, c [][]float64) [][]float64 {
 	return result
 }
 
-// generalised gives all pairs A y = value B y of symmetric matrices, largest value first, for a
-// positive definite B: with B = G G', they are those of G^-1 A G^-T. A pivot that rounding has made
-// negative is taken for the least that is seen.
-func generalised(a, b [][]float64) (values []float64, vectors [][]float64) {
+// generalised gives all eigenvalues A y = value B y of symmetric matrices, largest first, for a positive
+// definite B, and the vectors of as many of the largest as count says: with B = G G', they are those of
+// G^-1 A G^-T. A pivot that rounding has made negative is taken for the least that is seen.
+func generalised(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
 	g := cholesky(b)
 	half := forward(g, a)
 	reduced := forward(g, transposed(half, len(a)))
-	values, vectors = Dense(len(a), flat(reduced))
+	values, vectors = leading(len(a), flat(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			backward(g, y)
@@ -59,21 +59,29 @@ func generalised(a, b [][]float64) (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// cholesky is the lower triangle G with B = G G'.
+// cholesky is the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
 func cholesky(b [][]float64) [][]float64 {
+	const panel = 64
 	n := len(b)
 	g := columns(n, n)
 	largest := 0.0
 	for i := range n {
 		largest = max(largest, b[i][i])
 	}
-	for j := range n {
-		pivot := b[j][j] - plainDot(g[j][:j], g[j][:j])
-		root := math.Sqrt(max(pivot, float64(0x1p-52*largest)))
-		g[j][j] = root
-		inParallel(n-j-1, rowsAtATime, func(from, to int) {
-			for i := j + 1 + from; i < j+1+to; i++ {
-				g[i][j] = (b[i][j] - plainDot(g[i][:j], g[j][:j])) / root
+	left := func(i, j int) float64 { return b[i][j] - plainDot(g[i][:j], g[j][:j]) }
+	for from := 0; from < n; from += panel {
+		to := min(from+panel, n)
+		for i := from; i < to; i++ {
+			for j := from; j < i; j++ {
+				g[i][j] = left(i, j) / g[j][j]
+			}
+			g[i][i] = math.Sqrt(max(left(i, i), float64(0x1p-52*largest)))
+		}
+		inParallel(n-to, rowsAtATime, func(first, last int) {
+			for i := to + first; i < to+last; i++ {
+				for j := from; j < to; j++ {
+					g[i][j] = left(i, j) / g[j][j]
+				}
 			}
 		})
 	}
@@ -84,11 +92,17 @@ func cholesky(b [][]float64) [][]float64 {
 func forward(g, m [][]float64) [][]float64 {
 	x := copied(m)
 	inParallel(len(x), rowsAtATime, func(from, to int) {
-		for i, row := range x {
-			for k := range i {
-				subtractMultiple(row[from:to], x[k][from:to], g[i][k])
+		part := func(i int) []float64 { return x[i][from:to] }
+		for i := range x {
+			row, k := part(i), 0
+			for ; k+wide <= i; k += wide {
+				addMultiples(row, &[wide][]float64{part(k), part(k + 1), part(k + 2), part(k + 3)},
+					&[wide]float64{-g[i][k], -g[i][k+1], -g[i][k+2], -g[i][k+3]})
 			}
-			for j := from; j < to; j++ {
+			for ; k < i; k++ {
+				subtractMultiple(row, part(k), g[i][k])
+			}
+			for j := range row {
 				row[j] /= g[i][i]
 			}
 		}

@@ -1,0 +1,67 @@
+package spectral
+
+// Lengths are multiples of 8 here, and not 0.
+
+func dotLanesPortable(sums *[lanes]float64, x, y []float64) {
+	y = y[:len(x)]
+	s := *sums
+	for i := 0; i+lanes <= len(x); i += lanes {
+		a, b := x[i:i+lanes], y[i:i+lanes]
+		for l := range s {
+			s[l] += float64(a[l] * b[l])
+		}
+	}
+	*sums = s
+}
+
+func dotLanes4Portable(sums *[wide * lanes]float64, x, a, b, c, d []float64) {
+	for i, y := range [wide][]float64{a, b, c, d} {
+		dotLanesPortable((*[lanes]float64)(sums[i*lanes:]), x, y)
+	}
+}
+
+func mixColumnPortable(to, x []float64, factor float64) {
+	x = x[:len(to)]
+	for i := range to {
+		to[i] += float64(factor * x[i])
+	}
+}
+
+func mixColumns4Portable(to, a, b, c, d []float64, factors *[wide]float64) {
+	a, b, c, d = a[:len(to)], b[:len(to)], c[:len(to)], d[:len(to)]
+	p, q, r, s := factors[0], factors[1], factors[2], factors[3]
+	for i, v := range to {
+		v += float64(p * a[i])
+		v += float64(q * b[i])
+		v += float64(r * c[i])
+		to[i] = v + float64(s*d[i])
+	}
+}
+
+func spreadColumn4Portable(a, b, c, d, x []float64, factors *[wide]float64) {
+	for i, y := range [wide][]float64{a, b, c, d} {
+		mixColumnPortable(y, x, factors[i])
+	}
+}
+
+func updateLanesPortable(sums *[lanes]float64, row, v, q, x []float64, factors *[2]float64) {
+	v, q = v[:len(row)], q[:len(row)]
+	for i := range row {
+		row[i] += float64(factors[0]*v[i]) + float64(factors[1]*q[i])
+	}
+	dotLanesPortable(sums, row, x)
+}
+
+// turnRowsPortable turns a row of 16 with the row before, then that one with the row before it, and so on;
+// turns are pairs of cosine and sine.
+func turnRowsPortable(rows []float64, last int, turns []float64) {
+	for ; len(turns) > 0; last, turns = last-1, turns[2:] {
+		c, s := turns[0], turns[1]
+		x, y := rows[(last-1)*strip:][:strip], rows[last*strip:][:strip]
+		for i, u := range x {
+			w := y[i]
+			y[i] = float64(s*u) + float64(c*w)
+			x[i] = float64(c*u) - float64(s*w)
+		}
+	}
+}

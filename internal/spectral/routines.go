@@ -1,0 +1,97 @@
+package spectral
+
+// The loops that nearly all time goes into. Each has a portable form (portable.go) and one in vector
+// code with the same bits (routines_amd64.go); these are for slices of any length.
+
+const (
+	lanes = 8  // sums that a product of two vectors has side by side
+	wide  = 4  // columns that share a reading of another
+	strip = 16 // columns of a matrix that rotate at a time
+)
+
+// plainDot is x'y: product i is added to sum i mod 8, in order.
+func plainDot(x, y []float64) float64 {
+	y = y[:len(x)]
+	var sums [lanes]float64
+	whole := len(x) / lanes * lanes
+	if whole > 0 {
+		dotLanes(&sums, x[:whole], y[:whole])
+	}
+	return folded(sums[:], x[whole:], y[whole:])
+}
+
+// folded adds the last few products and takes the lanes together.
+func folded(sums, x, y []float64) float64 {
+	for i, v := range x {
+		sums[i] += float64(v * y[i])
+	}
+	return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
+}
+
+// plainDots is x'y for four y.
+func plainDots(x []float64, y *[wide][]float64) (products [wide]float64) {
+	var sums [wide * lanes]float64
+	whole := len(x) / lanes * lanes
+	if whole > 0 {
+		dotLanes4(&sums, x[:whole], y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole])
+	}
+	for c := range products {
+		products[c] = folded(sums[c*lanes:][:lanes], x[whole:], y[c][whole:len(x)])
+	}
+	return products
+}
+
+// subtractMultiple is w -= factor u.
+func subtractMultiple(w, u []float64, factor float64) {
+	w = w[:len(u)]
+	whole := len(u) / lanes * lanes
+	if whole > 0 {
+		mixColumn(w[:whole], u[:whole], -factor)
+	}
+	for i := whole; i < len(u); i++ {
+		w[i] -= float64(factor * u[i])
+	}
+}
+
+// addMultiples adds four columns times their factors, one after the other.
+func addMultiples(to []float64, x *[wide][]float64, factors *[wide]float64) {
+	whole := len(to) / lanes * lanes
+	if whole > 0 {
+		mixColumns4(to[:whole], x[0][:whole], x[1][:whole], x[2][:whole], x[3][:whole], factors)
+	}
+	for i := whole; i < len(to); i++ {
+		sum := to[i]
+		for c, f := range factors {
+			sum += float64(f * x[c][i])
+		}
+		to[i] = sum
+	}
+}
+
+// addTo adds x times a factor to each of four columns.
+func addTo(y *[wide][]float64, x []float64, factors *[wide]float64) {
+	whole := len(x) / lanes * lanes
+	if whole > 0 {
+		spreadColumn4(y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole], x[:whole], factors)
+	}
+	for c, f := range factors {
+		for i := whole; i < len(x); i++ {
+			y[c][i] += float64(f * x[i])
+		}
+	}
+}
+
+// update adds a multiple of v and one of q to a row, and gives the row times x.
+func update(row, v, q, x []float64, byV, byQ float64) float64 {
+	v, q, x = v[:len(row)], q[:len(row)], x[:len(row)]
+	var sums [lanes]float64
+	factors := [2]float64{byV, byQ}
+	whole := len(row) / lanes * lanes
+	if whole > 0 {
+		updateLanes(&sums, row[:whole], v[:whole], q[:whole], x[:whole], &factors)
+	}
+	for i := whole; i < len(row); i++ {
+		row[i] += float64(byV*v[i]) + float64(byQ*q[i])
+	}
+	return folded(sums[:], row[whole:], x[whole:])
+}
