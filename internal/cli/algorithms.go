@@ -66,7 +66,7 @@ var algorithms = []algorithm{
 	{vectorFamily, "hmrf-kmeans", "distortion metric penalty inference constraints entail", likeHMRF, neighbourhoodStarts},
 	{spectralFamily, "spectral", "objective " + affinityOptions, likeSpectral, ""},
 	{spectralFamily, "spectral-learning", affinityOptions, likeSpectral, ""},
-	{spectralFamily, "constrained-spectral", "beta discretize beliefs source-graph components " + affinityOptions, likeConstrained, ""},
+	{spectralFamily, "constrained-spectral", "beta discretize beliefs source-graph source-data components seeds " + affinityOptions, likeConstrained, ""},
 }
 
 func algorithmWords() []string {

@@ -47,6 +47,7 @@ type jobFlags struct {
 	beta                   *number
 	discretize, components *choice
 	beliefs, sourceGraph   string
+	sourceData             string
 
 	constraints string
 	entail      bool
@@ -135,6 +136,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	set.Var(f.discretize, "discretize", "how constrained-spectral makes more than two clusters of its vectors: k-means on them, on their signs, or on them by their costs (default plain)")
 	set.StringVar(&f.beliefs, "beliefs", "", "a whole constraint matrix for constrained-spectral in this `FILE` (i,j,belief; above 0 together, below 0 apart)")
 	set.StringVar(&f.sourceGraph, "source-graph", "", "a graph on the same vertices in this `FILE` (src,dst[,weight]) that constrained-spectral respects")
+	set.StringVar(&f.sourceData, "source-data", "", "other measurements of the same objects in this `FILE` (points, row by row): constrained-spectral respects their gaussian affinities")
 	set.Var(f.components, "components", "of a graph in pieces: constrained-spectral keeps them, or joins them by the lightest edges (default keep)")
 	set.Var(f.init, "init", "how to `START`: "+either(f.init.words)+" (default of kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; of kmeans kmeans++; of cop-kmeans random; of pc-, m-, mpc- and hmrf-kmeans neighbourhoods)")
 	set.Var(f.farthest, "farthest", "farthest-first by total or mean distance")

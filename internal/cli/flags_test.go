@@ -218,7 +218,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm kmeans --weights w.csv", "--weights does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --farthest total", "--farthest does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --constraints c.csv", "--constraints does not apply to kmeans, only to kernel-kmeans, cop-kmeans, pc-kmeans, m-kmeans, mpc-kmeans, hmrf-kmeans, spectral, spectral-learning or constrained-spectral"},
-		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans, only to kernel-kmeans, seeded-kmeans or constrained-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans, only to kernel-kmeans, seeded-kmeans, constrained-kmeans or constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --empty keep", "--empty keep does not apply to kmeans, where it is always farthest; it goes with kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --storage none", "--storage none does not apply to kmeans, where it is always auto"},
 		{"run --data p.csv --k 2 --algorithm kmeans --distortion cosine", "--distortion cosine does not apply to kmeans, where it is always euclidean; it goes with hmrf-kmeans"},

@@ -23,6 +23,9 @@ var spectralRuns = []struct {
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta strict --discretize sign", 0.3},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-graph b/edges.csv --beta strict", 0.9},
+	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-data b/data.csv", 0.9},
+	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --seeds b/seeds.csv", 0.9},
+	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --seeds b/seeds.csv --constraints b/constraints.csv", 0.9},
 	{"--data b/data.csv --k 3 --algorithm spectral --rho 1 --storage none", 0.9},
 	{"--data b/data.csv --k 3 --algorithm spectral-learning --kernel laplacian --constraints b/constraints.csv --affinity-diagonal keep", 0.7},
 	{"--data b/data.csv --k 3 --algorithm constrained-spectral --rho 1 --constraints b/constraints.csv --discretize weighted", 0.9},
@@ -35,11 +38,15 @@ func spectralFolder(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	succeed(t, "generate blocks --n 120 --k 3 --constraints 200 --seed 2 --out b")
-	var points, kernel strings.Builder
+	var points, kernel, seeds strings.Builder
 	points.WriteString("x,y\n")
+	seeds.WriteString("index,label\n")
 	groups := truthOf(t, "b/truth.csv")
 	for i, group := range groups {
 		fmt.Fprintf(&points, "%g,%g\n", 3*float64(group)+math.Sin(float64(i)), math.Cos(float64(7*i)))
+		if i%4 == 0 {
+			fmt.Fprintf(&seeds, "%d,%d\n", i, group)
+		}
 		for j, other := range groups {
 			value := 0.1
 			if group == other {
@@ -48,7 +55,7 @@ func spectralFolder(t *testing.T) {
 			fmt.Fprintf(&kernel, "%g%s", value, map[bool]string{true: "\n", false: ","}[j == len(groups)-1])
 		}
 	}
-	for name, text := range map[string]string{"b/data.csv": points.String(), "b/kernel.csv": kernel.String()} {
+	for name, text := range map[string]string{"b/data.csv": points.String(), "b/kernel.csv": kernel.String(), "b/seeds.csv": seeds.String()} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -76,27 +79,35 @@ func (f *jobFlags) checkSpectral(spec *cleavev1.JobSpec, kind cleavev1.DatasetKi
 		options.Clear(options.Descriptor().Fields().ByName("affinity_diagonal"))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
-		return f.checkBeliefs(o, f.constraints != "" || len(spec.GetSupervision().GetConstraints()) > 0)
+		given := spec.GetSupervision()
+		return f.checkBeliefs(o, f.constraints != "" || f.seeds != "" || len(given.GetConstraints())+len(given.GetSeeds()) > 0)
 	}
 	return nil
 }
 
 // checkBeliefs sees that there is one source of the constraint matrix Q.
-func (f *jobFlags) checkBeliefs(o *cleavev1.ConstrainedSpectral, constrained bool) error {
-	believed := f.beliefs != "" || f.sourceGraph != "" || len(o.GetBeliefs()) > 0
+func (f *jobFlags) checkBeliefs(o *cleavev1.ConstrainedSpectral, supervised bool) error {
+	var whole []string
+	for name, file := range map[string]string{"--beliefs": f.beliefs, "--source-graph": f.sourceGraph, "--source-data": f.sourceData} {
+		if file != "" {
+			whole = append(whole, name)
+		}
+	}
+	slices.Sort(whole)
+	believed := len(whole) > 0 || len(o.GetBeliefs()) > 0
 	switch {
-	case f.beliefs != "" && f.sourceGraph != "":
-		return shell.Usage("--beliefs and --source-graph were both given; each is a whole constraint matrix")
-	case believed && constrained:
-		return shell.Usage("constraints go with neither --beliefs nor --source-graph: these are a whole constraint matrix, in which the constraints have to stand")
-	case !believed && !constrained:
-		return shell.Usage("constrained-spectral needs something to respect: give --constraints, --beliefs or --source-graph")
+	case len(whole) > 1:
+		return shell.Usage("%s were given; each is a whole constraint matrix: give one of them", strings.Join(whole, " and "))
+	case believed && supervised:
+		return shell.Usage("constraints and seeds go with neither --beliefs nor --source-graph nor --source-data: these are a whole constraint matrix, in which the constraints have to stand")
+	case !believed && !supervised:
+		return shell.Usage("constrained-spectral needs something to respect: give --constraints, --seeds, --beliefs, --source-graph or --source-data")
 	}
 	return nil
 }
 
 // loadBeliefs reads the constraint matrix of a job on so many rows, if a flag names one. The edges of a
-// source graph are its entries.
+// source graph are its entries, or the affinities of the same objects as other points.
 func (f *jobFlags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 	switch {
 	case f.beliefs != "":
@@ -125,6 +136,19 @@ func (f *jobFlags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error 
 				}
 			}
 		}
+	case f.sourceData != "":
+		points, _, err := format.LoadPoints(f.sourceData)
+		if err != nil {
+			return err
+		}
+		if points.N != rows {
+			return fault.Invalid("ROW_COUNT", "%s has %d rows, the data %d: both are about the same objects, row by row", f.sourceData, points.N, rows)
+		}
+		beliefs, err := clustering.AffinityBeliefs(points)
+		if err != nil {
+			return err
+		}
+		o.Beliefs, o.Transfer = wire.BeliefsProto(beliefs), true
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ var spectralFiles = func() map[string]string {
 	files["silent.csv"] = "i,j,belief\n"
 	files["far.csv"] = "src,dst\n0,1\n1,9\n"
 	files["gaps.csv"] = "x,y\n0,0\n0,1\n,\n5,6\n"
+	files["few.csv"] = "x\n1\n2\n"
 	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {strict: true}, beliefs: [{i: 1, j: 2, value: -1}]}\n"
 	return files
 }()
@@ -37,6 +38,8 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 				beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
 			`display_name:"e.csv" k:2 constrained_spectral:{transfer:true beliefs:{j:1 value:1} beliefs:{i:1 j:2 value:2} beliefs:{i:2 j:3 value:1}}`},
+		{"--graph e.csv --k 2 --algorithm constrained-spectral --seeds s.csv",
+			`display_name:"e.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} constrained_spectral:{}`},
 		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:{i:1 j:2 value:-1}}`},
 		{"--graph e.csv -f csp.yaml --beta auto --beliefs q.csv",
 			`display_name:"e.csv" k:2 constrained_spectral:{beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
@@ -76,14 +79,16 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm spectral --affinity-diagonal zero", "the diagonal of a graph is kept"},
 		{"run --graph e.csv --k 2 --algorithm spectral --storage none", "--storage none does not apply to --graph"},
 		{"run --data p.csv --k 2 --algorithm spectral --kernel linear --rho 1", "--rho does not apply to the linear kernel"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral", "constrained-spectral needs something to respect: give --constraints, --beliefs or --source-graph"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --source-graph e.csv", "--beliefs and --source-graph were both given"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --constraints c.csv", "constraints go with neither --beliefs nor --source-graph"},
-		{"run --graph e.csv -f csp.yaml --constraints c.csv", "constraints go with neither --beliefs nor --source-graph"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral", "constrained-spectral needs something to respect: give --constraints, --seeds, --beliefs, --source-graph or --source-data"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --source-graph e.csv", "--beliefs and --source-graph were given; each is a whole constraint matrix"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --constraints c.csv", "constraints and seeds go with neither --beliefs nor --source-graph"},
+		{"run --graph e.csv -f csp.yaml --constraints c.csv", "constraints and seeds go with neither --beliefs nor --source-graph"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --entail", "--entail goes with --constraints only"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs twice.csv", "twice.csv, line 3: the pair 1, 0 stands here again; it was on line 2"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs silent.csv", "silent.csv: the file has no beliefs"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs c.csv", "the columns here are i,j,belief"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, the data 4"},
+		{"run --graph e.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto or strict`},
 	} {

@@ -31,13 +31,7 @@ func medianDistance(points *dataset.Points, rng *rand.Rand) (float64, error) {
 	squares := make([]float64, 0, len(sample)*(len(sample)-1)/2)
 	for at, i := range sample {
 		for _, j := range sample[:at] {
-			square := 0.0
-			x, y := points.Row(i), points.Row(j)
-			for f, v := range x {
-				d := v - y[f]
-				square += float64(d * d)
-			}
-			squares = append(squares, square)
+			squares = append(squares, squaredDistance(points.Row(i), points.Row(j)))
 		}
 	}
 	half := len(squares) / 2

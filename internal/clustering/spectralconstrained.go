@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -17,10 +18,10 @@ func (b beliefOperator) Rows() int { return b.n }
 
 func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
 	products := make([][]float64, len(columns))
-	for v, x := range columns {
+	for v := range columns {
 		products[v] = make([]float64, b.n)
-		b.beliefs.multiply(products[v], x, b.roots)
 	}
+	b.beliefs.multiply(products, columns, b.roots)
 	return products, nil
 }
 
@@ -41,11 +42,11 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 	// The cheapest cuts need not have the least lambda: a small problem is solved for all of them.
 	count := feasible
 	if r.n > exactSpectral {
-		count = min(feasible, cutsPerCluster*k)
+		count = min(feasible, k-1+furtherCuts)
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.Problem{
 		Affinity: r.affinity(), Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
-	}, count, r.stream(streamEigen), r.solverOptions(count))
+	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.stream(streamEigen), r.solverOptions(count))
 	if err != nil {
 		return err
 	}
@@ -67,16 +68,29 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 		for i := range v {
 			v[i] *= r.roots[i]
 		}
-		report.Satisfaction = append(report.Satisfaction, r.beliefs.quadratic(v))
+		report.Satisfaction = append(report.Satisfaction, satisfaction(r.beliefs, v))
 	}
 	result.Spectral = report
 	r.warnUnconverged(cuts.Converged, report.Residuals)
+	r.warnOfChance(cuts.Costs[0], cuts.Floor, beta)
 	return r.discretize(ctx, result, vectors, report.Costs)
 }
 
+// warnOfChance says that the data have no say: cuts gather on the constrained points, or follow the chance that
+// pairs were constrained by, where beta asks for more than a clustering can satisfy. A random cut costs
+// about vol, as Lbar has ones on its diagonal.
+func (r *spectralRun) warnOfChance(cost, floor, beta float64) {
+	if cost <= (floor+r.volume)/2 {
+		return
+	}
+	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+		"the cheapest cut that satisfies the constraints costs %.3g vol, nearer to a random cut (1 vol) than to the cheapest of the data (%.3g vol): at beta = %.4g the constraints decide nearly alone. Give more constraints, or a smaller beta; 0 and below are possible",
+		cost/r.volume, floor/r.volume, beta))
+}
+
 const (
-	exactSpectral  = 2000 // problems up to here are solved for all cuts
-	cutsPerCluster = 4    // how many cuts per cluster larger ones are solved for
+	exactSpectral = 2000 // problems up to here are solved for all cuts
+	furtherCuts   = 2    // that larger ones are solved for, beside the ones they need
 )
 
 // discretize makes labels of the relaxed indicators.
@@ -134,42 +148,22 @@ func sign(v float64) float64 {
 // beliefEigenvalues are those of Qbar, descending: all of them where few points have beliefs, else the
 // largest. Only the rows with beliefs matter; all others have the eigenvalue 0.
 func (r *spectralRun) beliefEigenvalues(ctx context.Context) ([]float64, error) {
-	var points []int
-	place := make([]int, r.n)
-	for i := range r.n {
-		if columns, _ := r.beliefs.row(i); len(columns) > 0 {
-			place[i] = len(points)
-			points = append(points, i)
-		}
-	}
-	if len(points) == 0 {
-		return nil, fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
-	}
+	points := r.beliefs.points()
 	if size := len(points); size <= exactSpectral {
 		values := make([]float64, size*size)
-		for at, i := range points {
-			columns, entries := r.beliefs.row(i)
-			for e, j := range columns {
-				values[at*size+place[j]] = float64(float64(entries[e]*r.roots[i]) * r.roots[j])
+		for a, i := range points {
+			for b, j := range points {
+				values[a*size+b] = float64(float64(r.beliefs.entry(i, j)*r.roots[i]) * r.roots[j])
 			}
 		}
-		eigenvalues, _ := spectral.Dense(size, values)
-		eigenvalues = slices.Clone(eigenvalues)
+		eigenvalues := spectral.Values(size, values)
 		if size < r.n {
 			eigenvalues = append(eigenvalues, 0)
 		}
-		slices.SortFunc(eigenvalues, func(a, b float64) int {
-			switch {
-			case a > b:
-				return -1
-			case a < b:
-				return 1
-			}
-			return 0
-		})
+		slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
 		return eigenvalues, nil
 	}
-	found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, cutsPerCluster*r.spec.K+1), r.stream(streamBeliefs), spectral.Options{})
+	found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts+1), r.stream(streamBeliefs), spectral.Options{Tolerance: 1e-6})
 	return found.Values, err
 }
 
@@ -212,7 +206,7 @@ func (r *spectralRun) chooseBeta(eigenvalues []float64) (beta float64, feasible 
 	case r.options.Transfer: // below the k-th largest eigenvalue: the largest is that of the whole graph
 		beta = (at(k) + at(k+1)) / 2 * r.volume
 	case k == 2: // Wang2014 (19)
-		beta = float64(at(1)*r.volume) * (0.5 + float64(0.4*float64(r.beliefs.nonZeros())/(float64(r.n)*float64(r.n))))
+		beta = float64(at(1)*r.volume) * (0.5 + float64(0.4*float64(r.beliefs.count())/(float64(r.n)*float64(r.n))))
 	default:
 		if beta = 0.25 * at(k-1) * r.volume; count(beta) < k-1 {
 			beta = 0.25 * limit

@@ -61,12 +61,13 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 	if err != nil {
 		return nil, err
 	}
-	ones := ones(l.n)
-	for v, y := range products {
+	for _, y := range products {
 		for i := range y {
 			y[i] /= l.largest
 		}
-		l.corrections.multiply(y, columns[v], ones)
+	}
+	l.corrections.multiply(products, columns, ones(l.n))
+	for v, y := range products {
 		for i := range y {
 			y[i] = (y[i] + float64((l.dMax-l.degrees[i])*columns[v][i])) / l.dMax
 		}

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -29,18 +30,20 @@ func validateSpectral(kind dataset.Kind, spec Spec) error {
 		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialisation.start")
 	case spec.FarthestMean:
 		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
-	case len(spec.Seeds) > 0:
-		return fault.Invalid(does, "%v knows no seeds; give constraints", o.Algorithm).OnField("spec.supervision.seeds")
+	case len(spec.Seeds) > 0 && !constrained:
+		return fault.Invalid(does, "%v knows no seeds; give constraints, or take constrained-spectral", o.Algorithm).OnField("spec.supervision.seeds")
 	case o.Objective != ObjectiveDefault && (o.Algorithm != SpectralClustering || o.Objective != ObjectiveNormalizedCut && o.Objective != ObjectiveRatioAssociation):
 		return fault.Invalid(does, "the objective of spectral is normalized-cut or ratio-association, and the others have none to choose").OnField(field + "objective")
 	case spec.K < 2:
 		return fault.Invalid("BAD_K", "k is %d; %v cuts into at least 2 clusters", spec.K, o.Algorithm).OnField("spec.k")
 	case !constrained && (o.BetaRule != BetaAuto || o.Beta != 0 || o.Discretization != DiscretizePlain || len(o.Beliefs) > 0 || o.Transfer || o.JoinComponents):
 		return fault.Invalid(does, "beta, discretization, beliefs and components are for constrained-spectral").OnField("spec.algorithm")
-	case constrained && len(o.Beliefs) > 0 && len(spec.Constraints) > 0:
-		return fault.Invalid(does, "there are constraints and beliefs; beliefs are the whole matrix Q: give one of them").OnField(field + "beliefs")
-	case constrained && len(o.Beliefs) == 0 && len(spec.Constraints) == 0:
-		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
+	case constrained && len(o.Beliefs) > 0 && len(spec.Constraints)+len(spec.Seeds) > 0:
+		return fault.Invalid(does, "there are beliefs, and constraints or seeds as well; beliefs are the whole matrix Q: give one of them").OnField(field + "beliefs")
+	case constrained && len(o.Beliefs)+len(spec.Constraints)+len(spec.Seeds) == 0:
+		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints, seeds or beliefs; take spectral where there are none").OnField("spec.supervision.constraints")
+	case constrained && len(spec.Constraints) == 0 && len(o.Beliefs) == 0 && onePoint(spec.Seeds):
+		return fault.Invalid("NO_BELIEFS", "all seeds are of point %d: constrained-spectral needs those of at least two points", spec.Seeds[0].Index).OnField("spec.supervision.seeds")
 	case o.BetaRule > BetaGiven || o.BetaRule != BetaGiven && o.Beta != 0 || math.IsNaN(o.Beta) || math.IsInf(o.Beta, 0):
 		return fault.Invalid("BAD_BETA", "beta is %v; it must be a finite number, auto or strict", o.Beta).OnField(field + "beta")
 	case o.Discretization > DiscretizeWeighted:
@@ -49,4 +52,8 @@ func validateSpectral(kind dataset.Kind, spec Spec) error {
 		return fault.Invalid(does, "components are joined in graphs; an affinity of points is connected").OnField(field + "components")
 	}
 	return nil
+}
+
+func onePoint(seeds []Seed) bool {
+	return !slices.ContainsFunc(seeds, func(s Seed) bool { return s.Index != seeds[0].Index })
 }

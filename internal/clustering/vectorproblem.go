@@ -31,13 +31,6 @@ type VectorProblem struct {
 	ranges  []float64      // per feature, the largest less the smallest value; where a penalty needs them
 }
 
-// seed is a point and the labels that it may have, with their chances, which add up to 1.
-type seed struct {
-	point   int32
-	labels  []int32
-	chances []float64
-}
-
 // Rows is n.
 func (p *VectorProblem) Rows() int { return p.n }
 
@@ -150,54 +143,16 @@ func (p *VectorProblem) prepareLinks() error {
 	return nil
 }
 
-// prepareSeeds gathers the seeds of each point and scales their chances.
+// prepareSeeds gathers the seeds and warns of clusters that have none.
 func (p *VectorProblem) prepareSeeds() {
-	sorted := slices.Clone(p.spec.Seeds)
-	slices.SortStableFunc(sorted, func(a, b Seed) int {
-		if a.Index != b.Index {
-			return int(a.Index) - int(b.Index)
-		}
-		return int(a.Label) - int(b.Label)
-	})
-	named := make([]bool, p.spec.K)
-	for _, s := range sorted {
+	p.seeds = gatherSeeds(p.spec.Seeds)
+	named := map[int32]bool{}
+	for _, s := range p.spec.Seeds {
 		named[s.Label] = true
-		chance := s.Probability
-		if chance == 0 {
-			chance = 1
-		}
-		last := len(p.seeds) - 1
-		if last < 0 || p.seeds[last].point != s.Index {
-			p.seeds = append(p.seeds, seed{point: s.Index})
-			last++
-		}
-		of := &p.seeds[last]
-		if at := len(of.labels) - 1; at >= 0 && of.labels[at] == s.Label {
-			if s.Probability != 0 { // said again: certain stays certain
-				of.chances[at] += chance
-			}
-			continue
-		}
-		of.labels, of.chances = append(of.labels, s.Label), append(of.chances, chance)
 	}
-	for at := range p.seeds {
-		total := 0.0
-		for _, chance := range p.seeds[at].chances {
-			total += chance
-		}
-		for i := range p.seeds[at].chances {
-			p.seeds[at].chances[i] /= total
-		}
-	}
-	count := 0
-	for _, is := range named {
-		if is {
-			count++
-		}
-	}
-	if len(p.seeds) > 0 && count < p.spec.K {
+	if len(p.seeds) > 0 && len(named) < p.spec.K {
 		p.Warnings = append(p.Warnings, Notice{"INCOMPLETE_SEEDS", fmt.Sprintf(
-			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", count, p.spec.K)})
+			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", len(named), p.spec.K)})
 	}
 }
 

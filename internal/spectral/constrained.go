@@ -26,6 +26,7 @@ type Cuts struct {
 	Vectors   [][]float64 // v with v'v = vol, the entry of largest magnitude positive
 	Costs     []float64   // v' Lbar v
 	Residuals []float64   // |Lbar v - lambda B v| / |v|
+	Floor     float64     // about what the cheapest cut costs of all, feasible or not
 	Work
 	Converged bool
 }
@@ -36,30 +37,35 @@ const (
 	negligibleMu = 1e-11 // of the largest |mu|: an eigenvalue that is 0 but for rounding
 )
 
-// Constrained finds the feasible solutions with the least lambda, at most count of them, in order of
-// cost. That is fewer than count where no more are feasible, and all of them where count is the number
-// of feasible ones. The order of lambda is not the order of cost: who wants the cheapest asks for all.
-// Small problems are solved exactly, large ones by the search that Largest uses; a tolerance is
-// of Residuals.
-func Constrained(ctx context.Context, p Problem, count int, rng *rand.Rand, options Options) (Cuts, error) {
+// Wanted says which feasible solutions are wanted.
+type Wanted struct {
+	Cuts  int // this many, the cheapest
+	Among int // of this many with the least lambda; the order of lambda is not that of cost
+}
+
+// Constrained finds feasible solutions, in order of cost; fewer where no more are feasible. The cheapest of
+// all come of Among at the number of feasible ones. Small problems are solved exactly, large ones by the
+// search that Largest uses; a tolerance is of Residuals.
+func Constrained(ctx context.Context, p Problem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
 	n := p.Affinity.Rows()
 	switch {
 	case p.Beliefs.Rows() != n:
 		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
-	case count < 1 || count > n:
-		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d constrained cuts of a graph of %d vertices were asked for: ask for 1 to %d", count, n, n)
+	case wanted.Cuts < 1 || wanted.Cuts > wanted.Among || wanted.Among > n:
+		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d of %d constrained cuts of a graph of %d vertices were asked for: ask for 1 to %d",
+			wanted.Cuts, wanted.Among, n, n)
 	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
 		return Cuts{}, fault.Invalid("BETA_RANGE", "beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
 	case len(p.Null) == 0 || len(p.Null) > n:
 		return Cuts{}, fault.New(fault.Internal, "NULL_VECTORS", "%d null vectors were given for a graph of %d vertices", len(p.Null), n)
 	}
-	return p.solve(ctx, count, rng, options, n <= denseRows)
+	return p.solve(ctx, wanted, rng, options, n <= denseRows)
 }
 
 // solve reduces and solves. A graph that is connected by next to nothing, as far clusters under a
 // Gaussian kernel are, has further vectors that Lbar takes nearly to 0, and lambdas of that size
 // that are no solutions. They would cost all others their digits, so they join the null vectors.
-func (p Problem) solve(ctx context.Context, count int, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
+func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
 	var work Work
 	for {
 		r, err := reduce(ctx, p, &work)
@@ -72,16 +78,21 @@ func (p Problem) solve(ctx context.Context, count int, rng *rand.Rand, options O
 		var found Cuts
 		var nearlyNull [][]float64
 		if exact {
-			found, nearlyNull, err = r.exactly(ctx, count, &work)
+			found, nearlyNull, err = r.exactly(ctx, wanted, rng, &work)
 		} else {
-			found, nearlyNull, err = r.iteratively(ctx, count, rng, options, &work)
+			found, nearlyNull, err = r.iteratively(ctx, wanted, rng, options, &work)
 		}
 		if err != nil || len(nearlyNull) == 0 {
-			found.Work = work
-			return found, err
+			return found.cheapest(wanted.Cuts, work), err
 		}
 		p.Null = append(slices.Clone(p.Null), nearlyNull...)
 	}
+}
+
+// cheapest are the first ones.
+func (c Cuts) cheapest(count int, work Work) Cuts {
+	count = min(count, len(c.Values))
+	return Cuts{c.Values[:count], c.Vectors[:count], c.Costs[:count], c.Residuals[:count], c.Floor, work, c.Converged}
 }
 
 // cuts turns pairs B_S w = mu Lbar w into solutions of the problem, and measures those.
@@ -127,7 +138,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 }
 
 // exactly solves the reduced problem from the entries of both matrices.
-func (r *reduction) exactly(ctx context.Context, count int, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const together = 64 // columns of a product
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
@@ -163,14 +174,20 @@ func (r *reduction) exactly(ctx context.Context, count int, work *Work) (found C
 	var values []float64
 	var vectors [][]float64
 	for j, x := range w { // those of the mu above least
-		if mu[j] < 1/leastLambda && len(values) < count {
+		if mu[j] < 1/leastLambda && len(values) < wanted.Among {
 			normalise(x)
 			values, vectors = append(values, mu[j]), append(vectors, x)
 		}
 	}
 	project(n, vectors, r.outside)
-	found, err = r.cuts(ctx, values, vectors, work)
+	if found, err = r.cuts(ctx, values, vectors, work); err != nil {
+		return Cuts{}, nil, err
+	}
 	found.Converged = true
+	lowest, err := r.lowest(ctx, 1, rng, Options{Tolerance: 1e-2, MaxProducts: 200}, work)
+	if err == nil {
+		found.Floor = float64(r.Volume * (1 - lowest.Values[0]))
+	}
 	return found, nil, err
 }
 
@@ -183,16 +200,17 @@ func (r *reduction) within(m [][]float64) [][]float64 {
 	return m
 }
 
-// iteratively searches for the largest mu with Lbar as the norm. Lbar is badly conditioned along its
-// lowest vectors, which are few where a graph has clusters, and nowhere else. So the search for
-// those comes first; along them a residual is corrected by the inverse of Lbar, and elsewhere, where
-// Lbar is near I, it serves as it is.
-func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
-	const roughly = 1e-3 // residuals that suffice to correct with
+// iteratively searches for the largest mu with Lbar as the norm. Its start and its corrections come of a
+// surrogate for Lbar, made of the lowest vectors, the search for which comes first.
+func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+	const (
+		roughly = 1e-3 // residuals that suffice for a surrogate
+		rounds  = 12   // that are spent on it: beyond its clusters a graph's vectors are hard to find, and of no use
+	)
 	n := r.Affinity.Rows()
-	count = min(count, n-len(r.outside))
+	count := min(wanted.Among, n-len(r.outside))
 	options = options.withDefaults()
-	lowest, err := r.lowest(ctx, count+2, rng, Options{Tolerance: roughly, MaxProducts: options.MaxProducts}, work)
+	lowest, err := r.lowest(ctx, count+2, rng, Options{Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2))}, work)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
@@ -210,47 +228,76 @@ func (r *reduction) iteratively(ctx context.Context, count int, rng *rand.Rand, 
 			return Cuts{}, nearlyNull, nil
 		}
 	}
-	p := &pencil{rows: n, outside: r.outside}
-	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
-		bx, ax, err = r.products(ctx, w, x)
-		return ax, bx, err
+	stand := &surrogate{r, lowest}
+	start, err := stand.solved(ctx, count, rng)
+	if err != nil {
+		return Cuts{}, nil, err
 	}
-	p.assess = func(mu, residual float64) float64 {
-		// The residual of the problem is lambda times this one. A value that is surely negative
-		// need not be known: its vector is not feasible.
-		const surely = 1e-2
-		if mu < 0 && residual < -float64(surely*mu) {
-			return 0
-		}
-		return residual / math.Abs(mu)
-	}
-	p.precondition = func(residuals [][]float64) {
-		shares := gram(n, lowest.Vectors, residuals)
-		for i, row := range shares {
-			gap := max(1-lowest.Values[i], roughly*roughly)
-			for j := range row {
-				row[j] *= 1/gap - 1
-			}
-		}
-		combine(n, residuals, lowest.Vectors, shares)
+	p := r.pencil()
+	p.correct = stand.correct
+	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
+		return r.costly(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
 	s.Work = *work
-	if err := s.run(ctx, s.started(copied(lowest.Vectors))); err != nil {
+	if err := s.run(ctx, start); err != nil {
 		return Cuts{}, nil, err
 	}
 	*work = s.Work
-	mu, w := s.values[:count], s.vectors()
 	var values []float64
 	var vectors [][]float64
-	for j, m := range mu {
-		if m > 0 && m < 1/leastLambda {
-			values, vectors = append(values, m), append(vectors, w[j])
+	for j, w := range s.vectors() {
+		if mu := s.values[j]; mu > 0 && mu < 1/leastLambda {
+			values, vectors = append(values, mu), append(vectors, w)
 		}
 	}
 	found, err = r.cuts(ctx, values, vectors, work)
 	found.Converged = s.converged == count
+	found.Floor = float64(r.Volume * (1 - lowest.Values[0]))
 	return found, nil, err
+}
+
+// pencil is the problem B_S w = mu Lbar w.
+func (r *reduction) pencil() *pencil {
+	return &pencil{
+		rows: r.Affinity.Rows(), outside: r.outside,
+		products: func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
+			bx, ax, err = r.products(ctx, w, x)
+			return ax, bx, err
+		},
+		assess: func(mu, residual float64) float64 {
+			// The residual of the problem is lambda times this one. A value that is surely negative
+			// need not be known: its vector is not feasible.
+			const surely = 1e-2
+			if mu < 0 && residual < -float64(surely*mu) {
+				return 0
+			}
+			return residual / math.Abs(mu)
+		},
+	}
+}
+
+// costly tells the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
+// where forms are w'Lbar w and w has length 1.
+func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64) []bool {
+	costs, order := make([]float64, len(mu)), make([]int, len(mu))
+	shares := r.shares(w)
+	for j := range mu {
+		square := 1.0
+		for i := range shares {
+			square += float64(shares[i][j] * shares[i][j])
+		}
+		costs[j], order[j] = forms[j]/square, j
+		if mu[j] <= 0 {
+			costs[j] = math.Inf(1)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
+	is := make([]bool, len(mu))
+	for _, j := range order[min(few, len(order)):] {
+		is[j] = true
+	}
+	return is
 }
 
 // lowest are the lowest vectors of Lbar beside its null vectors, as the largest of the affinity.

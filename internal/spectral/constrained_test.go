@@ -162,7 +162,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 		if math.Abs(top.Values[0]-want) > 1e-5 {
 			t.Errorf("the largest belief is %g, want %g", top.Values[0], want)
 		}
-		exact, err := Constrained(context.Background(), p, 6, seeded(), Options{})
+		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, seeded(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 
 // iterated is Constrained without its way for small problems.
 func iterated(p Problem, count int, options Options) (Cuts, error) {
-	return p.solve(context.Background(), count, seeded(), options, false)
+	return p.solve(context.Background(), Wanted{count, count}, seeded(), options, false)
 }
 
 // Three clusters that hold together by a hair are as three that do not.
@@ -204,11 +204,11 @@ func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
 	q := beliefs(150, 3, 40, seeded())
 	beta := func(volume float64) float64 { return 0.1 * volume }
 	p := problem(together, q, beta)
-	want, err := Constrained(context.Background(), problem(apart, q, beta), 5, seeded(), Options{})
+	want, err := Constrained(context.Background(), problem(apart, q, beta), Wanted{5, 5}, seeded(), Options{})
 	if err != nil || len(p.Null) != 1 || len(want.Values) != 5 {
 		t.Fatal(err, len(p.Null), want.Values)
 	}
-	exact, err := Constrained(context.Background(), p, 5, seeded(), Options{})
+	exact, err := Constrained(context.Background(), p, Wanted{5, 5}, seeded(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestConstrainedAgainstReference(t *testing.T) {
 			several++
 		}
 		want := reference(t, p, 1e-5)
-		got, err := Constrained(context.Background(), p, n, rng, Options{})
+		got, err := Constrained(context.Background(), p, Wanted{n, n}, rng, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestConstrainedIterativelyEqualsExactly(t *testing.T) {
 		a := blocks(n, count, 6, []float64{0, 0.05, 0.5}[trial%3], rng)
 		q := beliefs(n, count, n/4, rng)
 		p := problem(a, q, func(volume float64) float64 { return 0.1 * volume })
-		exact, err := Constrained(context.Background(), p, 6, rng, Options{})
+		exact, err := Constrained(context.Background(), p, Wanted{6, 6}, rng, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,13 +320,13 @@ func TestConstrainedOfALargeGraph(t *testing.T) {
 	a := blocks(n, 4, 10, 0.2, rng)
 	p := problem(a, beliefs(n, 4, 300, rng), func(volume float64) float64 { return 1e-2 * volume })
 	var heard int
-	got, err := Constrained(context.Background(), p, 3, rng, Options{Observe: func(Progress) { heard++ }})
+	got, err := Constrained(context.Background(), p, Wanted{3, 3}, rng, Options{Observe: func(Progress) { heard++ }})
 	if err != nil || !got.Converged || len(got.Values) != 3 || heard == 0 {
 		t.Fatalf("%v, %+v, %g", err, got.Work, got.Values)
 	}
 	checkCuts(t, p, got, 1e-8)
 	t.Logf("%+v, %d iterations, lambda %g, costs %g", got.Work, heard, got.Values, got.Costs)
-	again, err := Constrained(context.Background(), p, 3, rand.New(rand.NewPCG(6, 6)), Options{})
+	again, err := Constrained(context.Background(), p, Wanted{3, 3}, rand.New(rand.NewPCG(6, 6)), Options{})
 	if err != nil || !again.Converged {
 		t.Fatal(err)
 	}
@@ -341,7 +341,9 @@ func TestConstrainedHasTheSameBits(t *testing.T) {
 	m.tiled = true
 	tiled.Affinity = &m
 	for name, solve := range map[string]func(p Problem) (Cuts, error){
-		"exact":     func(p Problem) (Cuts, error) { return Constrained(context.Background(), p, 4, seeded(), Options{}) },
+		"exact": func(p Problem) (Cuts, error) {
+			return Constrained(context.Background(), p, Wanted{4, 4}, seeded(), Options{})
+		},
 		"iterative": func(p Problem) (Cuts, error) { return iterated(p, 4, Options{}) },
 	} {
 		first, err := solve(p)
@@ -370,7 +372,7 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p, count := good, 1
 		change(&p, &count)
-		if _, err := Constrained(context.Background(), p, count, seeded(), Options{}); !fault.Is(err, reason) {
+		if _, err := Constrained(context.Background(), p, Wanted{count, count}, seeded(), Options{}); !fault.Is(err, reason) {
 			t.Errorf("want %s, got %v", reason, err)
 		}
 	}
@@ -382,7 +384,7 @@ func TestConstrainedRefuses(t *testing.T) {
 	} {
 		p := good
 		p.Null = null
-		if _, err := Constrained(context.Background(), p, 1, seeded(), Options{}); !fault.Is(err, "NULL_VECTORS") {
+		if _, err := Constrained(context.Background(), p, Wanted{1, 1}, seeded(), Options{}); !fault.Is(err, "NULL_VECTORS") {
 			t.Errorf("null vectors %s: got %v", name, err)
 		}
 	}
@@ -413,7 +415,7 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 		if sum > p.Ratio*p.Volume {
 			want--
 		}
-		got, err := Constrained(context.Background(), p, n, rng, Options{})
+		got, err := Constrained(context.Background(), p, Wanted{n, n}, rng, Options{})
 		if err != nil || len(got.Values) != want {
 			t.Errorf("%d cuts, want %d: %v", len(got.Values), want, err)
 		}
@@ -439,7 +441,7 @@ func BenchmarkConstrained(b *testing.B) {
 		p := problem(a, q, func(volume float64) float64 { return 1e-2 * volume })
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				got, err := Constrained(context.Background(), p, 9, seeded(), Options{Tolerance: 1e-6})
+				got, err := Constrained(context.Background(), p, Wanted{9, 9}, seeded(), Options{Tolerance: 1e-6})
 				if err != nil || !got.Converged {
 					b.Fatal(err, got.Work, got.Residuals)
 				}

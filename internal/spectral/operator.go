@@ -14,8 +14,8 @@
 //   - The basis is several blocks long, against the two or three of LOBPCG: where eigenvalues crowd
 //     below the wanted ones that halves the rounds and more.
 //   - Products are kept beside the basis. Residuals are those of the vectors that are returned, not
-//     estimates of a recurrence, and the generalised problem and its preconditioner need no second
-//     algorithm. The price is twice the memory of Lanczos.
+//     estimates of a recurrence, and the generalised problem and its corrections (surrogate.go) need
+//     no second algorithm. The price is twice the memory of Lanczos.
 //
 // All arithmetic has a fixed order (routines.go), sums over rows are taken per tile and then in tile
 // order: the same operator gives the same bits whoever computes its products, on any number of

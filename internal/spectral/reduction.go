@@ -73,13 +73,13 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 	return r, nil
 }
 
-// both is Lbar x and B x.
+// both is Lbar x and B x. Only products of the affinity count as work.
 func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
 	if lx, err = work.multiply(ctx, r.Affinity, x); err != nil {
 		return nil, nil, err
 	}
 	lx = copied(lx)
-	if bx, err = work.multiply(ctx, r.Beliefs, x); err != nil {
+	if bx, err = new(Work).multiply(ctx, r.Beliefs, x); err != nil {
 		return nil, nil, err
 	}
 	bx = copied(bx)

@@ -44,8 +44,12 @@ type pencil struct {
 	// assess says how large a residual |A x - value B x| of a vector of length 1 is by the measure of
 	// the tolerance. Every pair is assessed once a round, those with the largest values first.
 	assess func(value, residual float64) float64
-	// precondition, where there is one, makes corrections out of residuals, in place.
-	precondition func(residuals [][]float64)
+	// correct, where there is one, makes corrections out of residuals, in place, given the values of their
+	// pairs and all approximate vectors.
+	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
+	// unneeded, where there is one, tells which of the wanted pairs need only be known roughly, given their
+	// vectors of length 1 and the forms x'B x.
+	unneeded func(values []float64, x [][]float64, forms []float64) []bool
 }
 
 // search is Rayleigh-Ritz over a growing basis of a pencil.
@@ -61,8 +65,10 @@ type search struct {
 	forms, weights [][]float64 // basis' A basis, basis' B basis
 	values         []float64   // Ritz values, largest first
 	ritz, before   [][]float64 // their vectors as combinations of the basis, now and a round ago
-	left, right    [][]float64 // A x and B x of the pairs worked on; left becomes the residuals
+	x              [][]float64 // the vectors of the pairs worked on; of generalised problems alone
+	left, right    [][]float64 // A x and B x of these; left becomes the residuals
 	errors         []float64   // as assessed
+	tolerances     []float64
 	converged      int
 	iteration      int
 }
@@ -90,7 +96,7 @@ func (s *search) started(good [][]float64) [][]float64 {
 
 // run searches from some columns, enough for a block.
 func (s *search) run(ctx context.Context, start [][]float64) error {
-	for candidates := start; ; candidates = s.corrections() {
+	for candidates := start; ; {
 		s.iteration++
 		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
 		room := s.rows - len(s.outside) - len(s.basis)
@@ -105,9 +111,11 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		s.solve()
 		worst := 0.0
 		s.converged = 0
-		for _, e := range s.errors[:s.count] {
-			worst = max(worst, e)
-			if e <= s.Tolerance {
+		for j, e := range s.errors[:s.count] {
+			if s.tolerances[j] == s.Tolerance {
+				worst = max(worst, e)
+			}
+			if e <= s.tolerances[j] {
 				s.converged++
 			}
 		}
@@ -115,6 +123,10 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		whole := len(fresh) == room
 		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
 			return nil
+		}
+		var err error
+		if candidates, err = s.corrections(ctx); err != nil {
+			return err
 		}
 		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) { // else it may grow to the whole space
 			s.restart()
@@ -194,24 +206,50 @@ func (s *search) solve() {
 	if len(s.outside) > 0 {
 		project(s.rows, s.left, s.outside)
 	}
-	s.errors = s.errors[:0]
+	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
 	for j, r := range s.left {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
+		s.tolerances = append(s.tolerances, s.Tolerance)
+	}
+	if s.correct != nil {
+		s.x = combined(s.rows, s.basis, factors, s.block)
+	}
+	if s.unneeded != nil {
+		s.relax()
+	}
+}
+
+// relax asks little of pairs that are not needed.
+func (s *search) relax() {
+	const roughly = 1e-3
+	x, forms := s.x[:s.count], make([]float64, s.count)
+	for j := range forms {
+		forms[j] = dot(x[j], s.right[j])
+	}
+	for j, is := range s.unneeded(s.values[:s.count], x, forms) {
+		if is {
+			s.tolerances[j] = max(s.Tolerance, roughly)
+		}
+	}
+	for j := s.count; j < s.block; j++ {
+		s.tolerances[j] = max(s.Tolerance, roughly)
 	}
 }
 
 // corrections are the directions to grow in: the residuals of the pairs that have not converged.
-func (s *search) corrections() [][]float64 {
+func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	var residuals [][]float64
+	var values []float64
 	for j, e := range s.errors {
-		if e > s.Tolerance {
+		if e > s.tolerances[j] {
 			residuals = append(residuals, append([]float64(nil), s.left[j]...))
+			values = append(values, s.values[j])
 		}
 	}
-	if s.precondition != nil {
-		s.precondition(residuals)
+	if s.correct == nil || len(residuals) == 0 {
+		return residuals, nil
 	}
-	return residuals
+	return residuals, s.correct(ctx, residuals, values, s.x)
 }
 
 // restart keeps the best Ritz vectors, and what the wanted ones were a round ago: the two span the
@@ -220,7 +258,7 @@ func (s *search) corrections() [][]float64 {
 func (s *search) restart() {
 	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
 	for j, y := range s.before {
-		if s.errors[j] > s.Tolerance {
+		if s.errors[j] > s.tolerances[j] {
 			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
 		}
 	}

@@ -1,0 +1,140 @@
+package clustering
+
+import "slices"
+
+// labelBeliefs is the Q of points whose labels are known, or known to be likely: with the chances pi of
+// their labels, the belief in a pair is that it has the same label less that it has not,
+//
+//	Q_ij = 2 pi_i'pi_j - 1,    i != j
+//
+// which is 1 or -1 where both are certain. It is low rank but for its diagonal, and never stored.
+type labelBeliefs struct {
+	seeds []seed // chances add up to 1
+	k     int
+}
+
+func newLabelBeliefs(seeds []seed, k int) labelBeliefs { return labelBeliefs{seeds, k} }
+
+func (q labelBeliefs) points() []int32 {
+	points := make([]int32, len(q.seeds))
+	for at, s := range q.seeds {
+		points[at] = s.point
+	}
+	return points
+}
+
+func (q labelBeliefs) entry(i, j int32) float64 {
+	if i == j {
+		return 0
+	}
+	a, known := q.find(i)
+	b, also := q.find(j)
+	if !known || !also {
+		return 0
+	}
+	same := 0.0
+	for at, label := range a.labels {
+		if place := slices.Index(b.labels, label); place >= 0 {
+			same += float64(a.chances[at] * b.chances[place])
+		}
+	}
+	return float64(2*same) - 1
+}
+
+func (q labelBeliefs) find(point int32) (seed, bool) {
+	at, found := slices.BinarySearchFunc(q.seeds, point, func(s seed, point int32) int { return int(s.point - point) })
+	if !found {
+		return seed{}, false
+	}
+	return q.seeds[at], true
+}
+
+func (q labelBeliefs) count() int { return len(q.seeds) * (len(q.seeds) - 1) }
+
+func (q labelBeliefs) sum() float64 {
+	byLabel, diagonal := make([]float64, q.k), 0.0
+	for _, s := range q.seeds {
+		for at, label := range s.labels {
+			byLabel[label] += s.chances[at]
+		}
+		diagonal += s.diagonal()
+	}
+	n := float64(len(q.seeds))
+	total := -float64(n*n) - diagonal
+	for _, v := range byLabel {
+		total += float64(2 * float64(v*v))
+	}
+	return total
+}
+
+// diagonal is 2 pi'pi - 1.
+func (s seed) diagonal() float64 {
+	square := 0.0
+	for _, chance := range s.chances {
+		square += float64(chance * chance)
+	}
+	return float64(2*square) - 1
+}
+
+func (q labelBeliefs) multiply(dst, x [][]float64, scale []float64) {
+	byLabel := make([]float64, q.k)
+	for v := range x {
+		clear(byLabel)
+		total := 0.0
+		for _, s := range q.seeds {
+			t := float64(scale[s.point] * x[v][s.point])
+			total += t
+			for at, label := range s.labels {
+				byLabel[label] += float64(s.chances[at] * t)
+			}
+		}
+		for _, s := range q.seeds {
+			same := 0.0
+			for at, label := range s.labels {
+				same += float64(s.chances[at] * byLabel[label])
+			}
+			t := float64(scale[s.point] * x[v][s.point])
+			image := float64(2*same) - total - float64(s.diagonal()*t)
+			dst[v][s.point] += float64(scale[s.point] * image)
+		}
+	}
+}
+
+// sumOfBeliefs is a Q of several parts.
+type sumOfBeliefs []beliefs
+
+func (q sumOfBeliefs) points() []int32 {
+	var all []int32
+	for _, part := range q {
+		all = append(all, part.points()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (q sumOfBeliefs) entry(i, j int32) (total float64) {
+	for _, part := range q {
+		total += part.entry(i, j)
+	}
+	return total
+}
+
+func (q sumOfBeliefs) count() (total int) {
+	for _, part := range q {
+		total += part.count()
+	}
+	return total
+}
+
+func (q sumOfBeliefs) sum() (total float64) {
+	for _, part := range q {
+		total += part.sum()
+	}
+	return total
+}
+
+func (q sumOfBeliefs) multiply(dst, x [][]float64, scale []float64) {
+	for _, part := range q {
+		part.multiply(dst, x, scale)
+	}
+}
