@@ -117,7 +117,7 @@ func TestCutsByChanceAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told != c.byChance || c.byChance == (scores.ARI > 0.9) {
-			t.Errorf("told of chance: %t, ARI %.2f", told, scores.ARI)
+			t.Errorf("told of chance: %t, ARI %.2f, costs %g of %g", told, scores.ARI, result.Spectral.Costs, result.Spectral.Volume)
 		}
 	}
 }

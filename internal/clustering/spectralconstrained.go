@@ -72,20 +72,35 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 	}
 	result.Spectral = report
 	r.warnUnconverged(cuts.Converged, report.Residuals)
-	r.warnOfChance(cuts.Costs[0], cuts.Floor, beta)
+	r.warnOfChance(vectors, cuts, beta)
 	return r.discretize(ctx, result, vectors, report.Costs)
 }
 
-// warnOfChance says that the data have no say: cuts gather on the constrained points, or follow the chance that
-// pairs were constrained by, where beta asks for more than a clustering can satisfy. A random cut costs
-// about vol, as Lbar has ones on its diagonal.
-func (r *spectralRun) warnOfChance(cost, floor, beta float64) {
-	if cost <= (floor+r.volume)/2 {
+// warnOfChance says that the data have no say: cuts gather on the points with beliefs, or follow the chance that
+// pairs were drawn by, where beta asks for more than a clustering can satisfy. A random cut costs about vol, as
+// Lbar has ones on its diagonal, and the points with beliefs have their share of the degrees in a cut of all.
+func (r *spectralRun) warnOfChance(u [][]float64, cuts spectral.Cuts, beta float64) {
+	const gathered = 3 // times their share
+	weight, share := 0.0, 0.0
+	for _, i := range r.beliefs.points() {
+		weight += r.degrees[i]
+		for _, x := range u { // u'D u = vol
+			share += float64(r.degrees[i]*float64(x[i]*x[i])) / float64(len(u))
+		}
+	}
+	var why string
+	switch cost := cuts.Costs[0]; {
+	case cost > (cuts.Floor+r.volume)/2:
+		why = fmt.Sprintf("the cheapest cut that satisfies the constraints costs %.2g vol, nearer to a random cut (1 vol) than to the cheapest of the data (%.2g vol)",
+			cost/r.volume, cuts.Floor/r.volume)
+	case share > gathered*weight:
+		why = fmt.Sprintf("the cuts that satisfy the constraints gather on the points that have some: these are %.2g of the volume, and %.2g of the cuts",
+			weight/r.volume, share/r.volume)
+	default:
 		return
 	}
 	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
-		"the cheapest cut that satisfies the constraints costs %.3g vol, nearer to a random cut (1 vol) than to the cheapest of the data (%.3g vol): at beta = %.4g the constraints decide nearly alone. Give more constraints, or a smaller beta; 0 and below are possible",
-		cost/r.volume, floor/r.volume, beta))
+		"%s; at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta; 0 and below are possible", why, beta))
 }
 
 const (
