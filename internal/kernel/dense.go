@@ -77,19 +77,6 @@ func (t *denseTile) addColumns(dst []float64, columns []int32) error {
 	return t.visit(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
 }
 
-// multiply reads, or computes, each column once for all x.
-func (t *denseTile) multiply(dst, x [][]float64) error {
-	return t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
-		for v := range x {
-			var factors [columnsPerPass]float64
-			for i, j := range columns {
-				factors[i] = x[v][j]
-			}
-			t.source.routines.addScaled(dst[v], p, &factors)
-		}
-	})
-}
-
 func (t *denseTile) degrees(dst []float64) error {
 	var negative error
 	err := t.visit(t.source.allColumns(), func(columns []int32, p *pass) {

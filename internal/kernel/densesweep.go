@@ -1,11 +1,12 @@
 package kernel
 
 // window is a thread's buffer for columns that do not lie in memory as float32, what computes them,
-// and the pass it is at.
+// the pass it is at, and the panel.
 type window struct {
 	values []float32
 	maker  *entryMaker
 	pass   pass
+	panel  panel
 }
 
 // borrow takes a window that is returned by giveBack.

@@ -14,8 +14,8 @@ type matrix interface {
 	newSums(a *Armament) rowSums
 	// addColumns adds columns.
 	addColumns(dst []float64, columns []int32) error
-	// multiply adds base * x to dst for each of several x, each row in column order.
-	multiply(dst, x [][]float64) error
+	// multiply is the rows' products with vectors, each row in column order.
+	multiply(dst [][]float64, x *vectors) error
 	// degrees adds each row's sum; an affinity below 0 is a fault.
 	degrees(dst []float64) error
 	// maxima are each row's largest entry, at least 0.
@@ -69,20 +69,6 @@ func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 		neighbours, weights := t.column(int(j))
 		for at, i := range neighbours {
 			dst[int(i)-t.rows.From] += weights[at]
-		}
-	}
-	return nil
-}
-
-func (t *graphTile) multiply(dst, x [][]float64) error {
-	for r := range t.rows.Len() {
-		neighbours, weights := t.row(t.rows.From + r)
-		for v := range x {
-			sum, factors := dst[v][r], x[v]
-			for at, j := range neighbours {
-				sum += float64(weights[at] * factors[j])
-			}
-			dst[v][r] = sum
 		}
 	}
 	return nil

@@ -13,8 +13,13 @@ type routines struct {
 	subtractColumns func(dst []float64, p *pass)
 	// moveColumns takes the columns of a pass out of from and adds them into to.
 	moveColumns func(from, to []float64, p *pass)
-	// addScaled adds columns times factors, one after the other.
-	addScaled func(dst []float64, p *pass, factors *[columnsPerPass]float64)
+	// addProducts adds the products of productRows rows of a panel with a bundle of at most
+	// productVectors; addWideProducts does so for the same rows and further bundles.
+	addProducts, addWideProducts func(p *panel, row int, b *bundle)
+	productRows, productVectors  int
+	// addEntries adds the products of rows from..to-1 of a sparse matrix, of which one has an entry, with
+	// a bundle of at most mostEntryVectors, row by row as the bundle.
+	addEntries func(sums []float64, from, to int, m *Sparse, b *bundle)
 	// multiplyBlock sums the products of blockRows packed rows and blockColumns packed columns, in
 	// feature order; out has a column every stride values, whose sums go on unless these features are
 	// the first.
@@ -51,6 +56,12 @@ const rowMultiple = 16
 
 func padded(rows int) int { return (rows + rowMultiple - 1) / rowMultiple * rowMultiple }
 
+// What addProductsPortable takes at a time: rows whose sums are in registers, and vectors.
+const (
+	portableRows    = 4
+	portableVectors = 16
+)
+
 // portable is the routines in plain Go.
 func portable() routines {
 	return routines{
@@ -58,7 +69,11 @@ func portable() routines {
 		addColumns:      addColumnsPortable,
 		subtractColumns: subtractColumnsPortable,
 		moveColumns:     moveColumnsPortable,
-		addScaled:       addScaledPortable,
+		addProducts:     addProductsPortable,
+		addWideProducts: addProductsPortable,
+		productRows:     portableRows,
+		productVectors:  portableVectors,
+		addEntries:      addEntriesPortable,
 		multiplyBlock:   multiplyBlockPortable,
 		blockRows:       4,
 		blockColumns:    1,
@@ -90,15 +105,6 @@ func subtractColumnsPortable(dst []float64, p *pass) {
 func moveColumnsPortable(from, to []float64, p *pass) {
 	subtractColumnsPortable(from, p)
 	addColumnsPortable(to, p)
-}
-
-func addScaledPortable(dst []float64, p *pass, factors *[columnsPerPass]float64) {
-	for i := range p.count {
-		x := factors[i]
-		for r, v := range p.column(i)[:len(dst)] {
-			dst[r] += float64(float64(v) * x)
-		}
-	}
 }
 
 func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int, first bool) {

@@ -45,14 +45,6 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				same(t, "moveColumns from", a, a2)
 				same(t, "moveColumns to", b, b2)
 
-				var factors [columnsPerPass]float64
-				for i := range factors {
-					factors[i] = rng.NormFloat64()
-				}
-				reference.addScaled(a, p, &factors)
-				other.addScaled(a2, p, &factors)
-				same(t, "addScaled", a, a2)
-
 				some := rng.IntN(rows + 1)
 				nearest, weights := floats(1), floats(1)
 				if rng.IntN(2) == 0 {

@@ -12,7 +12,7 @@ import (
 // a whole problem in one process. Its methods take the tiles to work on and return values for
 // their rows in that order. One method runs at a time; each spreads its tiles over the threads. What
 // Load, Update and Assign return is the shard's, and valid until one of them is called again: so they
-// allocate nothing once they have run.
+// allocate nothing once they have run. Products are the shard's until the next Multiply.
 //
 // The sums of a tile carry the step they belong to. Load sets a step, Update leads from one to the
 // next, and doing either twice changes nothing: that is what makes every operation safe to retry.
@@ -37,6 +37,9 @@ type Shard struct {
 	plan       plan
 	touches    touches
 	workspaces workspaces
+	bundles    []bundle  // of the vectors that are multiplied
+	bundled    []float64 // their values
+	products   []float64 // one after the other
 }
 
 // tile is a base tile and the sums S_ic of its rows at a step.
@@ -201,52 +204,13 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	})
 }
 
-// Multiply is M x for each of several x: each row of the base in column order, then the sparse part in
-// column order.
-func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
-	if s.armament.K == 0 {
-		return nil, ErrNotReady
-	}
-	tiles, err := s.find(numbers)
-	if err != nil {
-		return nil, err
-	}
-	products, starts := perRowLists(tiles, len(x))
-	err = s.parallel(ctx, len(tiles), func(at int) error {
-		t := tiles[at]
-		dst := make([][]float64, len(x))
-		for v := range dst {
-			dst[v] = make([]float64, t.stride)
-		}
-		if err := t.base.multiply(dst, x); err != nil {
-			return err
-		}
-		for v := range dst {
-			for r := range t.rows.Len() {
-				columns, values := s.armament.Sparse.Row(t.rows.From + r)
-				for at, j := range columns {
-					dst[v][r] += float64(values[at] * x[v][j])
-				}
-			}
-			copy(products[v][starts[at]:], dst[v][:t.rows.Len()])
-		}
-		return nil
-	})
-	return products, err
-}
-
-// perRowLists makes lists of one value per row of the tiles, and tells where each tile's begin.
-func perRowLists(tiles []*tile, lists int) ([][]float64, []int) {
-	starts, total := make([]int, len(tiles)), 0
+// startsOf tells where each tile's rows begin in lists of one value per row, and where they end.
+func startsOf(tiles []*tile) []int {
+	starts := make([]int, len(tiles)+1)
 	for at, t := range tiles {
-		starts[at] = total
-		total += t.rows.Len()
+		starts[at+1] = starts[at] + t.rows.Len()
 	}
-	values := make([][]float64, lists)
-	for list := range values {
-		values[list] = make([]float64, total)
-	}
-	return values, starts
+	return starts
 }
 
 // perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
@@ -264,7 +228,11 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 	if err != nil {
 		return nil, err
 	}
-	values, starts := perRowLists(tiles, lists)
+	starts := startsOf(tiles)
+	values := make([][]float64, lists)
+	for list := range values {
+		values[list] = make([]float64, starts[len(tiles)])
+	}
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		dst := make([]float64, tiles[at].stride)
 		for list := range values {
@@ -272,7 +240,7 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 			if err := compute(tiles[at], list, dst); err != nil {
 				return err
 			}
-			copy(values[list][starts[at]:starts[at]+tiles[at].rows.Len()], dst)
+			copy(values[list][starts[at]:starts[at+1]], dst)
 		}
 		return nil
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // NumericClass names the bits this build computes; workers of one job must agree on it.
-const NumericClass = "float32-v1"
+const NumericClass = "float32-v2"
 
 // RowFetcher gives rows [from, to) of a given kernel matrix, row by row.
 type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)

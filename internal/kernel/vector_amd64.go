@@ -37,7 +37,7 @@ func available() []routines {
 }
 
 func avx512() routines {
-	return vectorised("avx512", 32, 6,
+	return vectorised("avx512", 32, 6, 16,
 		columnCode{
 			addColumns1AVX512, addColumns2AVX512, addColumns3AVX512, addColumns4AVX512,
 			addColumns5AVX512, addColumns6AVX512, addColumns7AVX512, addColumns8AVX512,
@@ -50,11 +50,25 @@ func avx512() routines {
 			moveColumns1AVX512, moveColumns2AVX512, moveColumns3AVX512, moveColumns4AVX512,
 			moveColumns5AVX512, moveColumns6AVX512, moveColumns7AVX512, moveColumns8AVX512,
 		},
-		addScaledAVX512, multiplyBlockAVX512, transposeAVX512, gaussianAVX512, distancesAVX512, toHalfAVX512, fromHalfAVX512)
+		productCode{
+			addProducts1AVX512, addProducts2AVX512, addProducts3AVX512, addProducts4AVX512,
+			addProducts5AVX512, addProducts6AVX512, addProducts7AVX512, addProducts8AVX512,
+			addProducts9AVX512, addProducts10AVX512, addProducts11AVX512, addProducts12AVX512,
+		},
+		wideCode{
+			addWideProducts1AVX512, addWideProducts2AVX512, addWideProducts3AVX512, addWideProducts4AVX512,
+			addWideProducts5AVX512, addWideProducts6AVX512, addWideProducts7AVX512, addWideProducts8AVX512,
+			addWideProducts9AVX512, addWideProducts10AVX512, addWideProducts11AVX512, addWideProducts12AVX512,
+		},
+		entryCode{
+			1: addEntries1AVX512, 2: addEntries2AVX512, 4: addEntries4AVX512, 8: addEntries8AVX512,
+			16: addEntries16AVX512, 24: addEntries24AVX512, 32: addEntries32AVX512,
+		},
+		multiplyBlockAVX512, transposeAVX512, gaussianAVX512, distancesAVX512, toHalfAVX512, fromHalfAVX512)
 }
 
 func avx2() routines {
-	return vectorised("avx2", 8, 6,
+	return vectorised("avx2", 8, 6, 8,
 		columnCode{
 			addColumns1AVX2, addColumns2AVX2, addColumns3AVX2, addColumns4AVX2,
 			addColumns5AVX2, addColumns6AVX2, addColumns7AVX2, addColumns8AVX2,
@@ -67,16 +81,33 @@ func avx2() routines {
 			moveColumns1AVX2, moveColumns2AVX2, moveColumns3AVX2, moveColumns4AVX2,
 			moveColumns5AVX2, moveColumns6AVX2, moveColumns7AVX2, moveColumns8AVX2,
 		},
-		addScaledAVX2, multiplyBlockAVX2, transposeAVX2, gaussianAVX2, distancesAVX2, toHalfAVX2, fromHalfAVX2)
+		productCode{
+			addProducts1AVX2, addProducts2AVX2, addProducts3AVX2, addProducts4AVX2,
+			addProducts5AVX2, addProducts6AVX2,
+		},
+		wideCode{
+			addWideProducts1AVX2, addWideProducts2AVX2, addWideProducts3AVX2, addWideProducts4AVX2,
+			addWideProducts5AVX2, addWideProducts6AVX2,
+		},
+		entryCode{
+			1: addEntries1AVX2, 2: addEntries2AVX2, 4: addEntries4AVX2, 8: addEntries8AVX2,
+			16: addEntries16AVX2, 24: addEntries24AVX2, 32: addEntries32AVX2,
+		},
+		multiplyBlockAVX2, transposeAVX2, gaussianAVX2, distancesAVX2, toHalfAVX2, fromHalfAVX2)
 }
-
-// lineBytes is a line of the caches.
-const lineBytes = 64
 
 // columnCode and moveCode are code for 1 to columnsPerPass columns.
 type (
 	columnCode [columnsPerPass]func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
 	moveCode   [columnsPerPass]func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
+)
+
+// productCode and wideCode are code for 1, 2, 3, ... vectors, entryCode at the index of as many vectors as
+// it is for.
+type (
+	productCode []func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)
+	wideCode    []func(dst *float64, stride int, wide, x *float64, columns int)
+	entryCode   [mostEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
 )
 
 // run checks lengths and chooses the code.
@@ -100,10 +131,41 @@ func (p *pass) check(rows int) {
 	}
 }
 
+// run checks lengths and chooses the code. What the rows have to fetch of the values ahead is their share;
+// where that is not there, they fetch what they read.
+func (code productCode) run(rows int, p *panel, row int, b *bundle) {
+	last := (p.columns-1)*p.pitch + row
+	values, x := p.values[row:last+rows], p.x(b)
+	ahead := values
+	if share := row * p.columns; share+rows*p.columns <= len(p.ahead) {
+		ahead = p.ahead[share:]
+	}
+	p.wide = grownLines(p.wide, rows*p.columns)
+	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &values[0], p.pitch, &p.wide[0], &x[0], p.columns, &ahead[0])
+}
+
+func (code wideCode) run(rows int, p *panel, row int, b *bundle) {
+	wide, x := p.wide[:rows*p.columns], p.x(b)
+	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &wide[0], &x[0], p.columns)
+}
+
+// entriesAhead is how long before its turn an entry has its row of the vectors fetched.
+const entriesAhead = 32
+
+func (code *entryCode) run(sums []float64, from, to int, m *Sparse, b *bundle) {
+	end := m.RowStart[to]
+	_, _, _ = sums[(to-from)*b.width-1], m.Column[end-1], m.Value[end-1]
+	ahead := entriesAhead
+	if end+entriesAhead > int64(len(m.Column)) {
+		ahead = 0
+	}
+	code[b.width](&sums[0], &m.RowStart[from], to-from, &m.Column[0], &m.Value[0], &b.values[0], ahead)
+}
+
 // vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
-func vectorised(name string, blockRows, blockColumns int,
+func vectorised(name string, blockRows, blockColumns, productRows int,
 	addColumns, subtractColumns columnCode, moveColumns moveCode,
-	addScaled func(dst *float64, values *float32, columns *[columnsPerPass]int, factors *[columnsPerPass]float64, rows int),
+	addProducts productCode, addWideProducts wideCode, addEntries entryCode,
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),
 	transpose func(dst *float32, dstStride int, src *float32, srcStride, squares int),
 	gaussian func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64),
@@ -121,14 +183,10 @@ func vectorised(name string, blockRows, blockColumns int,
 		addColumns:      addColumns.run,
 		subtractColumns: subtractColumns.run,
 		moveColumns:     moveColumns.run,
-		addScaled: func(dst []float64, p *pass, factors *[columnsPerPass]float64) {
-			p.check(len(dst))
-			columns, by := p.columns, *factors
-			for i := p.count; i < columnsPerPass; i++ {
-				columns[i], by[i] = columns[0], 0 // adds 0
-			}
-			addScaled(unsafe.SliceData(dst), unsafe.SliceData(p.values), &columns, &by, len(dst))
-		},
+		addProducts:     func(p *panel, row int, b *bundle) { addProducts.run(productRows, p, row, b) },
+		addWideProducts: func(p *panel, row int, b *bundle) { addWideProducts.run(productRows, p, row, b) },
+		productRows:     productRows, productVectors: len(addProducts),
+		addEntries: addEntries.run,
 		multiplyBlock: func(out []float64, stride int, rows, columns []float64, features int, first bool) {
 			_ = out[(blockColumns-1)*stride+blockRows-1]
 			multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*blockRows]), unsafe.SliceData(columns[:features*blockColumns]), features, first)

@@ -124,10 +124,160 @@ func subtractColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahea
 //go:noescape
 func moveColumns8AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
-// addScaledAVX512 adds eight columns of values times their factors; rows is a multiple of 16.
+// addProducts1AVX512 adds the products of 16 rows of some columns with 1 vectors, leaves the rows widened, and fetches ahead.
 //
 //go:noescape
-func addScaledAVX512(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
+func addProducts1AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts1AVX512 adds the products of 16 widened rows of some columns with 1 vectors.
+//
+//go:noescape
+func addWideProducts1AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts2AVX512 adds the products of 16 rows of some columns with 2 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts2AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts2AVX512 adds the products of 16 widened rows of some columns with 2 vectors.
+//
+//go:noescape
+func addWideProducts2AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts3AVX512 adds the products of 16 rows of some columns with 3 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts3AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts3AVX512 adds the products of 16 widened rows of some columns with 3 vectors.
+//
+//go:noescape
+func addWideProducts3AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts4AVX512 adds the products of 16 rows of some columns with 4 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts4AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts4AVX512 adds the products of 16 widened rows of some columns with 4 vectors.
+//
+//go:noescape
+func addWideProducts4AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts5AVX512 adds the products of 16 rows of some columns with 5 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts5AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts5AVX512 adds the products of 16 widened rows of some columns with 5 vectors.
+//
+//go:noescape
+func addWideProducts5AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts6AVX512 adds the products of 16 rows of some columns with 6 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts6AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts6AVX512 adds the products of 16 widened rows of some columns with 6 vectors.
+//
+//go:noescape
+func addWideProducts6AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts7AVX512 adds the products of 16 rows of some columns with 7 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts7AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts7AVX512 adds the products of 16 widened rows of some columns with 7 vectors.
+//
+//go:noescape
+func addWideProducts7AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts8AVX512 adds the products of 16 rows of some columns with 8 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts8AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts8AVX512 adds the products of 16 widened rows of some columns with 8 vectors.
+//
+//go:noescape
+func addWideProducts8AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts9AVX512 adds the products of 16 rows of some columns with 9 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts9AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts9AVX512 adds the products of 16 widened rows of some columns with 9 vectors.
+//
+//go:noescape
+func addWideProducts9AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts10AVX512 adds the products of 16 rows of some columns with 10 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts10AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts10AVX512 adds the products of 16 widened rows of some columns with 10 vectors.
+//
+//go:noescape
+func addWideProducts10AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts11AVX512 adds the products of 16 rows of some columns with 11 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts11AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts11AVX512 adds the products of 16 widened rows of some columns with 11 vectors.
+//
+//go:noescape
+func addWideProducts11AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts12AVX512 adds the products of 16 rows of some columns with 12 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts12AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts12AVX512 adds the products of 16 widened rows of some columns with 12 vectors.
+//
+//go:noescape
+func addWideProducts12AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addEntries1AVX512 adds the products of sparse rows with 1 vectors.
+//
+//go:noescape
+func addEntries1AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries2AVX512 adds the products of sparse rows with 2 vectors.
+//
+//go:noescape
+func addEntries2AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries4AVX512 adds the products of sparse rows with 4 vectors.
+//
+//go:noescape
+func addEntries4AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries8AVX512 adds the products of sparse rows with 8 vectors.
+//
+//go:noescape
+func addEntries8AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries16AVX512 adds the products of sparse rows with 16 vectors.
+//
+//go:noescape
+func addEntries16AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries24AVX512 adds the products of sparse rows with 24 vectors.
+//
+//go:noescape
+func addEntries24AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries32AVX512 adds the products of sparse rows with 32 vectors.
+//
+//go:noescape
+func addEntries32AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
 
 // multiplyBlockAVX512 sums the products of 32 packed rows and 6 packed columns; out has a column every stride values.
 //
@@ -279,10 +429,100 @@ func subtractColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead 
 //go:noescape
 func moveColumns8AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
 
-// addScaledAVX2 adds eight columns of values times their factors; rows is a multiple of 16.
+// addProducts1AVX2 adds the products of 8 rows of some columns with 1 vectors, leaves the rows widened, and fetches ahead.
 //
 //go:noescape
-func addScaledAVX2(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)
+func addProducts1AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts1AVX2 adds the products of 8 widened rows of some columns with 1 vectors.
+//
+//go:noescape
+func addWideProducts1AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts2AVX2 adds the products of 8 rows of some columns with 2 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts2AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts2AVX2 adds the products of 8 widened rows of some columns with 2 vectors.
+//
+//go:noescape
+func addWideProducts2AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts3AVX2 adds the products of 8 rows of some columns with 3 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts3AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts3AVX2 adds the products of 8 widened rows of some columns with 3 vectors.
+//
+//go:noescape
+func addWideProducts3AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts4AVX2 adds the products of 8 rows of some columns with 4 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts4AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts4AVX2 adds the products of 8 widened rows of some columns with 4 vectors.
+//
+//go:noescape
+func addWideProducts4AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts5AVX2 adds the products of 8 rows of some columns with 5 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts5AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts5AVX2 adds the products of 8 widened rows of some columns with 5 vectors.
+//
+//go:noescape
+func addWideProducts5AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addProducts6AVX2 adds the products of 8 rows of some columns with 6 vectors, leaves the rows widened, and fetches ahead.
+//
+//go:noescape
+func addProducts6AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+
+// addWideProducts6AVX2 adds the products of 8 widened rows of some columns with 6 vectors.
+//
+//go:noescape
+func addWideProducts6AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+
+// addEntries1AVX2 adds the products of sparse rows with 1 vectors.
+//
+//go:noescape
+func addEntries1AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries2AVX2 adds the products of sparse rows with 2 vectors.
+//
+//go:noescape
+func addEntries2AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries4AVX2 adds the products of sparse rows with 4 vectors.
+//
+//go:noescape
+func addEntries4AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries8AVX2 adds the products of sparse rows with 8 vectors.
+//
+//go:noescape
+func addEntries8AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries16AVX2 adds the products of sparse rows with 16 vectors.
+//
+//go:noescape
+func addEntries16AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries24AVX2 adds the products of sparse rows with 24 vectors.
+//
+//go:noescape
+func addEntries24AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+
+// addEntries32AVX2 adds the products of sparse rows with 32 vectors.
+//
+//go:noescape
+func addEntries32AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
 
 // multiplyBlockAVX2 sums the products of 8 packed rows and 6 packed columns; out has a column every stride values.
 //

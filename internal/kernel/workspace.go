@@ -3,6 +3,9 @@ package kernel
 import (
 	"slices"
 	"sync"
+	"unsafe"
+
+	"github.com/cleave-project/cleave/internal/pages"
 )
 
 // workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
@@ -56,4 +59,16 @@ func (ws *workspaces) giveBack(w *workspace) {
 // grown is a buffer of a length, reused where its capacity allows; its contents are any.
 func grown[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
+}
+
+// grownLines is a buffer of a length that begins with a line of the caches, in large pages where it is
+// large.
+func grownLines(buffer []float64, length int) []float64 {
+	if cap(buffer) >= length {
+		return buffer[:length]
+	}
+	buffer = make([]float64, length+lineValues-1)
+	pages.Large(buffer)
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(buffer))) / 8 % lineValues
+	return buffer[(lineValues-begin)%lineValues:][:length]
 }

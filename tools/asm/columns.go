@@ -123,38 +123,3 @@ func moveColumns(w width, count int) {
 	VZEROUPPER()
 	RET()
 }
-
-// addScaled: dst[r] = ((dst[r] + values[columns[0]+r] factors[0]) + values[columns[1]+r] factors[1]) + ...;
-// these products are not exact, so each is rounded before it is added.
-func addScaled(w width) {
-	TEXT("addScaled"+w.name, NOSPLIT, "func(dst *float64, values *float32, columns *[8]int, factors *[8]float64, rows int)")
-	Pragma("noescape")
-	Doc("addScaled" + w.name + " adds eight columns of values times their factors; rows is a multiple of 16.")
-	columns := columnPointers(Load(Param("values"), GP64()), columnsPerPass)
-	table := Load(Param("factors"), GP64())
-	var factors [columnsPerPass]reg.VecVirtual
-	for i := range factors {
-		factors[i] = w.vector()
-		VBROADCASTSD(operand.Mem{Base: table, Disp: 8 * i}, factors[i])
-	}
-	dst := Load(Param("dst"), GP64())
-	row := GP64()
-	XORQ(row, row)
-	Label("loop")
-	for step := 0; step < 2; step++ {
-		sum, product := w.vector(), w.vector()
-		VMOVUPD(at(dst, row, 8, step*w.bytes()), sum)
-		for i, column := range columns {
-			VCVTPS2PD(at(column, row, 4, 4*step*w.lanes), product)
-			VMULPD(factors[i], product, product)
-			VADDPD(product, sum, sum)
-		}
-		VMOVUPD(sum, at(dst, row, 8, step*w.bytes()))
-	}
-	ADDQ(operand.U32(2*w.lanes), row)
-	rows := Load(Param("rows"), GP64())
-	CMPQ(row, rows)
-	JL(operand.LabelRef("loop"))
-	VZEROUPPER()
-	RET()
-}

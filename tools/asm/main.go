@@ -3,7 +3,8 @@
 //
 // Every function computes the bits of its portable twin (portable.go): sums of grid multiples are
 // exact in any order, products of float32 are exact in float64 so that fusing them changes nothing,
-// and the exponential rounds after every product and every sum, as it does in Go.
+// the exponential rounds after every product and every sum, as it does in Go, and products with
+// vectors are chains of fused multiply-adds in column order in both.
 package main
 
 import (
@@ -20,7 +21,13 @@ func main() {
 			addColumns(w, count, true)
 			moveColumns(w, count)
 		}
-		addScaled(w)
+		for vectors := 1; vectors <= w.vectors; vectors++ {
+			addProducts(w, vectors)
+			addWideProducts(w, vectors)
+		}
+		for _, vectors := range entryVectors {
+			addEntries(w, vectors)
+		}
 		multiplyBlock(w)
 		transpose(w)
 		gaussian(w)
@@ -38,11 +45,13 @@ type width struct {
 	lanes int
 	rows  int // vectors of rows in a block of products
 	cols  int // columns in a block of products
+	// vectors that a block of rows is multiplied with at a time, at most
+	vectors int
 }
 
 var (
-	avx512 = width{name: "AVX512", lanes: 8, rows: 4, cols: 6}
-	avx2   = width{name: "AVX2", lanes: 4, rows: 2, cols: 6}
+	avx512 = width{name: "AVX512", lanes: 8, rows: 4, cols: 6, vectors: 12}
+	avx2   = width{name: "AVX2", lanes: 4, rows: 2, cols: 6, vectors: 6}
 )
 
 func (w width) vector() reg.VecVirtual {

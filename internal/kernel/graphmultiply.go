@@ -1,0 +1,65 @@
+package kernel
+
+import "math"
+
+// mostEntryVectors is how many vectors an entry of a sparse row meets at a time.
+const mostEntryVectors = 32
+
+// lineBytes is a line of the caches, lineValues how many float64 it has.
+const (
+	lineBytes  = 64
+	lineValues = lineBytes / 8
+)
+
+// lineWidth is the width of a bundle of so many vectors whose rows are read in any order: rows of a few
+// do not cross a line of the caches, rows of many begin with one.
+func lineWidth(count int) int {
+	if count > lineValues/2 {
+		return (count + lineValues - 1) / lineValues * lineValues
+	}
+	width := 1
+	for width < count {
+		width *= 2
+	}
+	return width
+}
+
+// rowsPerTurn is how many rows have their products row by row before those go where they belong.
+const rowsPerTurn = 128
+
+func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
+	w := t.source.borrow()
+	defer t.source.giveBack(w)
+	g, r := t.source.graph, &t.source.routines
+	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: t.source.weights}
+	for at := range x.bundles {
+		b := &x.bundles[at]
+		for from := t.rows.From; from < t.rows.To; from += rowsPerTurn {
+			to := min(from+rowsPerTurn, t.rows.To)
+			sums := grown(w.panel.sums, (to-from)*b.width)
+			clear(sums)
+			for _, m := range []*Sparse{base, x.sparse} {
+				if m.RowStart[from] < m.RowStart[to] {
+					r.addEntries(sums, from, to, m, b)
+				}
+			}
+			for v := range b.count {
+				collect(dst[b.first+v][from-t.rows.From:to-t.rows.From], sums[v:], b.width)
+			}
+			w.panel.sums = sums
+		}
+	}
+	return nil
+}
+
+func addEntriesPortable(sums []float64, from, to int, m *Sparse, b *bundle) {
+	for i := from; i < to; i++ {
+		row := sums[(i-from)*b.width:][:b.count]
+		columns, values := m.Row(i)
+		for at, j := range columns {
+			for v, factor := range b.values[int(j)*b.width:][:b.count] {
+				row[v] = math.FMA(values[at], factor, row[v])
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// Products of the matrix with blocks of vectors. Every value of a product is one chain of fused
+// multiply-adds: from 0, over the row's entries of the base in column order, then over those of the
+// sparse part. So a vector has the same product alone and in any block, on any number of threads, in
+// vector code and in plain Go.
+
+// bundle is some of the vectors laid out row by row, so that an entry of the matrix meets all of them in
+// one place: value j of the v-th is values[j*width+v].
+type bundle struct {
+	values []float64
+	first  int // of the vectors
+	count  int
+	width  int // count, or more
+}
+
+// Multiply is M x for each of several x, each row in column order. The products are the shard's, and
+// valid until it is called again.
+func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
+	if s.armament.K == 0 {
+		return nil, ErrNotReady
+	}
+	for v := range x {
+		if len(x[v]) != s.source.Rows() {
+			return nil, fmt.Errorf("kernel: a vector of %d values for %d rows", len(x[v]), s.source.Rows())
+		}
+	}
+	tiles, err := s.find(numbers)
+	if err != nil || len(x) == 0 {
+		return nil, err
+	}
+	if err := s.bundle(ctx, x); err != nil {
+		return nil, err
+	}
+	factors := &vectors{each: x, bundles: s.bundles, sparse: s.armament.Sparse}
+	starts := startsOf(tiles)
+	total := starts[len(tiles)]
+	s.products = grownLines(s.products, total*len(x))
+	products := make([][]float64, len(x))
+	for v := range products {
+		products[v] = s.products[v*total : (v+1)*total : (v+1)*total]
+	}
+	return products, s.parallel(ctx, len(tiles), func(at int) error {
+		dst := make([][]float64, len(x))
+		for v := range dst {
+			dst[v] = products[v][starts[at]:starts[at+1]]
+		}
+		return tiles[at].base.multiply(dst, factors)
+	})
+}
+
+// vectors are what a matrix is multiplied with, and the sparse part that comes after it.
+type vectors struct {
+	each    [][]float64
+	bundles []bundle
+	sparse  *Sparse
+}
+
+// bundle lays vectors out row by row, in bundles of as many as the tiles take at a time.
+func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
+	most, n := s.source.routines.productVectors, s.source.Rows()
+	if s.source.graph != nil {
+		most = mostEntryVectors
+	}
+	count, size := (len(x)+most-1)/most, 0
+	s.bundles = grown(s.bundles, count)
+	for at := range s.bundles {
+		first, end := at*len(x)/count, (at+1)*len(x)/count
+		b := bundle{first: first, count: end - first, width: end - first}
+		if s.source.graph != nil {
+			b.width = lineWidth(b.count)
+		}
+		s.bundles[at] = b
+		size += b.width
+	}
+	if len(x) == 1 { // as it should be
+		s.bundles[0].values = x[0]
+		return nil
+	}
+	s.bundled = grownLines(s.bundled, n*size)
+	rest := s.bundled
+	for at := range s.bundles {
+		b := &s.bundles[at]
+		b.values, rest = rest[:n*b.width], rest[n*b.width:]
+	}
+	return s.parallel(ctx, partition.TileCount(n), func(at int) error {
+		rows := partition.Tile(n, at)
+		for _, b := range s.bundles {
+			for from := rows.From; from < rows.To; from += rowsPerTurn {
+				to := min(from+rowsPerTurn, rows.To)
+				for v, values := range x[b.first : b.first+b.count] {
+					spread(b.values[from*b.width+v:], b.width, values[from:to])
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// spread puts values step apart, collect gets them back.
+func spread(dst []float64, step int, values []float64) {
+	at := 0
+	for _, value := range values {
+		dst[at] = value
+		at += step
+	}
+}
+
+func collect(values, src []float64, step int) {
+	at := 0
+	for i := range values {
+		values[i] = src[at]
+		at += step
+	}
+}
+
+// columnsPerPanel is how many columns a panel has at most: what they have of a bundle and of a block of
+// widened rows stays in the first-level cache.
+const columnsPerPanel = 128
+
+// panel is consecutive columns of a tile, which are multiplied with bundles, and the sums so far.
+type panel struct {
+	sums    []float64 // vector after vector
+	height  int       // of a vector's sums
+	values  []float32 // column after column
+	pitch   int       // from one column to the next
+	from    int       // the first column
+	columns int
+	ahead   []float32 // what is read after this: memory may be asked for it now
+	wide    []float64 // a block of rows in float64, a buffer
+}
+
+// x is the values of a bundle that the columns are multiplied with.
+func (p *panel) x(b *bundle) []float64 {
+	return b.values[p.from*b.width:][:p.columns*b.width]
+}
+
+// sumsOf is the sums of a block of rows with the first vector of a bundle, followed by the others'.
+func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
+	return p.sums[b.first*p.height+row : (b.first+b.count-1)*p.height+row+rows]
+}
+
+// multiply reads, or computes, each column once for all vectors. The columns of a panel stay in the
+// second-level cache until all rows had their turn, while the next panel is fetched.
+func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
+	w := t.source.borrow()
+	defer t.source.giveBack(w)
+	p := &w.panel
+	p.sums, p.height, p.pitch = grown(p.sums, len(dst)*t.stride), t.stride, t.stride
+	clear(p.sums)
+	size := columnsPerPanel
+	if t.entries == nil {
+		size = columnsPerFill
+	}
+	for p.from = 0; p.from < t.n; p.from += size {
+		to := min(p.from+size, t.n)
+		p.columns = to - p.from
+		v, err := t.look(t.source.allColumns()[p.from:to], w)
+		if err != nil {
+			return err
+		}
+		p.values, p.ahead = v.values[v.begin(0):], nil
+		if t.entries != nil {
+			p.ahead = t.entries[to*t.stride:]
+		}
+		t.source.routines.addPanel(p, x.bundles)
+	}
+	for v := range dst {
+		copy(dst[v], p.sums[v*t.stride:])
+		for r := range dst[v] {
+			columns, values := x.sparse.Row(t.rows.From + r)
+			for at, j := range columns {
+				dst[v][r] = math.FMA(values[at], x.each[v][j], dst[v][r])
+			}
+		}
+	}
+	p.values, p.ahead = nil, nil
+	return nil
+}
+
+// addPanel adds the products of all rows with all bundles.
+func (r *routines) addPanel(p *panel, bundles []bundle) {
+	for row := 0; row < p.height; row += r.productRows {
+		r.addProducts(p, row, &bundles[0])
+		for at := range bundles[1:] {
+			r.addWideProducts(p, row, &bundles[1+at])
+		}
+	}
+}
+
+func addProductsPortable(p *panel, row int, b *bundle) {
+	x, sums := p.x(b), p.sumsOf(b, row, portableRows)
+	for v := range b.count {
+		sum := (*[portableRows]float64)(sums[v*p.height:])
+		s0, s1, s2, s3 := sum[0], sum[1], sum[2], sum[3]
+		for j := range p.columns {
+			factor, m := x[j*b.width+v], (*[portableRows]float32)(p.values[j*p.pitch+row:])
+			s0 = math.FMA(float64(m[0]), factor, s0)
+			s1 = math.FMA(float64(m[1]), factor, s1)
+			s2 = math.FMA(float64(m[2]), factor, s2)
+			s3 = math.FMA(float64(m[3]), factor, s3)
+		}
+		sum[0], sum[1], sum[2], sum[3] = s0, s1, s2, s3
+	}
+}

@@ -1,0 +1,147 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// entriesOf is the base matrix, column by column.
+func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
+	t.Helper()
+	plain := p.armament
+	plain.ID, plain.Sparse = 2, &Sparse{RowStart: make([]int64, p.n+1)}
+	arm(t, s, plain)
+	defer func() { arm(t, s, p.armament) }()
+	entries := make([][]float64, p.n)
+	for j := range entries {
+		entries[j] = must(columnSum(s, partition.All(p.n), []int32{int32(j)}))
+	}
+	return entries
+}
+
+// chain is the product of row i: fused multiply-adds from 0, the base and then the sparse part.
+func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
+	sum := 0.0
+	for j := range entries {
+		if entries[j][i] != 0 || p.source.graph == nil {
+			sum = math.FMA(entries[j][i], x[j], sum)
+		}
+	}
+	columns, values := p.armament.Sparse.Row(i)
+	for at, j := range columns {
+		sum = math.FMA(values[at], x[j], sum)
+	}
+	return sum
+}
+
+// A product is the chain of its row and vector to the bit: whatever routines compute it, with how many
+// other vectors, on how many threads, for which tiles, stored in full, by halves or not at all.
+func TestProductsAreChains(t *testing.T) {
+	ctx := context.Background()
+	for round, all := uint64(0), available(); round < 40; round++ {
+		for _, routines := range all {
+			for _, function := range []Function{Gaussian, Polynomial, Adjacency} {
+				rng := rand.New(rand.NewPCG(round, uint64(function)))
+				n := 1 + rng.IntN(40)
+				if round%4 == 0 {
+					n += rng.IntN(300)
+				}
+				p := newProblem(t, rng, n, 1, function)
+				p.source.routines = routines
+				if rng.IntN(3) == 0 && function != Adjacency {
+					p.source.spec.HalfScale = p.extent.HalfScale()
+				}
+				stored := rng.IntN(2) == 0
+				s := NewShard(p.source, 1+rng.IntN(3))
+				must(s.Build(ctx, partition.All(n), stored))
+				entries := p.entriesOf(t, s)
+				for _, count := range []int{1, 1 + rng.IntN(13), 1 + rng.IntN(70)} {
+					x := randomVectors(rng, count, n)
+					tiles := rng.Perm(partition.TileCount(n))
+					tiles = tiles[:1+rng.IntN(len(tiles))]
+					products := must(s.Multiply(ctx, tiles, x))
+					what := fmt.Sprintf("%s, function %d, n %d, stored %v, half %v, %d vectors",
+						routines.name, function, n, stored, p.source.spec.HalfScale != 0, count)
+					if len(products) != count {
+						t.Fatalf("%s: %d products", what, len(products))
+					}
+					for v := range x {
+						at := 0
+						for _, tile := range tiles {
+							for i := partition.Tile(n, tile).From; i < partition.Tile(n, tile).To; i++ {
+								want := p.chain(entries, i, x[v])
+								if got := products[v][at]; math.Float64bits(got) != math.Float64bits(want) {
+									t.Fatalf("%s: row %d of vector %d is %v, want %v", what, i, v, got, want)
+								}
+								at++
+							}
+						}
+						if at != len(products[v]) {
+							t.Fatalf("%s: %d values for %d rows", what, len(products[v]), at)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Panels of all sizes, in tiles of full height, have the same bits in every implementation.
+func TestPanelsAgreeBitForBit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for range 100 {
+		height, columns, from := padded(1+rng.IntN(100)), 1+rng.IntN(columnsPerPanel), rng.IntN(3)
+		x := randomVectors(rng, 1+rng.IntN(40), from+columns)
+		values := make([]float32, columns*height)
+		for i := range values {
+			values[i] = float32(rng.NormFloat64())
+		}
+		ahead := values[:rng.IntN(len(values))]
+		var want []float64
+		for _, r := range available() {
+			s := NewShard(&Source{spec: Spec{Rows: from + columns}, routines: r}, 1)
+			if err := s.bundle(context.Background(), x); err != nil {
+				t.Fatal(err)
+			}
+			p := &panel{sums: make([]float64, len(x)*height), height: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}
+			for i := range p.sums {
+				p.sums[i] = float64(i % 7)
+			}
+			r.addPanel(p, s.bundles)
+			if want == nil {
+				want = p.sums
+			}
+			same(t, fmt.Sprintf("%s, %d by %d with %d vectors", r.name, height, columns, len(x)), want, p.sums)
+		}
+	}
+}
+
+// A vector of another length is an error, not a panic.
+func TestProductsRefuseOtherLengths(t *testing.T) {
+	for _, function := range []Function{Gaussian, Adjacency} {
+		p := newProblem(t, rand.New(rand.NewPCG(1, 9)), 40, 2, function)
+		s := p.shard(t, 1)
+		for _, length := range []int{0, 39, 41} {
+			if _, err := product(s, partition.All(40), make([]float64, length)); err == nil {
+				t.Errorf("function %d: a vector of %d values has a product with 40 rows", function, length)
+			}
+		}
+		if products, err := s.Multiply(context.Background(), partition.All(40), nil); err != nil || len(products) != 0 {
+			t.Errorf("function %d: no vectors have %d products, %v", function, len(products), err)
+		}
+	}
+}
+
+// The rows of a bundle do not cross more lines of the caches than they must.
+func TestLineWidth(t *testing.T) {
+	for count, want := range []int{1: 1, 2, 4, 4, 8, 8, 8, 8, 16, 16: 16, 17: 24, 31: 32, 32: 32} {
+		if want != 0 && lineWidth(count) != want {
+			t.Errorf("%d vectors are %d wide, want %d", count, lineWidth(count), want)
+		}
+	}
+}
