@@ -170,7 +170,7 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 }
 
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	packed := e.fleet.operand(func() []byte { return wire.PackFloat64s(slices.Concat(x...)) })
+	packed := e.fleet.operand(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.drop()
 	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload(), Count: uint32(len(x))}}

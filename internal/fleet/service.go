@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 
 	"google.golang.org/grpc/codes"
@@ -199,6 +200,9 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		if len(data)+len(m.GetData()) > limit {
 			return status.Errorf(codes.OutOfRange, "result %s has more than the %d bytes expected", reference, limit)
+		}
+		if need := len(data) + len(m.GetData()); need > cap(data) {
+			data = slices.Grow(data, min(limit, 2*need)-len(data)) // with what has arrived, within what is expected
 		}
 		data = append(data, m.GetData()...)
 	}

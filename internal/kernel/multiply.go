@@ -43,10 +43,16 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	factors := &vectors{each: x, bundles: s.bundles, sparse: s.armament.Sparse}
 	starts := startsOf(tiles)
 	total := starts[len(tiles)]
-	s.products = grownLines(s.products, total*len(x))
+	var values []float64
+	if len(x) == 1 {
+		values = make([]float64, total) // too little to keep
+	} else {
+		s.products = grownLines(s.products, total*len(x))
+		values = s.products
+	}
 	products := make([][]float64, len(x))
 	for v := range products {
-		products[v] = s.products[v*total : (v+1)*total : (v+1)*total]
+		products[v] = values[v*total : (v+1)*total : (v+1)*total]
 	}
 	return products, s.parallel(ctx, len(tiles), func(at int) error {
 		dst := make([][]float64, len(x))

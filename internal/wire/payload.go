@@ -22,6 +22,21 @@ func PackFloat64s(values []float64) []byte {
 	return packed
 }
 
+// PackFloat64Lists packs lists one after the other.
+func PackFloat64Lists(lists [][]float64) []byte {
+	size := 0
+	for _, values := range lists {
+		size += 8 * len(values)
+	}
+	packed := make([]byte, 0, size)
+	for _, values := range lists {
+		for _, v := range values {
+			packed = binary.LittleEndian.AppendUint64(packed, math.Float64bits(v))
+		}
+	}
+	return packed
+}
+
 // UnpackFloat64s undoes PackFloat64s.
 func UnpackFloat64s(packed []byte) ([]float64, error) {
 	if len(packed)%8 != 0 {

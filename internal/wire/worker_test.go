@@ -56,6 +56,10 @@ func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
 	if got := PackFloat64s([]float64{1}); !reflect.DeepEqual(got, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}) {
 		t.Errorf("1 is packed as % x", got)
 	}
+	lists := [][]float64{{1, 2}, nil, {3}}
+	if !slices.Equal(PackFloat64Lists(lists), PackFloat64s([]float64{1, 2, 3})) {
+		t.Error("lists are not packed one after the other")
+	}
 	negativeZero, err := UnpackFloat64s(PackFloat64s([]float64{math.Copysign(0, -1)}))
 	if err != nil || !math.Signbit(negativeZero[0]) {
 		t.Errorf("-0 came back as %v, %v", negativeZero, err)

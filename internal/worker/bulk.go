@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,14 +57,24 @@ func (c *chunks[M]) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// operand gives the bytes of a payload, fetching them if it is only a reference. One that the
-// coordinator has dropped belongs to a command that nobody waits for.
+// operand gives the bytes of a payload.
 func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
+	var data []byte
+	err := j.receive(p, func(at int, chunk []byte) error {
+		data = append(data[:at], chunk...)
+		return nil
+	})
+	return data, err
+}
+
+// receive hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
+// is only a reference; where the connection breaks they come again from the first. One that the
+// coordinator has dropped belongs to a command that nobody waits for.
+func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
 	reference := p.GetReference()
 	if reference == "" {
-		return p.GetInline(), nil
+		return take(0, p.GetInline())
 	}
-	var data []byte
 	err := persist(j.ctx, func() error {
 		ctx, cancel := context.WithCancel(j.ctx)
 		defer cancel()
@@ -70,8 +82,7 @@ func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		data = data[:0]
-		for {
+		for at := 0; ; {
 			m, err := stream.Recv()
 			if err == io.EOF {
 				return nil
@@ -79,35 +90,41 @@ func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
 			if err != nil {
 				return err
 			}
-			data = append(data, m.GetData()...)
+			if err := take(at, m.GetData()); err != nil {
+				return err
+			}
+			at += len(m.GetData())
 		}
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, fmt.Errorf("%w: %w", kernel.ErrNotReady, err)
+		return fmt.Errorf("%w: %w", kernel.ErrNotReady, err)
 	}
-	return data, err
+	return err
 }
 
-// result makes a payload of values: inline when small, else sent ahead, named by its command.
+// result makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
 func (j *job) result(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
 	}
+	return j.sendAhead(c, slices.Chunk(data, wire.ChunkBytes))
+}
+
+// sendAhead sends chunks, again if the connection breaks, and makes a payload that refers to them.
+func (j *job) sendAhead(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
-	err := persist(j.ctx, func() error { return j.send(reference, data) })
+	err := persist(j.ctx, func() error { return j.send(reference, chunks) })
 	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
 }
 
-func (j *job) send(reference string, data []byte) error {
+func (j *job) send(reference string, chunks iter.Seq[[]byte]) error {
 	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()
 	stream, err := j.session.worker.client.SendResult(ctx)
 	if err != nil {
 		return err
 	}
-	for len(data) > 0 {
-		chunk := data[:min(len(data), wire.ChunkBytes)]
-		data = data[len(chunk):]
+	for chunk := range chunks {
 		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
 			break // CloseAndRecv says why
 		}

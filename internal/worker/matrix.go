@@ -44,7 +44,11 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 			return nil, err
 		}
 		products, err := m.Multiply(j.ctx, tiles, x)
-		return j.valuesOf(c)(slices.Concat(products...), err)
+		if err != nil {
+			return nil, err
+		}
+		payload, err := j.productsOf(c, products)
+		return &workerv1.Done{Values: payload}, err
 	case *workerv1.Command_Load:
 		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
 		if err != nil {
@@ -163,15 +167,37 @@ func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	if most := int64(max(1, j.need.Products)); count > most {
 		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, most)
 	}
-	values, err := j.floats(op.GetX(), int(count)*j.rows)
+	values, filled := make([]float64, int(count)*j.rows), 0
+	err := j.receive(op.GetX(), func(at int, chunk []byte) error {
+		if at%8 != 0 || at+len(chunk) > 8*len(values) {
+			return fmt.Errorf("worker: %d bytes after %d of %d vectors of %d rows", len(chunk), at, count, j.rows)
+		}
+		filled = at + len(chunk)
+		return wire.UnpackFloat64sInto(values[at/8:filled/8], chunk)
+	})
 	if err != nil {
 		return nil, err
 	}
-	vectors := make([][]float64, count)
-	for v := range vectors {
-		vectors[v] = values[v*j.rows : (v+1)*j.rows]
+	if filled != 8*len(values) {
+		return nil, fmt.Errorf("worker: %d bytes for %d vectors of %d rows", filled, count, j.rows)
 	}
-	return vectors, nil
+	return slices.Collect(slices.Chunk(values, j.rows)), nil
+}
+
+// productsOf makes a payload of products, one after the other. Large ones are packed as they are sent.
+func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.Payload, error) {
+	if 8*len(products)*len(products[0]) <= wire.InlineBytes {
+		return j.result(c, wire.PackFloat64Lists(products))
+	}
+	return j.sendAhead(c, func(yield func([]byte) bool) {
+		for _, values := range products {
+			for chunk := range slices.Chunk(values, wire.ChunkBytes/8) {
+				if !yield(wire.PackFloat64s(chunk)) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // mostProducts bounds the vectors that a matrix is multiplied with at a time.
