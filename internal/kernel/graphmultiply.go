@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // mostEntryVectors is how many vectors an entry of a sparse row meets at a time.
 const mostEntryVectors = 32
@@ -43,9 +47,7 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 					r.addEntries(sums, from, to, m, b)
 				}
 			}
-			for v := range b.count {
-				collect(dst[b.first+v][from-t.rows.From:to-t.rows.From], sums[v:], b.width)
-			}
+			collect(dst[b.first:b.first+b.count], partition.Range{From: from - t.rows.From, To: to - t.rows.From}, sums, b.width)
 			w.panel.sums = sums
 		}
 	}

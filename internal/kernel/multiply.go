@@ -102,29 +102,48 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 		for _, b := range s.bundles {
 			for from := rows.From; from < rows.To; from += rowsPerTurn {
 				to := min(from+rowsPerTurn, rows.To)
-				for v, values := range x[b.first : b.first+b.count] {
-					spread(b.values[from*b.width+v:], b.width, values[from:to])
-				}
+				spread(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
 			}
 		}
 		return nil
 	})
 }
 
-// spread puts values step apart, collect gets them back.
-func spread(dst []float64, step int, values []float64) {
-	at := 0
-	for _, value := range values {
-		dst[at] = value
-		at += step
+// spread puts values of several vectors next to each other, every width values.
+func spread(dst []float64, width int, x [][]float64, rows partition.Range) {
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
+		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
+			four := (*[4]float64)(dst[at:])
+			four[0], four[1], four[2], four[3] = a[i], b[i], c[i], d[i]
+		}
+		dst = dst[4:]
+	}
+	for v := range x {
+		at := v
+		for _, value := range x[v][rows.From:rows.To] {
+			dst[at] = value
+			at += width
+		}
 	}
 }
 
-func collect(values, src []float64, step int) {
-	at := 0
-	for i := range values {
-		values[i] = src[at]
-		at += step
+// collect undoes spread.
+func collect(x [][]float64, rows partition.Range, src []float64, width int) {
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
+		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
+			four := (*[4]float64)(src[at:])
+			a[i], b[i], c[i], d[i] = four[0], four[1], four[2], four[3]
+		}
+		src = src[4:]
+	}
+	for v := range x {
+		values, at := x[v][rows.From:rows.To], v
+		for i := range values {
+			values[i] = src[at]
+			at += width
+		}
 	}
 }
 
