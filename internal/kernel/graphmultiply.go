@@ -28,9 +28,11 @@ func lineWidth(count int) int {
 	return width
 }
 
-// rowsPerTurn is how many rows have their products row by row before those go where they belong.
+// rowsPerTurn is how many rows of a bundle, or of its products, are turned at a time: they stay in the
+// first-level cache.
 const rowsPerTurn = 128
 
+// multiply reads each row once for all vectors of a bundle.
 func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrow()
 	defer t.source.giveBack(w)

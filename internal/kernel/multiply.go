@@ -40,6 +40,7 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	if err := s.bundle(ctx, x); err != nil {
 		return nil, err
 	}
+	defer clear(s.bundles) // the shard keeps no vector of its caller's
 	factors := &vectors{each: x, bundles: s.bundles, sparse: s.armament.Sparse}
 	starts := startsOf(tiles)
 	total := starts[len(tiles)]
@@ -87,7 +88,7 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 		s.bundles[at] = b
 		size += b.width
 	}
-	if len(x) == 1 { // as it should be
+	if len(x) == 1 { // it is laid out so already
 		s.bundles[0].values = x[0]
 		return nil
 	}
