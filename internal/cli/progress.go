@@ -33,8 +33,7 @@ type progress struct {
 
 	violated uint32 // constraints, by the last iteration
 
-	solver string             // the last step of an eigensolver, until iterations follow
-	shown  *cleavev1.Progress // by the live line
+	left time.Duration // of an eigensolver, by the last progress; 0: it cannot be told
 }
 
 func (a *app) newProgress(quiet bool) *progress {
@@ -92,7 +91,7 @@ func (p *progress) end() {
 }
 
 func (p *progress) iteration(it *cleavev1.Iteration) {
-	p.violated, p.solver = it.GetParts().GetViolated(), ""
+	p.violated = it.GetParts().GetViolated()
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
@@ -100,12 +99,33 @@ func (p *progress) iteration(it *cleavev1.Iteration) {
 }
 
 func (p *progress) solverStep(s *cleavev1.SolverStep) {
-	p.solver = fmt.Sprintf("step %d  residual %s  %d of %d converged", s.GetStep(), strconv.FormatFloat(s.GetResidual(), 'g', 3, 64), s.GetConverged(), s.GetWanted())
-	if p.width == 0 {
-		p.plain("eigenvectors: " + strings.ReplaceAll(p.solver, "  ", ", "))
-	} else if p.shown != nil {
-		p.draw(p.liveLine(p.shown))
+	if p.width > 0 {
+		return // the next live progress draws it
 	}
+	parts := solverParts(s)
+	if s.GetStepsLeft() > 0 && p.left > 0 {
+		parts = append(parts, about(p.left))
+	}
+	p.plain("eigenvectors: " + strings.Join(parts, ", "))
+}
+
+// solverParts tell how far an eigensolver is.
+func solverParts(s *cleavev1.SolverStep) []string {
+	glance := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	parts := []string{
+		fmt.Sprintf("step %d", s.GetStep()),
+		fmt.Sprintf("residual %s of %s", glance(s.GetResidual()), glance(s.GetTolerance())),
+		fmt.Sprintf("%d of %d converged", s.GetConverged(), s.GetWanted()),
+	}
+	if left := s.GetStepsLeft(); left > 0 {
+		parts = append(parts, fmt.Sprintf("about %s", plural(int(left), "step")))
+	}
+	return parts
+}
+
+// about writes a time that is left.
+func about(left time.Duration) string {
+	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
 // plain writes one line of many.
@@ -143,7 +163,10 @@ func (p *progress) flush() {
 
 func (p *progress) live(live *cleavev1.Progress) {
 	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
-	p.phase, p.message, p.shown = live.GetPhase(), live.GetMessage(), live
+	p.phase, p.message = live.GetPhase(), live.GetMessage()
+	if p.left = 0; live.GetSolver() != nil {
+		p.left = live.GetTimeLeft().AsDuration()
+	}
 	if p.width > 0 {
 		p.draw(p.liveLine(live))
 		return
@@ -171,12 +194,12 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 		}
 		parts = append(parts, fmt.Sprintf("%d of %d tiles", live.GetTilesBuilt(), live.GetTiles()))
 	case cleavev1.Phase_PHASE_INITIALISING:
-		if p.solver != "" {
-			parts = append(parts, p.solver)
+		if s := live.GetSolver(); s != nil {
+			parts = append(parts, solverParts(s)...)
 		}
 	case cleavev1.Phase_PHASE_ITERATING:
-		if p.solver != "" {
-			parts = append(parts, p.solver)
+		if s := live.GetSolver(); s != nil {
+			parts = append(parts, solverParts(s)...)
 			break
 		}
 		parts = append(parts,
@@ -191,7 +214,7 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 		}
 	}
 	if left := live.GetTimeLeft(); left != nil {
-		parts = append(parts, "about "+left.AsDuration().Round(time.Second).String()+" left")
+		parts = append(parts, about(left.AsDuration()))
 	}
 	if live.GetMessage() != "" {
 		parts = append(parts, live.GetMessage())

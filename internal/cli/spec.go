@@ -95,7 +95,7 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
 	}
 	if f.given("tolerance") {
-		spec.Tolerance = f.tolerance.value
+		spec.Tolerance = proto.Float64(f.tolerance.value)
 	}
 	if f.given("storage") {
 		spec.Storage = storageModes[f.storage.value] // for the vector family always auto

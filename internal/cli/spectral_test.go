@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 
@@ -18,7 +19,7 @@ import (
 
 func solverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
 	return eventItem(&cleavev1.Event{Sequence: uint64(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
-		Step: step, Products: uint64(10 * step), Residual: residual, Converged: converged, Wanted: 2}}})
+		Step: step, Products: uint64(10 * step), Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
 }
 
 // startSpectral is a coordinator with a job of constrained-spectral over p.csv that has ended, after these
@@ -93,24 +94,39 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 func TestProgressOfASolver(t *testing.T) {
 	var plain, terminal bytes.Buffer
 	lines := &progress{w: &plain, now: time.Now}
-	live := &progress{w: &terminal, width: 100, now: time.Now}
-	starting := progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALISING, Workers: 2})
-	iterating := progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Workers: 2})
+	live := &progress{w: &terminal, width: 120, now: time.Now}
+	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse, left time.Duration) *cleavev1.WatchJobResponse {
+		p := &cleavev1.Progress{Phase: phase, Workers: 2, Solver: step.GetEvent().GetSolver()}
+		if left > 0 {
+			p.TimeLeft = durationpb.New(left)
+		}
+		return progressItem(p)
+	}
+	first, second, third := solverItem(1, 0.51234, 0), solverItem(2, 1e-4, 1), solverItem(3, 1e-9, 2)
+	second.GetEvent().GetSolver().StepsLeft = proto.Uint32(7)
+	third.GetEvent().GetSolver().StepsLeft = proto.Uint32(0)
+	starting, iterating := cleavev1.Phase_PHASE_INITIALISING, cleavev1.Phase_PHASE_ITERATING
 	for _, p := range []*progress{lines, live} {
-		for _, item := range []*cleavev1.WatchJobResponse{starting, solverItem(1, 0.51234, 0), iterating, solverItem(2, 1e-9, 2), iterationItem(1, 3, 1.5, 0), iterating} {
+		for _, item := range []*cleavev1.WatchJobResponse{
+			progressed(starting, nil, 0), first, progressed(starting, first, 0), progressed(iterating, second, 3500*time.Millisecond), second,
+			progressed(iterating, third, 0), third, iterationItem(1, 3, 1.5, 0), progressed(iterating, nil, 0),
+		} {
 			p.item(item)
 		}
 	}
-	const want = "start  2 workers\neigenvectors: step 1, residual 0.512, 0 of 2 converged\n" +
-		"eigenvectors: step 2, residual 1e-09, 2 of 2 converged\niteration 1: objective 1.5, 3 moved\n"
+	const want = "start  2 workers\neigenvectors: step 1, residual 0.512 of 1e-08, 0 of 2 converged\n" +
+		"eigenvectors: step 2, residual 0.0001 of 1e-08, 1 of 2 converged, about 7 steps, about 4s left\n" +
+		"eigenvectors: step 3, residual 1e-09 of 1e-08, 2 of 2 converged\niteration 1: objective 1.5, 3 moved\n"
 	if plain.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", plain.String(), want)
 	}
 	for _, want := range []string{
-		"start  step 1  residual 0.512  0 of 2 converged  2 workers", "iterate  step 2  residual 1e-09  2 of 2 converged  2 workers", "iterate  iteration 0",
+		"start  step 1  residual 0.512 of 1e-08  0 of 2 converged  2 workers",
+		"iterate  step 2  residual 0.0001 of 1e-08  1 of 2 converged  about 7 steps  about 4s left  2 workers",
+		"iterate  step 3  residual 1e-09 of 1e-08  2 of 2 converged  2 workers", "iterate  iteration 0",
 	} {
 		if !strings.Contains(terminal.String(), want) {
-			t.Errorf("%q has no %q", terminal.String(), want)
+			t.Errorf("the terminal shows %q, without %q", terminal.String(), want)
 		}
 	}
 }

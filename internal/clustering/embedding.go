@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
@@ -8,9 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
-
-// embeddingRestarts is how often k-means on an embedding starts anew.
-const embeddingRestarts = 10
 
 // embed puts vectors side by side, row by row, each row stretched to length 1 if unit is set; a row of
 // zeros stays.
@@ -33,14 +31,16 @@ func embed(vectors [][]float64, unit bool) *Embedding {
 	return e
 }
 
-// kmeansOn clusters the rows of an embedding, where it is: it is small beside the matrix.
-func kmeansOn(ctx context.Context, values []float64, columns, k int, seed uint64) ([]int32, error) {
+// kmeansOn clusters the rows of an embedding, where it is: it is small beside the matrix. Of the spec it
+// takes k, the seed, the restarts and the iterations.
+func kmeansOn(ctx context.Context, values []float64, columns int, spec Spec) ([]int32, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
 		return nil, err
 	}
 	p, err := PrepareVector(points, Spec{
-		K: k, Seed: seed, Restarts: embeddingRestarts, MaxIterations: 300, Vector: &Vector{Algorithm: Kmeans},
+		K: spec.K, Seed: spec.Seed, Vector: &Vector{Algorithm: Kmeans},
+		Restarts: cmp.Or(spec.Restarts, EmbeddingRestarts), MaxIterations: cmp.Or(spec.MaxIterations, EmbeddingIterations),
 	})
 	if err != nil {
 		return nil, err
@@ -81,6 +81,9 @@ func (b balanced) Multiply(ctx context.Context, columns [][]float64) ([][]float6
 	return products, err
 }
 
+// startTolerance is that of residuals where eigenvectors are only a start.
+const startTolerance = 1e-5
+
 // spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
 // diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
 func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
@@ -89,10 +92,11 @@ func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
 		factors[i] = 1 / math.Sqrt(a)
 	}
 	k := m.p.spec.K
-	pairs, err := spectral.Largest(ctx, balanced{m.kernelFamily.x, factors}, k, m.p.stream(streamEigen), spectral.Options{Tolerance: 1e-5})
+	options := newSolverSteps(m.o).options(k, startTolerance)
+	pairs, err := spectral.Largest(ctx, balanced{m.kernelFamily.x, factors}, k, m.p.stream(streamEigen), options)
 	if err != nil {
 		return nil, err
 	}
 	e := embed(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
-	return kmeansOn(ctx, e.Values, e.Columns, k, m.p.spec.Seed)
+	return kmeansOn(ctx, e.Values, e.Columns, Spec{K: k, Seed: m.p.spec.Seed})
 }

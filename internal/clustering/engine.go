@@ -109,7 +109,9 @@ type Observer interface {
 type SolverStep struct {
 	Step, Products    int
 	Residual          float64 // the largest of the wanted pairs
+	Tolerance         float64 // what it has to come down to
 	Converged, Wanted int
+	StepsLeft         *int // about; nil: it cannot be told
 }
 
 // Phase is a stage of a run.

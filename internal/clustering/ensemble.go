@@ -101,7 +101,7 @@ func (e *ensemble) begin(ctx context.Context, at int) {
 		if e.total > 1 {
 			o.Restart(restart)
 		}
-		m := e.family.method(restart, &lane{ask: yield})
+		m := e.family.method(restart, &lane{ask: yield}, o)
 		runs.err = runs.attempt.run(ctx, m, e.family.p.spec.MaxIterations, o)
 	})
 }

@@ -176,6 +176,6 @@ func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 }
 
 // method is a fresh run.
-func (f *kernelFamily) method(restart int, x *lane) Method {
-	return &kernelKmeans{kernelFamily: f, x: x, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
+func (f *kernelFamily) method(restart int, x *lane, o Observer) Method {
+	return &kernelKmeans{kernelFamily: f, x: x, o: o, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
 }

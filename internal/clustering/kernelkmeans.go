@@ -18,6 +18,7 @@ import (
 type kernelKmeans struct {
 	*kernelFamily
 	x         *lane
+	o         Observer // hears of eigensolvers
 	restart   int
 	rng       *rand.Rand
 	sigma     float64

@@ -9,8 +9,10 @@ import (
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
 type Spec struct {
-	K             int
-	Seed          uint64
+	K    int
+	Seed uint64
+	// In the spectral family Restarts and MaxIterations are those of k-means on the eigenvectors, and
+	// Tolerance is that of the eigensolver's residuals; 0 asks for the default.
 	Restarts      int // 0 means 1
 	MaxIterations int // 0 only initialises
 	Tolerance     float64

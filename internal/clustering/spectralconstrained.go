@@ -125,7 +125,7 @@ func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors []
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := kmeansOn(ctx, rows, columns, r.spec.K, r.spec.Seed)
+	labels, err := kmeansOn(ctx, rows, columns, r.asked)
 	result.Labels = labels
 	return err
 }

@@ -10,6 +10,7 @@ import (
 type SpectralProblem struct {
 	*Problem
 	options Spectral
+	asked   Spec            // the whole of it: the problem's own spec is that of its matrix
 	data    dataset.Dataset // for single affinities
 	beliefs beliefs         // Q of ConstrainedSpectral
 	// Constraints as they are given, also where they are not part of the matrix.
@@ -22,10 +23,10 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 		return nil, err
 	}
 	o := *spec.Spectral
-	p := &SpectralProblem{options: o, data: data}
+	p := &SpectralProblem{options: o, asked: spec, data: data}
 	base := spec
 	base.Spectral = nil
-	base.Restarts, base.MaxIterations = 1, 0
+	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
 	base.KernelKmeans = &KernelKmeans{
 		Objective: ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
 	}

@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -19,7 +20,7 @@ type spectralRun struct {
 	roots   []float64 // D^-1/2, where the matrix is normalised by it
 	volume  float64   // sum of all degrees
 	degrees []float64
-	steps   int
+	steps   *solverSteps
 	joined  bool // the components of the graph are connected by edges of our own
 }
 
@@ -34,7 +35,7 @@ func RunSpectral(ctx context.Context, p *SpectralProblem, x Executor, o Observer
 	if err != nil {
 		return nil, err
 	}
-	r := &spectralRun{SpectralProblem: p, family: family, o: o}
+	r := &spectralRun{SpectralProblem: p, family: family, o: o, steps: newSolverSteps(o)}
 	if err := r.loadDegrees(ctx); err != nil {
 		return nil, err
 	}
@@ -97,10 +98,7 @@ func (r *spectralRun) affinity() spectral.Operator { return balanced{r.family.x,
 
 // solverOptions let the observer hear the search.
 func (r *spectralRun) solverOptions(wanted int) spectral.Options {
-	return spectral.Options{Observe: func(p spectral.Progress) {
-		r.steps++
-		r.o.Solver(SolverStep{Step: r.steps, Products: p.Products, Residual: p.Residual, Converged: p.Converged, Wanted: wanted})
-	}}
+	return r.steps.options(wanted, cmp.Or(r.asked.Tolerance, EigenTolerance))
 }
 
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
@@ -135,7 +133,7 @@ func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 // byRows clusters the rows of some vectors by k-means.
 func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64) (err error) {
 	result.Embedding = embed(vectors, r.Objective == ObjectiveNormalizedCut)
-	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.spec.K, r.spec.Seed)
+	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.asked)
 	return err
 }
 

@@ -2,6 +2,13 @@ package clustering
 
 import "github.com/cleave-project/cleave/internal/kernel"
 
+// What the spectral family does where a spec has zeros.
+const (
+	EmbeddingRestarts   = 10   // starts of k-means on eigenvectors
+	EmbeddingIterations = 300  // of each
+	EigenTolerance      = 1e-8 // of residuals, relative to the largest eigenvalue
+)
+
 // SpectralAlgorithm is one of the spectral family.
 type SpectralAlgorithm uint8
 

@@ -12,6 +12,9 @@ var spectralFields = map[SpectralAlgorithm]string{
 	SpectralClustering: "spectral", SpectralLearning: "spectral_learning", ConstrainedSpectral: "constrained_spectral",
 }
 
+// leastEigenTolerance is about what rounding leaves of a residual.
+const leastEigenTolerance = 1e-14
+
 // validateSpectral checks what needs no values; the kernel's options are checked with its matrix.
 func validateSpectral(kind dataset.Kind, spec Spec) error {
 	o, does := *spec.Spectral, "OPTION_DOES_NOT_APPLY"
@@ -32,6 +35,9 @@ func validateSpectral(kind dataset.Kind, spec Spec) error {
 		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
 	case len(spec.Seeds) > 0 && !constrained:
 		return fault.Invalid(does, "%v knows no seeds; give constraints, or take constrained-spectral", o.Algorithm).OnField("spec.supervision.seeds")
+	case spec.Tolerance != 0 && !(spec.Tolerance >= leastEigenTolerance && spec.Tolerance < 1):
+		return fault.Invalid("BAD_TOLERANCE", "tolerance is %g; it is of the residuals of eigenvectors, relative to the largest eigenvalue, and must be %g or more and below 1",
+			spec.Tolerance, leastEigenTolerance).OnField("spec.tolerance")
 	case o.Objective != ObjectiveDefault && (o.Algorithm != SpectralClustering || o.Objective != ObjectiveNormalizedCut && o.Objective != ObjectiveRatioAssociation):
 		return fault.Invalid(does, "the objective of spectral is normalized-cut or ratio-association, and the others have none to choose").OnField(field + "objective")
 	case spec.K < 2:

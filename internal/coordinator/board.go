@@ -24,6 +24,7 @@ type board struct {
 	iterating    time.Time
 	building     time.Time
 	builtAtFirst uint32
+	solver       solverClock
 }
 
 func newBoard(now func() time.Time) *board {
@@ -50,11 +51,20 @@ func (b *board) enter(phase cleavev1.Phase, message string) {
 func (b *board) step(iteration *cleavev1.Iteration) {
 	b.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
+		p.Solver = nil // the start that it found is made
 		if b.iterating.IsZero() {
 			b.iterating = b.now()
 			return
 		}
 		b.iterations++
+	})
+}
+
+// solverStep counts a step of an eigensolver.
+func (b *board) solverStep(step *cleavev1.SolverStep) {
+	b.update(func(p *cleavev1.Progress) {
+		p.Solver = step
+		b.solver.tick(b.now(), step.StepsLeft)
 	})
 }
 
@@ -80,10 +90,16 @@ func (b *board) read() (*cleavev1.Progress, uint64) {
 	if spent := now.Sub(b.iterating).Seconds(); !b.iterating.IsZero() && spent > 0 {
 		p.IterationsPerSecond = float64(b.iterations) / spent
 	}
-	// When a run converges cannot be told, but how long the rest of the tiles takes can.
-	if p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !b.building.IsZero() && p.GetTilesBuilt() > b.builtAtFirst {
+	// When iterations converge cannot be told, but how long an eigensolver and the rest of the tiles take
+	// can.
+	switch {
+	case p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !b.building.IsZero() && p.GetTilesBuilt() > b.builtAtFirst:
 		perTile := now.Sub(b.building) / time.Duration(p.GetTilesBuilt()-b.builtAtFirst)
 		p.TimeLeft = durationpb.New(perTile * time.Duration(p.GetTiles()-p.GetTilesBuilt()))
+	case p.GetSolver() != nil && (p.GetPhase() == cleavev1.Phase_PHASE_INITIALISING || p.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
+		if left, known := b.solver.left(now); known {
+			p.TimeLeft = durationpb.New(left)
+		}
 	}
 	return p, b.version
 }

@@ -107,7 +107,9 @@ func (o *observer) Shift(s clustering.ShiftChange) {
 
 // Solver implements clustering.Observer.
 func (o *observer) Solver(s clustering.SolverStep) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: wire.SolverStepProto(s)}})
+	step := wire.SolverStepProto(s)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: step}})
+	o.job.board.solverStep(step)
 }
 
 // Notice implements clustering.Observer.

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -94,9 +96,14 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 
 // SolverStepProto is one step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
-	return &cleavev1.SolverStep{
+	p := &cleavev1.SolverStep{
 		Step: uint32(s.Step), Products: uint64(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
+		Tolerance: s.Tolerance,
 	}
+	if s.StepsLeft != nil {
+		p.StepsLeft = proto.Uint32(uint32(*s.StepsLeft))
+	}
+	return p
 }
 
 // ConstraintReportProto is how labels treat the constraints.

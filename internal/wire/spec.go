@@ -3,6 +3,8 @@ package wire
 import (
 	"math"
 
+	"google.golang.org/protobuf/proto"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -21,16 +23,15 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		K:             int(p.GetK()),
 		Seed:          p.GetSeed(),
 		Restarts:      int(p.GetRestarts()),
-		MaxIterations: DefaultMaxIterations,
 		Tolerance:     p.GetTolerance(),
 		Entail:        p.GetSupervision().GetEntail(),
 		HalfPrecision: p.GetStorage() == cleavev1.StorageMode_STORAGE_MODE_FLOAT16,
 		FarthestMean:  p.GetInitialisation().GetFarthest() == cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
 	}
-	if p.MaxIterations != nil {
-		spec.MaxIterations = int(p.GetMaxIterations())
-	}
 	var err error
+	if spec.MaxIterations, err = maxIterations(p); err != nil {
+		return spec, err
+	}
 	if err = checkEnums(p); err != nil {
 		return spec, err
 	}
@@ -63,15 +64,24 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 	return spec, err
 }
 
+// maxIterations is the limit that is given, or the default. In the spectral family, whose limits are its
+// own, none is a default, so that a zero that was given must not pass for none.
+func maxIterations(p *cleavev1.JobSpec) (int, error) {
+	switch {
+	case isSpectral(p):
+		return spectralLimits(p)
+	case p.MaxIterations != nil:
+		return int(p.GetMaxIterations()), nil
+	}
+	return DefaultMaxIterations, nil
+}
+
 // SpecProto is the message that Spec reads as spec; the data set and the name are the caller's.
 func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
-	maxIterations := uint32(spec.MaxIterations)
 	p := &cleavev1.JobSpec{
-		K:             uint32(spec.K),
-		Seed:          spec.Seed,
-		Restarts:      uint32(spec.Restarts),
-		MaxIterations: &maxIterations,
-		Tolerance:     spec.Tolerance,
+		K:        uint32(spec.K),
+		Seed:     spec.Seed,
+		Restarts: uint32(spec.Restarts),
 		Supervision: &cleavev1.Supervision{
 			Constraints: ConstraintsProto(spec.Constraints),
 			Seeds:       SeedsProto(spec.Seeds),
@@ -81,6 +91,12 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 			Start:  cleavev1.Start(spec.Start),
 			Labels: LabelsProto(spec.InitialLabels),
 		},
+	}
+	if spec.MaxIterations != 0 || spec.Spectral == nil {
+		p.MaxIterations = proto.Uint32(uint32(spec.MaxIterations))
+	}
+	if spec.Tolerance != 0 {
+		p.Tolerance = proto.Float64(spec.Tolerance)
 	}
 	if spec.HalfPrecision {
 		p.Storage = cleavev1.StorageMode_STORAGE_MODE_FLOAT16

@@ -28,6 +28,29 @@ func spectralSpec(p *cleavev1.JobSpec) (*clustering.Spectral, error) {
 	return constrainedSpectral(p.GetConstrainedSpectral())
 }
 
+func isSpectral(p *cleavev1.JobSpec) bool {
+	switch p.GetAlgorithm().(type) {
+	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
+		return true
+	}
+	return false
+}
+
+// spectralLimits is the iterations of k-means on eigenvectors, 0 for the default, and sees that neither
+// they nor the tolerance are a zero that was given: no k-means begins without a step, and no eigensolver
+// ends without a residual.
+func spectralLimits(p *cleavev1.JobSpec) (maxIterations int, err error) {
+	switch {
+	case p.MaxIterations != nil && p.GetMaxIterations() == 0:
+		return 0, fault.Invalid("BAD_MAX_ITERATIONS", "max_iterations is 0; k-means on the eigenvectors needs at least 1, and has %d where it is absent",
+			clustering.EmbeddingIterations).OnField("spec.max_iterations")
+	case p.Tolerance != nil && p.GetTolerance() == 0:
+		return 0, fault.Invalid("BAD_TOLERANCE", "tolerance is 0, which no residual of an eigenvector reaches; it must be above 0, or absent for %g",
+			clustering.EigenTolerance).OnField("spec.tolerance")
+	}
+	return int(p.GetMaxIterations()), nil
+}
+
 // affinity reads the kernel that makes affinities of points.
 func affinity(o *clustering.Spectral, k *cleavev1.Kernel, diagonal cleavev1.AffinityDiagonal, field string) error {
 	o.KeepDiag = diagonal == cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP

@@ -64,7 +64,7 @@ func TestSpectralSpecsMayBeEmpty(t *testing.T) {
 	} {
 		got, err := Spec(p)
 		algorithm := clustering.SpectralAlgorithm(min(at+1, 3))
-		want := clustering.Spec{MaxIterations: DefaultMaxIterations, Spectral: &clustering.Spectral{Algorithm: algorithm}}
+		want := clustering.Spec{Spectral: &clustering.Spectral{Algorithm: algorithm}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, %v", p, got, err)
 		}
@@ -85,6 +85,8 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 	}{
 		{"OPTION_DOES_NOT_APPLY", "spec.initialisation.centroids", &cleavev1.JobSpec{
 			Initialisation: &cleavev1.Initialisation{Centroids: []float64{1}}, Algorithm: &cleavev1.JobSpec_Spectral{}}},
+		{"BAD_MAX_ITERATIONS", "spec.max_iterations", &cleavev1.JobSpec{MaxIterations: &none, Algorithm: &cleavev1.JobSpec_Spectral{}}},
+		{"BAD_TOLERANCE", "spec.tolerance", &cleavev1.JobSpec{Tolerance: &zero, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
 		{"UNKNOWN_ENUM_VALUE", "spec.spectral.objective", &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{Objective: 257}}}},
 		{"UNKNOWN_ENUM_VALUE", "spec.spectral.affinity_diagonal", &cleavev1.JobSpec{
 			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{AffinityDiagonal: 9}}}},
@@ -119,5 +121,18 @@ func TestSpectralResultProto(t *testing.T) {
 	}
 	if p := ResultProto(&clustering.Result{}); p.GetHasEmbedding() || p.GetSpectral() != nil {
 		t.Errorf("a run of another family is %v", p)
+	}
+}
+
+func TestSolverStepProto(t *testing.T) {
+	left := 12
+	step := clustering.SolverStep{Step: 3, Products: 40, Residual: 0.5, Tolerance: 1e-8, Converged: 1, Wanted: 4, StepsLeft: &left}
+	want := &cleavev1.SolverStep{Step: 3, Products: 40, Residual: 0.5, Tolerance: 1e-8, Converged: 1, Wanted: 4, StepsLeft: proto.Uint32(12)}
+	if got := SolverStepProto(step); !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	step.StepsLeft, want.StepsLeft = nil, nil
+	if got := SolverStepProto(step); !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -1156,9 +1156,14 @@ type SolverStep struct {
 	// Products of the matrix with a vector so far.
 	Products uint64 `protobuf:"varint,2,opt,name=products,proto3" json:"products,omitempty"`
 	// The largest residual of the wanted pairs, and how many are good enough.
-	Residual      float64 `protobuf:"fixed64,3,opt,name=residual,proto3" json:"residual,omitempty"`
-	Converged     uint32  `protobuf:"varint,4,opt,name=converged,proto3" json:"converged,omitempty"`
-	Wanted        uint32  `protobuf:"varint,5,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	Residual  float64 `protobuf:"fixed64,3,opt,name=residual,proto3" json:"residual,omitempty"`
+	Converged uint32  `protobuf:"varint,4,opt,name=converged,proto3" json:"converged,omitempty"`
+	Wanted    uint32  `protobuf:"varint,5,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// What the residual has to come down to.
+	Tolerance float64 `protobuf:"fixed64,6,opt,name=tolerance,proto3" json:"tolerance,omitempty"`
+	// About how many steps that takes, by how the residual has come down so far; absent while that
+	// cannot be told.
+	StepsLeft     *uint32 `protobuf:"varint,7,opt,name=steps_left,json=stepsLeft,proto3,oneof" json:"steps_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1224,6 +1229,20 @@ func (x *SolverStep) GetConverged() uint32 {
 func (x *SolverStep) GetWanted() uint32 {
 	if x != nil {
 		return x.Wanted
+	}
+	return 0
+}
+
+func (x *SolverStep) GetTolerance() float64 {
+	if x != nil {
+		return x.Tolerance
+	}
+	return 0
+}
+
+func (x *SolverStep) GetStepsLeft() uint32 {
+	if x != nil && x.StepsLeft != nil {
+		return *x.StepsLeft
 	}
 	return 0
 }
@@ -1636,8 +1655,10 @@ type Progress struct {
 	Tiles               uint32               `protobuf:"varint,8,opt,name=tiles,proto3" json:"tiles,omitempty"`
 	Elapsed             *durationpb.Duration `protobuf:"bytes,9,opt,name=elapsed,proto3" json:"elapsed,omitempty"`
 	IterationsPerSecond float64              `protobuf:"fixed64,10,opt,name=iterations_per_second,json=iterationsPerSecond,proto3" json:"iterations_per_second,omitempty"`
-	// Absent while it cannot be told.
-	TimeLeft      *durationpb.Duration `protobuf:"bytes,11,opt,name=time_left,json=timeLeft,proto3" json:"time_left,omitempty"`
+	// Of the tiles, or of the eigensolver. Absent while it cannot be told.
+	TimeLeft *durationpb.Duration `protobuf:"bytes,11,opt,name=time_left,json=timeLeft,proto3" json:"time_left,omitempty"`
+	// The last step of an eigensolver, until iterations follow.
+	Solver        *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1745,6 +1766,13 @@ func (x *Progress) GetIterationsPerSecond() float64 {
 func (x *Progress) GetTimeLeft() *durationpb.Duration {
 	if x != nil {
 		return x.TimeLeft
+	}
+	return nil
+}
+
+func (x *Progress) GetSolver() *SolverStep {
+	if x != nil {
+		return x.Solver
 	}
 	return nil
 }
@@ -3465,14 +3493,18 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x05ended\x18\x05 \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x123\n" +
 	"\arestart\x18\x06 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x12/\n" +
 	"\x06solver\x18\a \x01(\v2\x15.cleave.v1.SolverStepH\x00R\x06solverB\x06\n" +
-	"\x04what\"\x8e\x01\n" +
+	"\x04what\"\xdf\x01\n" +
 	"\n" +
 	"SolverStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\rR\x04step\x12\x1a\n" +
 	"\bproducts\x18\x02 \x01(\x04R\bproducts\x12\x1a\n" +
 	"\bresidual\x18\x03 \x01(\x01R\bresidual\x12\x1c\n" +
 	"\tconverged\x18\x04 \x01(\rR\tconverged\x12\x16\n" +
-	"\x06wanted\x18\x05 \x01(\rR\x06wanted\"\xf9\x01\n" +
+	"\x06wanted\x18\x05 \x01(\rR\x06wanted\x12\x1c\n" +
+	"\ttolerance\x18\x06 \x01(\x01R\ttolerance\x12\"\n" +
+	"\n" +
+	"steps_left\x18\a \x01(\rH\x00R\tstepsLeft\x88\x01\x01B\r\n" +
+	"\v_steps_left\"\xf9\x01\n" +
 	"\tIteration\x12\x1c\n" +
 	"\titeration\x18\x01 \x01(\rR\titeration\x12\x1c\n" +
 	"\tobjective\x18\x02 \x01(\x01R\tobjective\x12\x14\n" +
@@ -3504,7 +3536,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\x90\x03\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xbf\x03\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
@@ -3518,7 +3550,8 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\aelapsed\x18\t \x01(\v2\x19.google.protobuf.DurationR\aelapsed\x122\n" +
 	"\x15iterations_per_second\x18\n" +
 	" \x01(\x01R\x13iterationsPerSecond\x126\n" +
-	"\ttime_left\x18\v \x01(\v2\x19.google.protobuf.DurationR\btimeLeft\")\n" +
+	"\ttime_left\x18\v \x01(\v2\x19.google.protobuf.DurationR\btimeLeft\x12-\n" +
+	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\")\n" +
 	"\x10GetResultRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\">\n" +
 	"\x11GetResultResponse\x12)\n" +
@@ -3793,59 +3826,60 @@ var file_cleave_v1_job_proto_depIdxs = []int32{
 	2,  // 23: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
 	49, // 24: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
 	49, // 25: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	27, // 26: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	0,  // 27: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	1,  // 28: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	18, // 29: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	38, // 30: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	22, // 31: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	39, // 32: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	41, // 33: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	21, // 34: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	32, // 35: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	28, // 36: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	31, // 37: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	50, // 38: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	37, // 39: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	51, // 40: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	52, // 41: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	40, // 42: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
-	49, // 43: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
-	49, // 44: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	49, // 45: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	49, // 46: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
-	49, // 47: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	49, // 48: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	46, // 49: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	3,  // 50: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	6,  // 51: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	8,  // 52: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	10, // 53: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	12, // 54: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	14, // 55: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	25, // 56: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	42, // 57: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	35, // 58: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	29, // 59: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	33, // 60: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	44, // 61: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	4,  // 62: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	7,  // 63: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	9,  // 64: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	11, // 65: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	13, // 66: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	15, // 67: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	26, // 68: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	43, // 69: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	36, // 70: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	30, // 71: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	34, // 72: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	45, // 73: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	62, // [62:74] is the sub-list for method output_type
-	50, // [50:62] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	17, // 26: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	27, // 27: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	0,  // 28: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	1,  // 29: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	18, // 30: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	38, // 31: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	22, // 32: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	39, // 33: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	41, // 34: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	21, // 35: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	32, // 36: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	28, // 37: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	31, // 38: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	50, // 39: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	37, // 40: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	51, // 41: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	52, // 42: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	40, // 43: cleave.v1.Plan.shares:type_name -> cleave.v1.WorkerShare
+	49, // 44: cleave.v1.Plan.predicted_time:type_name -> google.protobuf.Duration
+	49, // 45: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	49, // 46: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	49, // 47: cleave.v1.Timings.initialise:type_name -> google.protobuf.Duration
+	49, // 48: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	49, // 49: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	46, // 50: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	3,  // 51: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	6,  // 52: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	8,  // 53: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	10, // 54: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	12, // 55: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	14, // 56: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	25, // 57: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	42, // 58: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	35, // 59: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	29, // 60: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	33, // 61: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	44, // 62: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	4,  // 63: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	7,  // 64: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	9,  // 65: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	11, // 66: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	13, // 67: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	15, // 68: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	26, // 69: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	43, // 70: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	36, // 71: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	30, // 72: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	34, // 73: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	45, // 74: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	63, // [63:75] is the sub-list for method output_type
+	51, // [51:63] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_proto_init() }
@@ -3866,6 +3900,7 @@ func file_cleave_v1_job_proto_init() {
 		(*Event_Restart)(nil),
 		(*Event_Solver)(nil),
 	}
+	file_cleave_v1_job_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[15].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[24].OneofWrappers = []any{}
 	file_cleave_v1_job_proto_msgTypes[25].OneofWrappers = []any{}

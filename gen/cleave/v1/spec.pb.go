@@ -932,12 +932,16 @@ type JobSpec struct {
 	// The number of clusters, 1 to n.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Runs from different starts, the best of which wins; 0 means 1.
+	// Runs from different starts, the best of which wins; 0 means 1. Spectral family: those of k-means
+	// on the eigenvectors; 0 means 10.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
-	// 0 only initialises: the labels are the start. Absent means 100.
+	// 0 only initialises: the labels are the start. Absent means 100. Spectral family: of k-means on the
+	// eigenvectors, at least 1; absent means 300.
 	MaxIterations *uint32 `protobuf:"varint,6,opt,name=max_iterations,json=maxIterations,proto3,oneof" json:"max_iterations,omitempty"`
-	// Stop when the relative decrease of the objective is at most this; 0 never.
-	Tolerance      float64         `protobuf:"fixed64,7,opt,name=tolerance,proto3" json:"tolerance,omitempty"`
+	// Stop when the relative decrease of the objective is at most this; 0, or absent, never. Spectral
+	// family: what the residuals of the eigenvectors are brought down to, relative to the largest
+	// eigenvalue, above 0 and below 1; absent means 1e-8.
+	Tolerance      *float64        `protobuf:"fixed64,7,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
 	Initialisation *Initialisation `protobuf:"bytes,9,opt,name=initialisation,proto3" json:"initialisation,omitempty"`
 	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
@@ -1033,8 +1037,8 @@ func (x *JobSpec) GetMaxIterations() uint32 {
 }
 
 func (x *JobSpec) GetTolerance() float64 {
-	if x != nil {
-		return x.Tolerance
+	if x != nil && x.Tolerance != nil {
+		return *x.Tolerance
 	}
 	return 0
 }
@@ -2521,7 +2525,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\xff\b\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\x92\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2529,8 +2533,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x01k\x18\x03 \x01(\rR\x01k\x12\x12\n" +
 	"\x04seed\x18\x04 \x01(\x04R\x04seed\x12\x1a\n" +
 	"\brestarts\x18\x05 \x01(\rR\brestarts\x12*\n" +
-	"\x0emax_iterations\x18\x06 \x01(\rH\x01R\rmaxIterations\x88\x01\x01\x12\x1c\n" +
-	"\ttolerance\x18\a \x01(\x01R\ttolerance\x128\n" +
+	"\x0emax_iterations\x18\x06 \x01(\rH\x01R\rmaxIterations\x88\x01\x01\x12!\n" +
+	"\ttolerance\x18\a \x01(\x01H\x02R\ttolerance\x88\x01\x01\x128\n" +
 	"\vsupervision\x18\b \x01(\v2\x16.cleave.v1.SupervisionR\vsupervision\x12A\n" +
 	"\x0einitialisation\x18\t \x01(\v2\x19.cleave.v1.InitialisationR\x0einitialisation\x120\n" +
 	"\astorage\x18\n" +
@@ -2551,7 +2555,9 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x11spectral_learning\x18\x1e \x01(\v2\x1b.cleave.v1.SpectralLearningH\x00R\x10spectralLearning\x12S\n" +
 	"\x14constrained_spectral\x18\x1f \x01(\v2\x1e.cleave.v1.ConstrainedSpectralH\x00R\x13constrainedSpectralB\v\n" +
 	"\talgorithmB\x11\n" +
-	"\x0f_max_iterations\"\x85\x01\n" +
+	"\x0f_max_iterationsB\f\n" +
+	"\n" +
+	"_tolerance\"\x85\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x03(\v2\x15.cleave.v1.ConstraintR\vconstraints\x12%\n" +
 	"\x05seeds\x18\x02 \x03(\v2\x0f.cleave.v1.SeedR\x05seeds\x12\x16\n" +
