@@ -88,6 +88,10 @@ func printPlan(w io.Writer, j *job, p *cleavev1.Plan) error {
 	line(what, "%d x %d in %s of %d rows", j.rows, columns, plural(int(p.GetTiles()), "tile"), p.GetTileRows())
 	line("storage", "%s: %d stored (%s), %d computed when needed", p.GetStorage(), p.GetStoredTiles(), size(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", size(p.GetBytes()), plural(int(p.GetWorkers()), "worker"))
+	if p.GetCoordinatorBytes() > 0 {
+		line("coordinator", "%s for eigenvectors, beside the data", size(p.GetCoordinatorBytes()))
+		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
+	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
 	line("time", "about %s", roughly(p.GetPredictedTime().AsDuration()))
 	line("because", "%s", p.GetExplanation())

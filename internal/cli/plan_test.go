@@ -46,6 +46,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+func TestPlanOfEigenvectors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate blocks --n 300 --k 3 --constraints 50 --out g")
+	for options, wants := range map[string][]string{
+		"--algorithm spectral":             {"for eigenvectors, beside the data", "about 250 of the matrix with a vector, assumed", "is assumed to take 250 products"},
+		"--algorithm constrained-spectral": {"for eigenvectors, beside the data", "about 300 of the matrix with a vector", "found at once"},
+		"--init spectral":                  {"for eigenvectors, beside the data", "is assumed to take 250 products"},
+	} {
+		out := succeed(t, "plan --graph g/edges.csv --k 3 --constraints g/constraints.csv "+options)
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: %q is not in\n%s", options, want, out)
+			}
+		}
+	}
+}
+
 func TestStorageDoesNotChangeTheAnswer(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 150 --constraints 20 --seed 3 --out g")

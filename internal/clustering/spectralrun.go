@@ -101,6 +101,39 @@ func (r *spectralRun) solverOptions(wanted int) spectral.Options {
 	return r.steps.options(wanted, cmp.Or(r.asked.Tolerance, EigenTolerance))
 }
 
+// Pairs is how many eigenpairs are looked for, at most: of the constrained cuts as many as may be feasible.
+func (p *SpectralProblem) Pairs() int {
+	if p.options.Algorithm != ConstrainedSpectral {
+		return p.spec.K
+	}
+	return min(p.n, cutsPerCluster*p.spec.K)
+}
+
+// AtOnce tells whether the problem is small enough to be solved from all its entries.
+func (p *SpectralProblem) AtOnce() bool {
+	return p.options.Algorithm == ConstrainedSpectral && p.n <= exactSpectral
+}
+
+// Columns is how many eigenvectors the labels are made of.
+func (p *SpectralProblem) Columns() int {
+	if p.options.Algorithm != ConstrainedSpectral {
+		return p.spec.K
+	}
+	return p.spec.K - 1
+}
+
+// OwnEntries is how many entries the sparse matrix has that the coordinator multiplies with itself: beliefs,
+// or what constraints change of affinities.
+func (p *SpectralProblem) OwnEntries() int64 {
+	switch p.options.Algorithm {
+	case ConstrainedSpectral:
+		return int64(p.beliefs.nonZeros())
+	case SpectralLearning:
+		return 2 * int64(p.given.Len())
+	}
+	return 0
+}
+
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
 func (r *spectralRun) leading(ctx context.Context, result *Result) error {
 	k := r.spec.K

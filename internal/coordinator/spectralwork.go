@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -26,7 +27,14 @@ func (w *spectralWork) need() planning.Problem {
 		Products:      w.problem.Products(),
 		SparseEntries: w.problem.SparseEntries(),
 		Degrees:       true,
-		Shift:         true, // about as many products as the least eigenvalue takes
+		Eigen: &planning.Eigen{
+			Pairs:    w.problem.Pairs(),
+			Pencil:   w.spec.Spectral.Algorithm == clustering.ConstrainedSpectral,
+			AtOnce:   w.problem.AtOnce(),
+			Sparse:   w.problem.OwnEntries(),
+			Columns:  w.problem.Columns(),
+			Restarts: cmp.Or(w.spec.Restarts, clustering.EmbeddingRestarts),
+		},
 	}
 }
 

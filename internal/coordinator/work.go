@@ -64,7 +64,10 @@ func (w *kernelWork) need() planning.Problem {
 		Products:      w.problem.Products(),
 		SparseEntries: 2 * int64(w.problem.Constraints.Len()),
 		Restarts:      w.spec.Restarts,
-		Shift:         w.spec.KernelKmeans.SigmaAuto || w.spec.Start == clustering.StartSpectral, // both find eigenvectors
+		Shift:         w.spec.KernelKmeans.SigmaAuto,
+	}
+	if w.spec.Start == clustering.StartSpectral {
+		n.Eigen = &planning.Eigen{Pairs: w.spec.K, Start: true, Columns: w.spec.K, Restarts: clustering.EmbeddingRestarts}
 	}
 	switch w.problem.Objective {
 	case clustering.ObjectiveRatioCut:

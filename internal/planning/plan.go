@@ -24,6 +24,8 @@ type Plan struct {
 	Shares           []Share // of the workers that get tiles
 	Passes           float64 // over the whole matrix, or over all vectors
 	Seconds          float64 // about
+	Products         int64   // of the matrix with a vector, for eigenvectors; assumed
+	CoordinatorBytes int64   // for eigenvectors
 	Why              string
 }
 
@@ -75,7 +77,8 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
 	plan.Passes = p.passes()
 	plan.Seconds = p.seconds(plan)
-	plan.Why = p.explain(plan, workers)
+	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
+	plan.Why = p.explain(plan, workers) + p.explainEigen()
 	return plan, nil
 }
 

@@ -43,9 +43,10 @@ type Problem struct {
 	Vectors       *Vectors    // of a job of the vector family, which has no matrix
 	DatasetBytes  int64       // canonical
 	K             int
-	Lanes         int   // restarts side by side, each with sums of its own; 0 means 1
-	Products      int   // vectors that the matrix is multiplied with at a time; 0 means 1
-	SparseEntries int64 // of the sparse part, at most: two per constraint, one per row for ratio cut
+	Lanes         int    // restarts side by side, each with sums of its own; 0 means 1
+	Products      int    // vectors that the matrix is multiplied with at a time; 0 means 1
+	SparseEntries int64  // of the sparse part, at most: two per constraint, one per row for ratio cut
+	Eigen         *Eigen // of a job that finds eigenvectors
 	Storage       Storage
 
 	// Only the time depends on these.

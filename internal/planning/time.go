@@ -36,6 +36,10 @@ func (p Problem) passes() float64 {
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
+	if p.ends() {
+		passes = 1 // what the labels are worth
+	}
+	passes += p.eigenPasses()
 	if p.Degrees {
 		passes++
 	}
@@ -66,6 +70,10 @@ func (p Problem) slowdown() float64 { return max(1, p.compute()/readEntry) }
 func (p Problem) seconds(plan *Plan) float64 {
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
+	if p.ends() {
+		runs = 0
+	}
+	products := float64(p.AssumedProducts())
 	for _, share := range plan.Shares {
 		tiles := float64(share.Stored + share.Computed)
 		rows := min(n, tiles*float64(partition.TileRows(p.Rows())))
@@ -79,14 +87,14 @@ func (p Problem) seconds(plan *Plan) float64 {
 		}
 		work := runs * rows * clusters * assignEntry
 		if p.Matrix.Function == kernel.Adjacency {
-			work += rows / n * float64(p.edges()) * plan.Passes * edge
+			work += rows / n * float64(p.edges()) * ((plan.Passes-p.eigenPasses())*edge + products*productEdge)
 		} else {
 			stored := rows * n * float64(share.Stored) / tiles
 			computed := rows * n * float64(share.Computed) / tiles
-			sum := float64(p.lanes()-1) * addEntry * plan.Passes
+			sum := float64(p.lanes()-1)*addEntry*plan.Passes + products*productEntry
 			work += stored*(p.compute()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.compute()+sum)
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}
-	return (longest + runs*coordination) / 1e9
+	return (longest + runs*coordination + p.searchWork(len(plan.Shares))) / 1e9
 }

@@ -37,6 +37,9 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 		Passes:        plan.Passes,
 		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, longest.Seconds()) * float64(time.Second))),
 		Explanation:   plan.Why,
+
+		Products:         uint64(plan.Products),
+		CoordinatorBytes: uint64(plan.CoordinatorBytes),
 	}
 }
 

@@ -2838,9 +2838,13 @@ type Plan struct {
 	// About: from typical rates, not from these machines.
 	PredictedTime *durationpb.Duration `protobuf:"bytes,12,opt,name=predicted_time,json=predictedTime,proto3" json:"predicted_time,omitempty"`
 	// Why it is planned so, for people.
-	Explanation   string `protobuf:"bytes,13,opt,name=explanation,proto3" json:"explanation,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Explanation string `protobuf:"bytes,13,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Of a job that finds eigenvectors: how many vectors the matrix is assumed to be multiplied with, and
+	// what the coordinator holds for them beside the data set.
+	Products         uint64 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
+	CoordinatorBytes uint64 `protobuf:"varint,15,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Plan) Reset() {
@@ -2962,6 +2966,20 @@ func (x *Plan) GetExplanation() string {
 		return x.Explanation
 	}
 	return ""
+}
+
+func (x *Plan) GetProducts() uint64 {
+	if x != nil {
+		return x.Products
+	}
+	return 0
+}
+
+func (x *Plan) GetCoordinatorBytes() uint64 {
+	if x != nil {
+		return x.CoordinatorBytes
+	}
+	return 0
 }
 
 // WorkerShare is one worker's part of a plan.
@@ -3635,7 +3653,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +
 	"\tsatisfied\x18\x02 \x01(\rR\tsatisfied\x12,\n" +
 	"\x12must_link_violated\x18\x03 \x01(\rR\x10mustLinkViolated\x120\n" +
-	"\x14cannot_link_violated\x18\x04 \x01(\rR\x12cannotLinkViolated\"\xbd\x03\n" +
+	"\x14cannot_link_violated\x18\x04 \x01(\rR\x12cannotLinkViolated\"\x86\x04\n" +
 	"\x04Plan\x12\x14\n" +
 	"\x05tiles\x18\x01 \x01(\rR\x05tiles\x12\x1b\n" +
 	"\ttile_rows\x18\x02 \x01(\rR\btileRows\x12\x18\n" +
@@ -3651,7 +3669,9 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	" \x03(\v2\x16.cleave.v1.WorkerShareR\x06shares\x12\x16\n" +
 	"\x06passes\x18\v \x01(\x01R\x06passes\x12@\n" +
 	"\x0epredicted_time\x18\f \x01(\v2\x19.google.protobuf.DurationR\rpredictedTime\x12 \n" +
-	"\vexplanation\x18\r \x01(\tR\vexplanation\"\xbe\x01\n" +
+	"\vexplanation\x18\r \x01(\tR\vexplanation\x12\x1a\n" +
+	"\bproducts\x18\x0e \x01(\x04R\bproducts\x12+\n" +
+	"\x11coordinator_bytes\x18\x0f \x01(\x04R\x10coordinatorBytes\"\xbe\x01\n" +
 	"\vWorkerShare\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\athreads\x18\x02 \x01(\rR\athreads\x12!\n" +

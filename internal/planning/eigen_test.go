@@ -1,0 +1,93 @@
+package planning
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func spectral(p Problem, pairs int) Problem {
+	p.Products, p.Degrees = 16, true
+	p.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
+	return p
+}
+
+func planFor(t *testing.T, p Problem) *Plan {
+	t.Helper()
+	plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestPlansOfEigenvectors(t *testing.T) {
+	leading := planFor(t, spectral(points(10_000, 16, 10, Auto), 10))
+	cuts := spectral(graph(100_000, 2_000_000, 2), 8)
+	cuts.Eigen.Pencil, cuts.Eigen.Columns = true, 1
+	constrained := planFor(t, cuts)
+	small := spectral(graph(1000, 5000, 2), 8)
+	small.Eigen.AtOnce = true
+	exact := planFor(t, small)
+	for _, c := range []struct {
+		plan     *Plan
+		products int64
+		passes   float64
+		columns  int64 // of 8 n bytes, at the coordinator
+		why      string
+	}{
+		// A block of 14 fits into one reading, with one for the degrees and one for the objective.
+		{leading, 20 * 14, 20 + 2, 3*70 + 6*14, "is assumed to take 280 products of the matrix with a vector, in steps of 14"},
+		{constrained, 50 * 12 * 3 / 2, 75 + 2, 4*60 + 9*12, "is assumed to take 900 products"},
+		{exact, 1000, 62 + 2, 6 * 1000, "found at once, from all 1000 columns"},
+	} {
+		rows := int64(c.plan.Tiles) * int64(c.plan.TileRows)
+		if c.plan.Products != c.products || c.plan.Passes != c.passes || !strings.Contains(c.plan.Why, c.why) {
+			t.Errorf("%d products, %g passes, %s", c.plan.Products, c.plan.Passes, c.plan.Why)
+		}
+		if columns := float64(c.plan.CoordinatorBytes) / 8 / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
+			t.Errorf("the coordinator holds about %.0f columns, not %d", columns, c.columns)
+		}
+	}
+	if plain := planFor(t, graph(1000, 5000, 2)); plain.Products != 0 || plain.CoordinatorBytes != 0 || strings.Contains(plain.Why, "eigen") {
+		t.Errorf("a job without eigenvectors is planned as %+v", plain)
+	}
+	// As the start of other iterations they come on top.
+	start := spectral(points(10_000, 16, 10, Auto), 10)
+	start.Eigen.Start = true
+	if got, want := planFor(t, start).Passes, leading.Passes; got <= want {
+		t.Errorf("%g passes with iterations, %g without", got, want)
+	}
+}
+
+// More of anything takes no less memory and no less time.
+func TestEigenvectorsTakeMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, pairs := rapid.IntRange(100, 100_000).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "pairs")
+		p := spectral(graph(n, 5*n, 2), pairs)
+		q := p
+		q.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
+		switch rapid.IntRange(0, 3).Draw(t, "more") {
+		case 0:
+			q.Eigen.Pairs++
+		case 1:
+			q.Eigen.Pencil = true
+		case 2:
+			q.Eigen.Sparse = 1 << 20
+		case 3:
+			q.Matrix.Rows++
+		}
+		less, err := Make(p, []Worker{{Threads: 1, Free: Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := Make(q, []Worker{{Threads: 1, Free: Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more.CoordinatorBytes <= less.CoordinatorBytes || more.Seconds < less.Seconds {
+			t.Fatalf("%+v instead of %+v", more, less)
+		}
+	})
+}
