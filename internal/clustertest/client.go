@@ -110,7 +110,21 @@ func (c *Client) Outcome(id string) Outcome {
 	if outcome.Result.GetHasModel() {
 		outcome.Model = modelBytes(c.t, c.Model(id))
 	}
+	if outcome.Result.GetHasEmbedding() {
+		outcome.Embedding = c.Embedding(id)
+	}
 	return outcome
+}
+
+// Embedding is the coordinates that a job of the spectral family found.
+func (c *Client) Embedding(id string) *clustering.Embedding {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	defer cancel()
+	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: id})
+	must(c.t, stream, err)
+	embedding, err := wire.ReceiveEmbedding(stream.Recv)
+	return must(c.t, embedding, err)
 }
 
 // Model is the model of a job that has one.

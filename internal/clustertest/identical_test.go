@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sbinet/npyio"
@@ -66,6 +67,10 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			"--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "spherical kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
 		{name: "m-kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
+		{name: "spectral", args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
+		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning", "--k", "2", "--tolerance", "1e-2",
+			"--constraints", graph + "/constraints.csv"}},
+		{name: "kernel k-means from eigenvectors", args: []string{"--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
 	}
 
 	run := func(name string, args ...string) files {
@@ -80,11 +85,15 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	want := make([]files, len(jobs))
 	for at, job := range jobs {
 		want[at] = run(job.name, job.args...)
-		if want[at].result.Iterations < 2 {
+		isSpectral := slices.ContainsFunc(job.args, func(arg string) bool { return strings.HasPrefix(arg, "spectral") }) && !slices.Contains(job.args, "--init")
+		if !isSpectral && want[at].result.Iterations < 2 {
 			t.Errorf("%s: only %d iterations tell little", job.name, want[at].result.Iterations)
 		}
-		if isVector := slices.Contains(job.args, "--algorithm"); isVector != (len(want[at].model) > 0) {
+		if isVector := slices.Contains(job.args, "--algorithm") && !isSpectral; isVector != (len(want[at].model) > 0) {
 			t.Errorf("%s: its model has %d bytes", job.name, len(want[at].model))
+		}
+		if isSpectral != (len(want[at].embedding) > 0) {
+			t.Errorf("%s: its embedding has %d bytes", job.name, len(want[at].embedding))
 		}
 		if _, shifts := want[at].document["shifts"]; shifts != job.shifts {
 			t.Errorf("%s: the shift was set: %v, want %v", job.name, shifts, job.shifts)
@@ -152,10 +161,11 @@ func writeKernel(t testing.TB, path string, n int) string {
 
 // files is what a run wrote.
 type files struct {
-	labels   []byte
-	model    []byte         // of a run of the vector family
-	document map[string]any // result.json, numbers as they are written
-	result   struct {
+	labels    []byte
+	model     []byte         // of a run of the vector family
+	embedding []byte         // of a run of the spectral family
+	document  map[string]any // result.json, numbers as they are written
+	result    struct {
 		Iterations int
 		Objective  float64
 		History    []struct {
@@ -170,13 +180,15 @@ func readFiles(t testing.TB, dir string) (f files) {
 	t.Helper()
 	labels, err := os.ReadFile(filepath.Join(dir, "labels.csv"))
 	f.labels = must(t, labels, err)
-	for _, part := range []string{"centroids.csv", "metric.csv"} {
-		if text, err := os.ReadFile(filepath.Join(dir, part)); err == nil {
-			f.model = append(f.model, text...)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+	optional := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
+		return text
 	}
+	f.model = append(optional("centroids.csv"), optional("metric.csv")...)
+	f.embedding = optional("embedding.csv")
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	must(t, text, err)
 	if err := json.Unmarshal(text, &f.result); err != nil {
@@ -196,7 +208,7 @@ func readFiles(t testing.TB, dir string) (f files) {
 	return f
 }
 
-// sameFiles compares labels.csv and the model byte by byte, and result.json bit by bit.
+// sameFiles compares labels.csv, the model and the embedding byte by byte, and result.json bit by bit.
 func sameFiles(t testing.TB, what string, got, want files) {
 	t.Helper()
 	if !bytes.Equal(got.labels, want.labels) {
@@ -204,6 +216,9 @@ func sameFiles(t testing.TB, what string, got, want files) {
 	}
 	if !bytes.Equal(got.model, want.model) {
 		t.Errorf("%s: the model differs", what)
+	}
+	if !bytes.Equal(got.embedding, want.embedding) {
+		t.Errorf("%s: embedding.csv differs", what)
 	}
 	bits := func(v float64) string { return strconv.FormatUint(math.Float64bits(v), 16) }
 	if bits(got.result.Objective) != bits(want.result.Objective) {

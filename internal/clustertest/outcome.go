@@ -21,6 +21,8 @@ type Outcome struct {
 	Result *cleavev1.Result
 	Labels []uint32
 	Model  []byte // head and values, of a job that has one
+	// Embedding is the coordinates of a job of the spectral family.
+	Embedding *clustering.Embedding
 }
 
 // Compute gives the outcome of a job within this process, by the pure core alone: no coordinator,
@@ -31,7 +33,7 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	must(t, domain, err)
 	outcome := func(result *clustering.Result, err error) Outcome {
 		must(t, result, err)
-		return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model)}
+		return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 	}
 	ctx := context.WithoutCancel(t.Context())
 	if domain.Vector != nil {
@@ -40,6 +42,13 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 		local, err := clustering.NewLocalVectors(ctx, problem, data, 1)
 		must(t, local, err)
 		return outcome(clustering.RunVector(ctx, problem, local, clustering.Silent{}))
+	}
+	if domain.Spectral != nil {
+		problem, err := clustering.PrepareSpectral(data, domain)
+		must(t, problem, err)
+		local, err := clustering.NewLocal(ctx, problem.Problem, data, 1)
+		must(t, local, err)
+		return outcome(clustering.RunSpectral(ctx, problem, local, clustering.Silent{}))
 	}
 	problem, err := clustering.Prepare(data, domain)
 	must(t, problem, err)
@@ -63,7 +72,8 @@ func modelBytes(t testing.TB, m *clustering.Model) []byte {
 }
 
 // SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
-// labels, and every number of the result and of the model to the last bit. How the work was cut and how long it took may differ.
+// labels, and every number of the result, the model and the embedding to the last bit. How the work was
+// cut and how long it took may differ.
 func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	t.Helper()
 	if !slices.Equal(got.Labels, want.Labels) {
@@ -75,9 +85,22 @@ func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	if !bytes.Equal(got.Model, want.Model) {
 		t.Errorf("%s: the models differ", what)
 	}
+	if !sameEmbedding(got.Embedding, want.Embedding) {
+		t.Errorf("%s: the embeddings differ", what)
+	}
 	if !bytes.Equal(encoded(t, got.Result), encoded(t, want.Result)) {
 		t.Errorf("%s: the results differ:\n got %v\nwant %v", what, determined(got.Result), determined(want.Result))
 	}
+}
+
+// sameEmbedding compares bits, and shapes.
+func sameEmbedding(a, b *clustering.Embedding) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Rows == b.Rows && a.Columns == b.Columns && slices.EqualFunc(a.Values, b.Values, func(v, w float64) bool {
+		return math.Float64bits(v) == math.Float64bits(w)
+	})
 }
 
 // determined is a result without what depends on the machine and the hour. The state is the job's,

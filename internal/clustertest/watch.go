@@ -100,6 +100,23 @@ func (w *Watch) Iterations() int {
 	return seen
 }
 
+// UntilSolverSteps follows the job until this many steps of an eigensolver have come in all.
+func (w *Watch) UntilSolverSteps(count int) {
+	w.client.t.Helper()
+	w.Until("steps of an eigensolver", func(*cleavev1.WatchJobResponse) bool { return w.SolverSteps() >= count })
+}
+
+// SolverSteps is how many steps of an eigensolver have come so far.
+func (w *Watch) SolverSteps() int {
+	seen := 0
+	for _, e := range w.Events {
+		if e.GetSolver() != nil {
+			seen++
+		}
+	}
+	return seen
+}
+
 // UntilProgress follows the job until its live progress is so.
 func (w *Watch) UntilProgress(what string, so func(*cleavev1.Progress) bool) {
 	w.client.t.Helper()

@@ -1,0 +1,160 @@
+package clustertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// supervised is data in groups, and constraints between some pairs.
+type supervised struct {
+	data        dataset.Dataset
+	constraints []*cleavev1.Constraint
+}
+
+func supervise(data dataset.Dataset, truth []int32, pairs int) supervised {
+	constraints, err := synth.Constraints(truth, pairs, random(2))
+	if err != nil {
+		panic(err)
+	}
+	return supervised{data, wire.ConstraintsProto(constraints)}
+}
+
+func groupedPoints(n, k int) supervised {
+	points, truth, err := synth.Gaussians(n, 5, k, 4, random(1))
+	if err != nil {
+		panic(err)
+	}
+	return supervise(points, truth, n/4)
+}
+
+func groupedGraph(n, k int, inside, outside float64) supervised {
+	edges, truth, err := synth.Blocks(n, k, inside, outside, random(1))
+	if err != nil {
+		panic(err)
+	}
+	graph, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		panic(err)
+	}
+	return supervise(graph, truth, n/4)
+}
+
+// spectralSpecs are jobs of every algorithm of the spectral family, and of kernel k-means that starts like
+// them.
+func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
+	specs := map[string]*cleavev1.JobSpec{
+		"spectral":             {Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}},
+		"spectral-learning":    {Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
+		"constrained-spectral": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
+		"kernel k-means": {Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}),
+			Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_SPECTRAL}},
+	}
+	for _, spec := range specs {
+		spec.K, spec.Seed, spec.Supervision = k, 3, &cleavev1.Supervision{Constraints: s.constraints}
+	}
+	return specs
+}
+
+// spectralJobs are those jobs on points and graphs, for two clusters and for more. All but one are small;
+// that one is too large for its constrained cuts to be found at once.
+var spectralJobs = sync.OnceValue(func() map[string]*workload {
+	jobs := map[string]*workload{}
+	for _, k := range []int{2, 4} {
+		for kind, of := range map[string]supervised{"points": groupedPoints(240, k), "a graph": groupedGraph(240, k, 10, 2)} {
+			for name, spec := range of.spectralSpecs(uint32(k)) {
+				jobs[fmt.Sprintf("%s of %s, k = %d", name, kind, k)] = newWorkload(of.data, spec)
+			}
+		}
+	}
+	large := groupedGraph(2001, 2, 12, 2)
+	spec := large.spectralSpecs(2)["constrained-spectral"]
+	spec.Tolerance = proto.Float64(1e-2)
+	jobs["constrained-spectral of a larger graph"] = newWorkload(large.data, spec)
+	return jobs
+})
+
+// TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm that looks for eigenvectors on
+// clusters of 1, 2, 3 and 5 worker processes: labels, eigenvalues and coordinates must agree.
+func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
+	c := StartCoordinator(t, Options{})
+	started := 0
+	for _, workers := range []int{1, 2, 3, 5} {
+		for ; started < workers; started++ {
+			StartWorker(t, c, fmt.Sprintf("w%d", started))
+		}
+		c.AwaitWorkers(workers)
+		watches := map[string]*Watch{}
+		for name, load := range spectralJobs() {
+			_, watches[name] = load.run(c)
+		}
+		for name, load := range spectralJobs() {
+			what := fmt.Sprintf("%s, %d workers", name, workers)
+			load.finish(t, what, watches[name])
+			outcome := c.Outcome(watches[name].job)
+			isSpectral := load.spec.GetKernelKmeans() == nil
+			if outcome.Result.GetPlan().GetWorkers() != uint32(workers) || isSpectral != (outcome.Embedding != nil) ||
+				isSpectral != (len(outcome.Result.GetSpectral().GetEigenvalues()) > 0) {
+				t.Errorf("%s: the result is %v", what, outcome.Result)
+			}
+		}
+	}
+}
+
+// longEigenvectors look for eigenvectors for seconds: those of a graph whose groups hardly show, and of a
+// kernel so narrow that its eigenvalues crowd.
+var longEigenvectors = sync.OnceValue(func() map[string]*workload {
+	graph, points := groupedGraph(2500, 4, 5, 4), groupedPoints(1200, 4)
+	jobs := map[string]*workload{}
+	for name, spec := range graph.spectralSpecs(4) {
+		jobs[name] = newWorkload(graph.data, spec)
+	}
+	learning := points.spectralSpecs(4)["spectral-learning"]
+	learning.GetSpectralLearning().Kernel = &cleavev1.Kernel{Rho: proto.Float64(3)}
+	jobs["spectral-learning"] = newWorkload(points.data, learning)
+	cuts := groupedGraph(2001, 2, 8, 3)
+	constrained := cuts.spectralSpecs(2)["constrained-spectral"]
+	constrained.Tolerance = proto.Float64(1e-4)
+	jobs["constrained-spectral"] = newWorkload(cuts.data, constrained)
+	return jobs
+})
+
+// TestEigensolversSurviveWhatHappensToWorkers lets workers be killed, paused, replaced and joined in the
+// middle of eigensolvers.
+func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
+	t.Parallel()
+	c, workers := StartCluster(t, 3)
+	for _, trial := range []struct {
+		job     string
+		happens func()
+	}{
+		{"spectral", func() { workers[0].Kill() }},
+		{"spectral-learning", func() {
+			workers[1].Pause()
+			c.AwaitWorkers(1) // it is given up
+			workers[1].Resume()
+		}},
+		{"constrained-spectral", func() { StartWorker(t, c, "late") }},
+		{"kernel k-means", func() {
+			workers[2].Kill()
+			StartWorker(t, c, "later")
+		}},
+	} {
+		load := longEigenvectors()[trial.job]
+		_, w := load.run(c)
+		w.UntilSolverSteps(3)
+		w.StillRunning()
+		trial.happens()
+		w.StillRunning()
+		load.finish(t, trial.job+" while something happens", w)
+	}
+	c.AwaitWorkers(3)
+}
