@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -181,7 +182,8 @@ func (p *Problem) checkCut(data dataset.Dataset) error {
 		neighbours, weights := graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
-				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0 (ratio-association and kernel-kmeans allow any)", i, neighbours[at], w, p.Objective)
+				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbours[at], w, p.Objective,
+					map[SpectralAlgorithm]string{0: " (ratio-association and kernel-kmeans allow any)", SpectralClustering: " (ratio-association allows any)"}[p.options.behalf])
 			}
 			degrees[i] += w
 		}
@@ -203,8 +205,17 @@ func (p *Problem) checkDegrees(degrees []float64) error {
 	if len(isolated) == 0 {
 		return nil
 	}
-	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; remove such vertices or choose ratio-cut or ratio-association",
-		map[bool]string{true: "this vertex has", false: "these vertices have"}[len(isolated) == 1], listFirst(isolated, 10))
+	who := map[bool]string{true: "this vertex has", false: "these vertices have"}[len(isolated) == 1]
+	remedy := "remove such vertices"
+	if p.Matrix.Function != kernel.Adjacency {
+		who = map[bool]string{true: "this point, whose affinities are 0, has", false: "these points, whose affinities are 0, have"}[len(isolated) == 1]
+		remedy = "remove such points"
+	}
+	if p.Matrix.Rho > 0 {
+		remedy = fmt.Sprintf("take a wider kernel than rho = %.4g, ", p.Matrix.Rho) + remedy
+	}
+	remedy += map[SpectralAlgorithm]string{0: ", or choose ratio-cut or ratio-association", SpectralClustering: ", or choose ratio-association"}[p.options.behalf]
+	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; %s", who, listFirst(isolated, 10), remedy)
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }

@@ -73,6 +73,8 @@ type KernelKmeans struct {
 	KeepEmpty bool // leave empty clusters empty instead of filling them
 	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
 	Weights   []float64
+
+	behalf SpectralAlgorithm // whose matrix it is, for the advice in errors; 0: kernel k-means' own
 }
 
 // Objective is what is minimised or maximised, and reported.

@@ -63,8 +63,12 @@ func (r *spectralRun) settleComponents(ctx context.Context) error {
 		return nil
 	}
 	if !r.options.JoinComponents {
+		remedy := ""
+		if r.options.Algorithm == ConstrainedSpectral { // which alone has the option
+			remedy = "; --components join connects them by weak edges"
+		}
 		r.family.notice(r.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
-			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer; --components join connects them by weak edges", count))
+			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer%s", count, remedy))
 		return nil
 	}
 	return r.join(ctx, of, count)

@@ -235,7 +235,7 @@ func (r *spectralRun) chooseBeta(eigenvalues []float64) (beta float64, feasible 
 		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; the largest usable beta is just below %.6g",
 			beta, max(0, feasible), k, k-1, limit).With("largest_beta", fmt.Sprint(limit)).OnField(field)
 		if !(limit > 0) {
-			f.Message = fmt.Sprintf("beta = %.6g leaves %d feasible vectors, and %d clusters need %d; no beta above 0 does: the beliefs say apart more than they say together (largest usable beta %.6g)",
+			f.Message = fmt.Sprintf("beta = %.6g leaves %d feasible vectors, and %d clusters need %d; no beta above 0 does: there are too few beliefs for so many clusters, or they say apart more than together (largest usable beta %.6g)",
 				beta, max(0, feasible), k, k-1, limit)
 		}
 		return 0, 0, f

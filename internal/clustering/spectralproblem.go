@@ -29,6 +29,7 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
 	base.KernelKmeans = &KernelKmeans{
 		Objective: ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
+		behalf: o.Algorithm,
 	}
 	weight := constraint.UnitWeight
 	if o.Algorithm == SpectralClustering {

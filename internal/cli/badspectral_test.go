@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// Input that the spectral family cannot take is refused with what is wrong, where, and what to do.
+func TestBadInputOfTheSpectralFamily(t *testing.T) {
+	folder(t, map[string]string{
+		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
+		"isolated.csv":  "src,dst\n0,1\n0,2\n1,2\n4,5\n",
+		"negative.csv":  "src,dst,weight\n0,1,1\n1,2,-2\n0,2,1\n2,3,1\n3,4,1\n4,5,1\n",
+		"matrix.csv":    "1,-0.5,0.5\n-0.5,1,0.25\n0.5,0.25,1\n",
+		"skew.csv":      "1,0.5,0.25\n0.125,1,0.5\n0.25,0.5,1\n",
+		"far.csv":       "0,0\n0,1\n1,0\n1,1\n0.5,0.5\n1e6,1e6\n",
+		"links.csv":     "i,j,kind\n0,1,must\n0,2,cannot\n",
+		"apart.csv":     "i,j,kind\n0,4,cannot\n1,5,cannot\n",
+		"both.csv":      "i,j,belief\n0,1,1\n1,0,0.5\n",
+		"outside.csv":   "i,j,belief\n0,1,1\n0,6,-1\n",
+		"nan.csv":       "i,j,belief\n0,1,NaN\n",
+		"none.csv":      "i,j,belief\n",
+		"other.csv":     "src,dst\n0,1\n1,6\n",
+		"notimage.png":  "hello",
+		"truncated.png": "\x89PNG\r\n\x1a\n\x00\x00",
+	})
+	const constrained = "--graph e.csv --k 2 --algorithm constrained-spectral "
+	for _, c := range []struct{ args, says string }{
+		{"--graph isolated.csv --k 2 --algorithm spectral", "this vertex has degree 0: 3; remove such vertices, or choose ratio-association"},
+		{"--graph isolated.csv --k 2 --algorithm spectral-learning --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
+		{"--graph isolated.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
+		{"--graph isolated.csv --vertices 9 --k 2", "these vertices have degree 0: 3, 6, 7, 8; remove such vertices, or choose ratio-cut or ratio-association"},
+		{"--data far.csv --rho 1 --k 2 --algorithm spectral-learning --constraints links.csv", "this point, whose affinities are 0, has degree 0: 5; take a wider kernel than rho = 1, remove such points"},
+		{"--graph negative.csv --k 2 --algorithm spectral", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0 (ratio-association allows any)"},
+		{"--graph negative.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0"},
+		{"--kernel-matrix matrix.csv --k 2 --algorithm spectral-learning --constraints links.csv", "the affinity of 1 and 0 is -0.5"},
+		{"--kernel-matrix skew.csv --k 2 --algorithm spectral", "not symmetric: entry (1,0) is 0.125 but entry (0,1) is 0.5"},
+		{constrained + "--beliefs both.csv", "both.csv, line 3: the pair 1, 0 stands here again; it was on line 2"},
+		{constrained + "--beliefs outside.csv", `outside.csv, line 3: point 6 in column "j" is outside 0..5`},
+		{constrained + "--beliefs nan.csv", "nan.csv, line 2"},
+		{constrained + "--beliefs none.csv", "none.csv: the file has no beliefs"},
+		{constrained + "--source-graph other.csv", "other.csv, line 3: vertex 6 is outside 0..5"},
+		{constrained + "--constraints links.csv --beta nan", `--beta is "nan"; use a finite number, auto or strict`},
+		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, and 2 clusters need 1; the largest usable beta is just below 7"},
+		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv", "4 clusters need 3; no beta above 0 does: there are too few beliefs"},
+		{"--graph e.csv --k 7 --algorithm spectral", "k is 7 but there are only 6 rows"},
+		{"--graph e.csv --k 1 --algorithm spectral", "cuts into at least 2 clusters"},
+		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0, which no residual of an eigenvector reaches"},
+		{"--graph e.csv --k 2 --algorithm spectral --tolerance 1", "must be 1e-14 or more and below 1"},
+		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "k-means on the eigenvectors needs at least 1"},
+	} {
+		misused(t, "run --quiet "+c.args, c.says)
+	}
+	for _, file := range []string{"notimage.png", "truncated.png", "e.csv"} {
+		misused(t, "generate image-affinity "+file+" --out g", file+": ")
+	}
+}
+
+// A graph in pieces is no error, except where no cut is left; only who has the option is told of it.
+func TestGraphsInPieces(t *testing.T) {
+	folder(t, map[string]string{
+		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",
+		"links.csv":  "i,j,kind\n0,1,must\n0,4,cannot\n",
+	})
+	for _, algorithm := range []string{"spectral", "spectral-learning"} {
+		d := document(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --constraints links.csv --algorithm "+algorithm))
+		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || strings.Contains(d.Warnings[0].Message, "--components") {
+			t.Errorf("%s warns of %+v", algorithm, d.Warnings)
+		}
+	}
+	misused(t, "run --quiet --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "the graph has 2 connected components")
+	d := document(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv --components join"))
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "they are joined") {
+		t.Errorf("joined, it warns of %+v", d.Warnings)
+	}
+}
