@@ -50,6 +50,7 @@ func stages() []stage {
 		{"coordination", "Coordination", measureCoordination},
 		{"graph", "Normalized cut of a sparse graph", measureGraph},
 		{"lloyd", "k-means", measureLloyd},
+		{"spectral", "Eigenvectors", measureSpectral},
 	}
 }
 
@@ -160,6 +161,8 @@ type sizes struct {
 	vertices           int
 	edgesPerVertex     float64
 	lloydRows          int
+	spectralRows       int
+	spectralVertices   int
 }
 
 func fullSizes() sizes {
@@ -169,7 +172,7 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, freeRows: 200_000, freeIterations: 3,
-		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000,
+		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
 
@@ -180,6 +183,6 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, freeRows: 1_000, freeIterations: 3,
-		steps: 20, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000,
+		steps: 20, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }

@@ -53,6 +53,9 @@ func TestQuickRun(t *testing.T) {
 		"matrix-free, n = 1000, d = 16, k = 10: peak memory",
 		"one iteration over gRPC, 8 workers, loopback: p50 beyond the computation",
 		"normalized cut, 2000 vertices",
+		"synthetic 400 x 16 (as pendigits), k = 10: spectral, affinity in memory",
+		"synthetic 400 x 16 (as pendigits), k = 10: constrained-spectral, 300 constraints",
+		"constrained-spectral, 600 vertices",
 	} {
 		if !strings.Contains(page.String(), "| "+row) || !strings.Contains(text.String(), "\n"+row) {
 			t.Errorf("there is no row %q", row)

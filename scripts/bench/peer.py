@@ -248,6 +248,24 @@ def spectral(c):
     return {"seconds": reading + fitting + writing, "reading": reading, "fitting": fitting}
 
 
+def affinity(c):
+    """The gaussian affinity with a zero diagonal, as our cuts have it, in the float64 that scikit-learn works in."""
+    X = points(c)
+    X -= X.mean(axis=0)
+    K = build_tuned(X, c["rho"])
+    np.fill_diagonal(K, 0)
+    kept["A"] = K.astype(np.float64)
+    return {}
+
+
+def precomputed(c):
+    """Spectral clustering of that affinity."""
+    model = sklearn.cluster.SpectralClustering(c["k"], affinity="precomputed", random_state=0, n_jobs=THREADS)
+    seconds, labels = timed(lambda: model.fit_predict(kept["A"]))
+    labels.astype(np.int32).tofile(c["out"])
+    return {"seconds": seconds}
+
+
 def lloyd(c):
     """k-means from the first rows as centroids, for so many iterations."""
     X = points(c).astype(c["kind"])
@@ -263,7 +281,7 @@ def free(_):
     return {}
 
 
-COMMANDS = {f.__name__: f for f in (facts, product_prepare, product, build, kmeans_build, kmeans, spectral, lloyd, free)}
+COMMANDS = {f.__name__: f for f in (facts, product_prepare, product, build, kmeans_build, kmeans, spectral, affinity, precomputed, lloyd, free)}
 
 for line in sys.stdin:
     try:
