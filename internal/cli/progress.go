@@ -202,6 +202,9 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 			parts = append(parts, solverParts(s)...)
 			break
 		}
+		if live.GetIteration() == 0 && live.GetObjective() == 0 {
+			break // nothing is known yet
+		}
 		parts = append(parts,
 			fmt.Sprintf("iteration %d", live.GetIteration()),
 			"objective "+brief(live.GetObjective()),

@@ -97,6 +97,9 @@ func TestProgressOfASolver(t *testing.T) {
 	live := &progress{w: &terminal, width: 120, now: time.Now}
 	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse, left time.Duration) *cleavev1.WatchJobResponse {
 		p := &cleavev1.Progress{Phase: phase, Workers: 2, Solver: step.GetEvent().GetSolver()}
+		if step == nil && phase == cleavev1.Phase_PHASE_ITERATING {
+			p.Iteration, p.Objective = 1, 1.5
+		}
 		if left > 0 {
 			p.TimeLeft = durationpb.New(left)
 		}
@@ -123,7 +126,7 @@ func TestProgressOfASolver(t *testing.T) {
 	for _, want := range []string{
 		"start  step 1  residual 0.512 of 1e-08  0 of 2 converged  2 workers",
 		"iterate  step 2  residual 0.0001 of 1e-08  1 of 2 converged  about 7 steps  about 4s left  2 workers",
-		"iterate  step 3  residual 1e-09 of 1e-08  2 of 2 converged  2 workers", "iterate  iteration 0",
+		"iterate  step 3  residual 1e-09 of 1e-08  2 of 2 converged  2 workers", "iterate  iteration 1",
 	} {
 		if !strings.Contains(terminal.String(), want) {
 			t.Errorf("the terminal shows %q, without %q", terminal.String(), want)

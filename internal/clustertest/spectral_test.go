@@ -155,6 +155,35 @@ func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
 		trial.happens()
 		w.StillRunning()
 		load.finish(t, trial.job+" while something happens", w)
+		checkSteps(t, trial.job, w, load.spec)
 	}
 	c.AwaitWorkers(3)
+}
+
+// checkSteps sees that the steps of an eigensolver tell how far it is: what it has to come down to, at last
+// that it is there, and on the way about how many steps that takes.
+func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
+	t.Helper()
+	tolerance, foretold := 1e-8, 0
+	if spec.Tolerance != nil {
+		tolerance = spec.GetTolerance()
+	} else if spec.GetKernelKmeans() != nil {
+		tolerance = 1e-5 // of a start
+	}
+	var last *cleavev1.SolverStep
+	for _, e := range w.Events {
+		s := e.GetSolver()
+		switch {
+		case s == nil:
+			continue
+		case s.GetTolerance() != tolerance || s.GetStep() != last.GetStep()+1:
+			t.Errorf("%s: step %v after %v", what, s, last)
+		case s.GetStepsLeft() > 0:
+			foretold++
+		}
+		last = s
+	}
+	if foretold == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
+		t.Errorf("%s: %d steps told how many were left, and the last was %v", what, foretold, last)
+	}
 }
