@@ -169,7 +169,6 @@ func (b *run) measureSparse(ctx context.Context) error {
 	if pairs, err = synth.Constraints(truth, b.spectralVertices/sparseShare, rand.New(rand.NewPCG(8, 8))); err != nil {
 		return err
 	}
-	edges = nil
 	what := fmt.Sprintf("constrained-spectral, %d vertices, %d edges, k = 2, %d constraints", graph.N, count, len(pairs))
 	// A run that takes far longer than the goal says no more by its end.
 	limited, cancel := context.WithTimeout(ctx, 3*sparseSeconds/2*time.Second)

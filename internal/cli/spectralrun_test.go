@@ -119,7 +119,7 @@ func TestSpectralJobsOfAServer(t *testing.T) {
 	if out := succeed(t, "watch "+id+" --server "+address); !strings.HasPrefix(out, "eigenvectors: step 1, residual ") {
 		t.Errorf("watch: %s", out)
 	}
-	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "matrix   120 x 120") {
+	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "120 x 120 in 8 tiles") {
 		t.Errorf("plan: %s", out)
 	}
 	misused(t, "predict --job "+id+" --data b/data.csv --server "+address, "has no model")
