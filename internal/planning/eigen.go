@@ -58,8 +58,12 @@ const embeddingCopies = 4
 // sorted.
 const sparseOfOwn = 2 * 16
 
-// CoordinatorBytes is what the coordinator holds for the eigenvectors of a job beside its data set; 0
-// where there are none. What the collector of garbage has not come to is not counted.
+// uncollected is how many times what it holds a process may have at its peak: memory is collected when it
+// has doubled. The coordinator, other than workers, keeps to no limit.
+const uncollected = 2
+
+// CoordinatorBytes is what the eigenvectors of a job take of the coordinator at its peak, beside its data
+// set; 0 where there are none.
 func (p Problem) CoordinatorBytes() int64 {
 	if p.Eigen == nil {
 		return 0
@@ -69,7 +73,7 @@ func (p Problem) CoordinatorBytes() int64 {
 	if p.Eigen.AtOnce {
 		search = squaresHeld * n * n
 	}
-	return 8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse
+	return uncollected * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse)
 }
 
 // AssumedProducts is how many vectors the matrix is multiplied with, assumed where a search decides.

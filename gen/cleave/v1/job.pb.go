@@ -2840,7 +2840,7 @@ type Plan struct {
 	// Why it is planned so, for people.
 	Explanation string `protobuf:"bytes,13,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// Of a job that finds eigenvectors: how many vectors the matrix is assumed to be multiplied with, and
-	// what the coordinator holds for them beside the data set.
+	// what they take of the coordinator at its peak, beside the data set.
 	Products         uint64 `protobuf:"varint,14,opt,name=products,proto3" json:"products,omitempty"`
 	CoordinatorBytes uint64 `protobuf:"varint,15,opt,name=coordinator_bytes,json=coordinatorBytes,proto3" json:"coordinator_bytes,omitempty"`
 	unknownFields    protoimpl.UnknownFields
