@@ -14,8 +14,9 @@ type beliefs interface {
 	points() []int32
 	// entry is Q_ij.
 	entry(i, j int32) float64
-	// count is the number of entries, ordered pairs, and sum is 1'Q1.
+	// count is the number of entries, ordered pairs, stored that of the ones in memory, and sum is 1'Q1.
 	count() int
+	stored() int
 	sum() float64
 	// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
 	multiply(dst, x [][]float64, scale []float64)
@@ -92,6 +93,8 @@ func (q pairBeliefs) entry(i, j int32) float64 {
 }
 
 func (q pairBeliefs) count() int { return len(q.value) }
+
+func (q pairBeliefs) stored() int { return len(q.value) }
 
 func (q pairBeliefs) sum() float64 {
 	total := 0.0

@@ -51,6 +51,8 @@ func (q labelBeliefs) find(point int32) (seed, bool) {
 
 func (q labelBeliefs) count() int { return len(q.seeds) * (len(q.seeds) - 1) }
 
+func (q labelBeliefs) stored() int { return len(q.seeds) }
+
 func (q labelBeliefs) sum() float64 {
 	byLabel, diagonal := make([]float64, q.k), 0.0
 	for _, s := range q.seeds {
@@ -122,6 +124,13 @@ func (q sumOfBeliefs) entry(i, j int32) (total float64) {
 func (q sumOfBeliefs) count() (total int) {
 	for _, part := range q {
 		total += part.count()
+	}
+	return total
+}
+
+func (q sumOfBeliefs) stored() (total int) {
+	for _, part := range q {
+		total += part.stored()
 	}
 	return total
 }

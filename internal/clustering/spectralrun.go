@@ -101,12 +101,12 @@ func (r *spectralRun) solverOptions(wanted int) spectral.Options {
 	return r.steps.options(wanted, cmp.Or(r.asked.Tolerance, EigenTolerance))
 }
 
-// Pairs is how many eigenpairs are looked for, at most: of the constrained cuts as many as may be feasible.
+// Pairs is how many eigenpairs a search looks for.
 func (p *SpectralProblem) Pairs() int {
 	if p.options.Algorithm != ConstrainedSpectral {
 		return p.spec.K
 	}
-	return min(p.n, cutsPerCluster*p.spec.K)
+	return p.spec.K - 1 + furtherCuts
 }
 
 // AtOnce tells whether the problem is small enough to be solved from all its entries.
@@ -127,7 +127,7 @@ func (p *SpectralProblem) Columns() int {
 func (p *SpectralProblem) OwnEntries() int64 {
 	switch p.options.Algorithm {
 	case ConstrainedSpectral:
-		return int64(p.beliefs.nonZeros())
+		return int64(p.beliefs.stored())
 	case SpectralLearning:
 		return 2 * int64(p.given.Len())
 	}

@@ -37,11 +37,11 @@ func (e *Eigen) basis() int64 { return max(24, 5*e.block()) }
 // columnsHeld is how many columns of n values the coordinator holds at the peak of a search: the basis and
 // its products, once more what a restart makes of one of them; the wanted vectors' products and residuals;
 // and the vectors of a step, scaled, packed, multiplied and kept. A pencil has products of both matrices,
-// and the vectors that it corrects residuals with.
+// and the vectors of the equations that correct its residuals.
 func (e *Eigen) columnsHeld() int64 {
 	held := 3*e.basis() + 6*e.block()
 	if e.Pencil {
-		held += e.basis() + 3*e.block()
+		held += e.basis() + 10*e.block()
 	}
 	return held
 }
@@ -85,11 +85,8 @@ func (p Problem) AssumedProducts() int64 {
 		return int64(p.Rows())
 	}
 	products := stepsOfKernel * p.Eigen.block()
-	if p.Matrix.Function == kernel.Adjacency {
+	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Pencil { // which the surrogate does the steps for
 		products = stepsOfGraph * p.Eigen.block()
-	}
-	if p.Eigen.Pencil {
-		products += products / 2 // a rough search for what corrects residuals comes first
 	}
 	return products
 }
