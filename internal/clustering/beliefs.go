@@ -12,6 +12,8 @@ import (
 type beliefs interface {
 	// points are those that have beliefs, ascending.
 	points() []int32
+	// groups are points without beliefs to any outside their group, ascending each.
+	groups() [][]int32
 	// entry is Q_ij.
 	entry(i, j int32) float64
 	// count is the number of entries, ordered pairs, stored that of the ones in memory, and sum is 1'Q1.
@@ -83,6 +85,30 @@ func (p *SpectralProblem) givenBeliefs() (beliefs, error) {
 type pairBeliefs struct{ *symmetric }
 
 func (q pairBeliefs) points() []int32 { return q.rows }
+
+func (q pairBeliefs) groups() [][]int32 {
+	var groups [][]int32
+	seen := make([]bool, q.n)
+	for _, first := range q.rows {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		group := []int32{first}
+		for at := 0; at < len(group); at++ {
+			columns, _ := q.row(int(group[at]))
+			for _, j := range columns {
+				if !seen[j] {
+					seen[j] = true
+					group = append(group, j)
+				}
+			}
+		}
+		slices.Sort(group)
+		groups = append(groups, group)
+	}
+	return groups
+}
 
 func (q pairBeliefs) entry(i, j int32) float64 {
 	columns, values := q.row(int(i))

@@ -65,6 +65,19 @@ func checkBeliefs(t *testing.T, q beliefs, n int, rng *rand.Rand) {
 			want[i] += scale[i] * v * scale[j] * x[j]
 		}
 	}
+	group := make([]int, n)
+	for at, points := range q.groups() {
+		for _, i := range points {
+			group[i] = at + 1
+		}
+	}
+	for i := range n {
+		for j := range n {
+			if group[i] != group[j] && q.entry(int32(i), int32(j)) != 0 {
+				t.Fatalf("%d and %d have beliefs in each other and are in groups %d and %d", i, j, group[i], group[j])
+			}
+		}
+	}
 	got := make([]float64, n)
 	q.multiply([][]float64{got}, [][]float64{x}, scale)
 	for i := range got {

@@ -23,6 +23,8 @@ func (q labelBeliefs) points() []int32 {
 	return points
 }
 
+func (q labelBeliefs) groups() [][]int32 { return [][]int32{q.points()} }
+
 func (q labelBeliefs) entry(i, j int32) float64 {
 	if i == j {
 		return 0
@@ -113,6 +115,8 @@ func (q sumOfBeliefs) points() []int32 {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+func (q sumOfBeliefs) groups() [][]int32 { return [][]int32{q.points()} }
 
 func (q sumOfBeliefs) entry(i, j int32) (total float64) {
 	for _, part := range q {

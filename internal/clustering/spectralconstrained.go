@@ -160,26 +160,33 @@ func sign(v float64) float64 {
 	return 1
 }
 
-// beliefEigenvalues are those of Qbar, descending: all of them where few points have beliefs, else the
-// largest. Only the rows with beliefs matter; all others have the eigenvalue 0.
+// beliefEigenvalues are those of Qbar, descending: all of them, group by group, or, where a group of points is
+// large, the largest. Points without beliefs have the eigenvalue 0.
 func (r *spectralRun) beliefEigenvalues(ctx context.Context) ([]float64, error) {
-	points := r.beliefs.points()
-	if size := len(points); size <= exactSpectral {
+	groups, believed := r.beliefs.groups(), 0
+	for _, points := range groups {
+		if len(points) > exactSpectral {
+			found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts), r.stream(streamBeliefs), spectral.Options{Tolerance: 1e-6})
+			return found.Values, err
+		}
+		believed += len(points)
+	}
+	var eigenvalues []float64
+	for _, points := range groups {
+		size := len(points)
 		values := make([]float64, size*size)
 		for a, i := range points {
 			for b, j := range points {
 				values[a*size+b] = float64(float64(r.beliefs.entry(i, j)*r.roots[i]) * r.roots[j])
 			}
 		}
-		eigenvalues := spectral.Values(size, values)
-		if size < r.n {
-			eigenvalues = append(eigenvalues, 0)
-		}
-		slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
-		return eigenvalues, nil
+		eigenvalues = append(eigenvalues, spectral.Values(size, values)...)
 	}
-	found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts+1), r.stream(streamBeliefs), spectral.Options{Tolerance: 1e-6})
-	return found.Values, err
+	if believed < r.n {
+		eigenvalues = append(eigenvalues, 0)
+	}
+	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
+	return eigenvalues, nil
 }
 
 // chooseBeta resolves beta and tells how many vectors are feasible with it: for a connected graph, the
