@@ -100,7 +100,7 @@ func (r *spectralRun) warnOfChance(u [][]float64, cuts spectral.Cuts, beta float
 		return
 	}
 	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
-		"%s; at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta; 0 and below are possible", why, beta))
+		"%s; at beta = %.4g the constraints decide nearly alone, and other points may be split by chance. Give more constraints, or a smaller beta; 0 and below are possible", why, beta))
 }
 
 const (
@@ -239,12 +239,15 @@ func (r *spectralRun) chooseBeta(eigenvalues []float64) (beta float64, feasible 
 		return 0, 0, fault.Invalid("INFEASIBLE_BETA", "there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k).OnField(field)
 	}
 	if feasible = count(beta); feasible < k-1 {
-		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; the largest usable beta is just below %.6g",
-			beta, max(0, feasible), k, k-1, limit).With("largest_beta", fmt.Sprint(limit)).OnField(field)
-		if !(limit > 0) {
-			f.Message = fmt.Sprintf("beta = %.6g leaves %d feasible vectors, and %d clusters need %d; no beta above 0 does: there are too few beliefs for so many clusters, or they say apart more than together (largest usable beta %.6g)",
-				beta, max(0, feasible), k, k-1, limit)
+		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
+		switch {
+		case !(limit > 0):
+			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or they say apart more than together (largest usable beta %.6g)", limit)
+		case beta < total && limit > total: // where the whole graph, which is no cut, satisfies more
+			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
 		}
+		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",
+			beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit)).OnField(field)
 		return 0, 0, f
 	}
 	return beta, feasible, nil

@@ -268,7 +268,7 @@ func (r *reduction) pencil() *pencil {
 		assess: func(mu, residual float64) float64 {
 			// The residual of the problem is lambda times this one. A value that is surely negative
 			// need not be known: its vector is not feasible.
-			const surely = 1e-2
+			const surely = 1e-4
 			if mu < 0 && residual < -float64(surely*mu) {
 				return 0
 			}

@@ -54,10 +54,34 @@ func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand) ([][]
 		products = 4000
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products}, rng)
-	if err := search.run(ctx, search.started(copied(s.lowest.Vectors))); err != nil {
+	believed, err := s.believed(ctx, search.block, rng)
+	if err != nil {
+		return nil, err
+	}
+	if err := search.run(ctx, search.started(append(believed, copied(s.lowest.Vectors)...))); err != nil {
 		return nil, err
 	}
 	return search.x, nil
+}
+
+// believed are columns along the beliefs. Where few points have any, or most vectors are infeasible, random
+// columns alone do not see the feasible ones.
+func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
+	x := make([][]float64, count)
+	for j := range x {
+		x[j] = randomUnit(s.Affinity.Rows(), rng)
+	}
+	for range 4 {
+		images, err := new(Work).multiply(ctx, s.Beliefs, x)
+		if err != nil {
+			return nil, err
+		}
+		x = orthonormalise(s.Affinity.Rows(), copied(images))
+		if len(x) == 0 {
+			break
+		}
+	}
+	return x, nil
 }
 
 // correct makes corrections t of residuals r by the equation of Jacobi and Davidson (Sleijpen and van der
