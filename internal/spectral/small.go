@@ -48,7 +48,7 @@ func congruent(m, c [][]float64) [][]float64 {
 // G^-1 A G^-T. A pivot that rounding has made negative is taken for the least that is seen.
 func generalised(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
 	g := cholesky(b)
-	half := forward(g, a)
+	half := forward(g, a) // G^-1 A, turned: A is symmetric
 	reduced := forward(g, transposed(half, len(a)))
 	values, vectors = leading(len(a), flat(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
@@ -88,22 +88,22 @@ func cholesky(b [][]float64) [][]float64 {
 	return g
 }
 
-// forward is G^-1 M, a strip of columns at a time.
-func forward(g, m [][]float64) [][]float64 {
-	x := copied(m)
-	inParallel(len(x), rowsAtATime, func(from, to int) {
-		part := func(i int) []float64 { return x[i][from:to] }
-		for i := range x {
-			row, k := part(i), 0
-			for ; k+wide <= i; k += wide {
-				addMultiples(row, &[wide][]float64{part(k), part(k + 1), part(k + 2), part(k + 3)},
-					&[wide]float64{-g[i][k], -g[i][k+1], -g[i][k+2], -g[i][k+3]})
-			}
-			for ; k < i; k++ {
-				subtractMultiple(row, part(k), g[i][k])
-			}
-			for j := range row {
-				row[j] /= g[i][i]
+// forward is G^-1 x for every x, in new columns; 16 of them share a reading of G.
+func forward(g, columns [][]float64) [][]float64 {
+	const together = 16
+	x := copied(columns)
+	inParallel(len(x), together, func(from, to int) {
+		some := x[from:to]
+		for len(some)%wide != 0 { // whole groups of four
+			some = append(some[:len(some):len(some)], make([]float64, len(g)))
+		}
+		for i, row := range g {
+			for at := 0; at < len(some); at += wide {
+				y := [wide][]float64(some[at : at+wide])
+				products := plainDots(row[:i], &y)
+				for c := range y {
+					y[c][i] = (y[c][i] - products[c]) / row[i]
+				}
 			}
 		}
 	})
