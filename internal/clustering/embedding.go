@@ -92,7 +92,7 @@ func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
 		factors[i] = 1 / math.Sqrt(a)
 	}
 	k := m.p.spec.K
-	options := newSolverSteps(m.o).options(k, startTolerance)
+	options := newSolverSteps(m.o).options(startTolerance)
 	pairs, err := spectral.Largest(ctx, balanced{m.kernelFamily.x, factors}, k, m.p.stream(streamEigen), options)
 	if err != nil {
 		return nil, err

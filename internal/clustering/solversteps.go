@@ -14,15 +14,15 @@ func newSolverSteps(o Observer) *solverSteps { return &solverSteps{o: o} }
 // mostProducts is what an eigensolver may ask for before it returns its best so far.
 const mostProducts = 20_000
 
-// options are those of a search for so many pairs.
-func (s *solverSteps) options(wanted int, tolerance float64) spectral.Options {
+// options are those of a solver that the observer hears.
+func (s *solverSteps) options(tolerance float64) spectral.Options {
 	return spectral.Options{Tolerance: tolerance, MaxProducts: mostProducts, Observe: func(p spectral.Progress) {
 		if p.Iteration == 1 { // another search
-			s.forecast = forecast{tolerance: tolerance, products: mostProducts}
+			s.forecast = forecast{tolerance: p.Tolerance, products: mostProducts}
 		}
 		s.steps++
 		step := SolverStep{
-			Step: s.steps, Products: p.Products, Residual: p.Residual, Tolerance: tolerance, Converged: p.Converged, Wanted: wanted,
+			Step: s.steps, Products: p.Products, Residual: p.Residual, Tolerance: p.Tolerance, Converged: p.Converged, Wanted: p.Wanted,
 		}
 		if left, known := s.forecast.next(p.Residual, p.Products); known {
 			step.StepsLeft = &left

@@ -46,7 +46,7 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.Problem{
 		Affinity: r.affinity(), Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
-	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.stream(streamEigen), r.solverOptions(count))
+	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.stream(streamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}

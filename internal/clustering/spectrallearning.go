@@ -38,7 +38,7 @@ func (r *spectralRun) learning(ctx context.Context, result *Result) error {
 	}
 	k := r.spec.K
 	op := learned{r, corrections, degrees, largest, dMax}
-	pairs, err := spectral.Largest(ctx, op, k, r.stream(streamEigen), r.solverOptions(k))
+	pairs, err := spectral.Largest(ctx, op, k, r.stream(streamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}

@@ -97,8 +97,8 @@ func (r *spectralRun) setDegrees() {
 func (r *spectralRun) affinity() spectral.Operator { return balanced{r.family.x, r.roots} }
 
 // solverOptions let the observer hear the search.
-func (r *spectralRun) solverOptions(wanted int) spectral.Options {
-	return r.steps.options(wanted, cmp.Or(r.asked.Tolerance, EigenTolerance))
+func (r *spectralRun) solverOptions() spectral.Options {
+	return r.steps.options(cmp.Or(r.asked.Tolerance, EigenTolerance))
 }
 
 // Pairs is how many eigenpairs a search looks for.
@@ -137,7 +137,7 @@ func (p *SpectralProblem) OwnEntries() int64 {
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
 func (r *spectralRun) leading(ctx context.Context, result *Result) error {
 	k := r.spec.K
-	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.stream(streamEigen), r.solverOptions(k))
+	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.stream(streamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}

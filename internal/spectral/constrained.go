@@ -210,12 +210,21 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	n := r.Affinity.Rows()
 	count := min(wanted.Among, n-len(r.outside))
 	options = options.withDefaults()
-	lowest, err := r.lowest(ctx, count+2, rng, Options{Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2))}, work)
+	before := func(p Progress) { // a search that comes first
+		p.Rounds += work.Rounds
+		p.Products += work.Products
+		options.Observe(p)
+	}
+	lowest, err := r.lowest(ctx, count+2, rng, Options{
+		Tolerance: roughly, MaxProducts: min(options.MaxProducts, rounds*(count+2)), Observe: before,
+	}, work)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		sharp, err := r.lowest(ctx, count+2, rng, Options{Tolerance: leastLambda / 10, MaxProducts: options.MaxProducts}, work)
+		sharp, err := r.lowest(ctx, count+2, rng, Options{
+			Tolerance: leastLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
+		}, work)
 		if err != nil {
 			return Cuts{}, nil, err
 		}
@@ -229,7 +238,7 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 		}
 	}
 	stand := &surrogate{r, lowest}
-	start, err := stand.solved(ctx, count, rng)
+	start, err := stand.solved(ctx, count, rng, before)
 	if err != nil {
 		return Cuts{}, nil, err
 	}

@@ -13,12 +13,14 @@ type Options struct {
 	Observe     func(Progress) // hears of every iteration
 }
 
-// Progress is one iteration of a search.
+// Progress is one iteration of a search. A solver may make several searches, each from iteration 1 on.
 type Progress struct {
 	Iteration int
 	Work
 	Residual  float64 // the largest of the wanted pairs, as the tolerance measures it
-	Converged int     // wanted pairs within the tolerance
+	Tolerance float64
+	Converged int // wanted pairs within the tolerance
+	Wanted    int
 }
 
 func (o Options) withDefaults() Options {
@@ -119,7 +121,9 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 				s.converged++
 			}
 		}
-		s.Observe(Progress{Iteration: s.iteration, Work: s.Work, Residual: worst, Converged: s.converged})
+		s.Observe(Progress{
+			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
+		})
 		whole := len(fresh) == room
 		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
 			return nil

@@ -48,12 +48,12 @@ func (s *surrogate) pencil() *pencil {
 }
 
 // solved are vectors for a block of pairs that are nearly those of the surrogate, to start from.
-func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
+func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000
 	)
-	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products}, rng)
+	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
 	believed, err := s.believed(ctx, search.block, rng)
 	if err != nil {
 		return nil, err
