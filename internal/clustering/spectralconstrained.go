@@ -72,35 +72,28 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 	}
 	result.Spectral = report
 	r.warnUnconverged(cuts.Converged, report.Residuals)
-	r.warnOfChance(vectors, cuts, beta)
+	r.floor = cuts.Floor / r.volume
 	return r.discretize(ctx, result, vectors, report.Costs)
 }
 
-// warnOfChance says that the data have no say: cuts gather on the points with beliefs, or follow the chance that
-// pairs were drawn by, where beta asks for more than a clustering can satisfy. A random cut costs about vol, as
-// Lbar has ones on its diagonal, and the points with beliefs have their share of the degrees in a cut of all.
-func (r *spectralRun) warnOfChance(u [][]float64, cuts spectral.Cuts, beta float64) {
-	const gathered = 3 // times their share
-	weight, share := 0.0, 0.0
-	for _, i := range r.beliefs.points() {
-		weight += r.degrees[i]
-		for _, x := range u { // u'D u = vol
-			share += float64(r.degrees[i]*float64(x[i]*x[i])) / float64(len(u))
-		}
-	}
-	var why string
-	switch cost := cuts.Costs[0]; {
-	case cost > (cuts.Floor+r.volume)/2:
-		why = fmt.Sprintf("the cheapest cut that satisfies the constraints costs %.2g vol, nearer to a random cut (1 vol) than to the cheapest of the data (%.2g vol)",
-			cost/r.volume, cuts.Floor/r.volume)
-	case share > gathered*weight:
-		why = fmt.Sprintf("the cuts that satisfy the constraints gather on the points that have some: these are %.2g of the volume, and %.2g of the cuts",
-			weight/r.volume, share/r.volume)
-	default:
+// warnOfChance says that the data have no say in labels: cuts gather on the points with beliefs, or follow the
+// chance that pairs were drawn by, where beta asks for more than a clustering can satisfy. The normalized cut
+// of random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
+func (r *spectralRun) warnOfChance(result *Result) {
+	const share = 0.75 // of the way from the least to chance
+	chance := float64(r.spec.K - 1)
+	why := ""
+	if empty := slices.Index(result.ClusterSizes, 0); empty >= 0 {
+		why = fmt.Sprintf("cluster %d is empty", empty)
+	} else if result.Objective > r.floor+float64(share*(chance-r.floor)) {
+		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allow %.3g at best)",
+			result.Objective, chance, r.floor)
+	} else {
 		return
 	}
 	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
-		"%s; at beta = %.4g the constraints decide nearly alone, and other points may be split by chance. Give more constraints, or a smaller beta; 0 and below are possible", why, beta))
+		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta; 0 and below are possible",
+		why, *result.Spectral.Beta))
 }
 
 const (

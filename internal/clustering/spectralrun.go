@@ -21,7 +21,8 @@ type spectralRun struct {
 	volume  float64   // sum of all degrees
 	degrees []float64
 	steps   *solverSteps
-	joined  bool // the components of the graph are connected by edges of our own
+	floor   float64 // the least normalized cut, of ConstrainedSpectral
+	joined  bool    // the components of the graph are connected by edges of our own
 }
 
 // RunSpectral finds the eigenvectors, makes labels of them and tells what they are worth. There are no
@@ -59,12 +60,15 @@ func RunSpectral(ctx context.Context, p *SpectralProblem, x Executor, o Observer
 		return nil, err
 	}
 	result.ObjectiveName = p.Objective.String()
-	result.Warnings = family.notices
 	result.Satisfaction = p.given.Satisfaction(result.Labels)
 	result.ClusterSizes = make([]int, p.spec.K)
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++
 	}
+	if p.options.Algorithm == ConstrainedSpectral {
+		r.warnOfChance(result)
+	}
+	result.Warnings = family.notices
 	return result, nil
 }
 

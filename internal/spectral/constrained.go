@@ -26,7 +26,7 @@ type Cuts struct {
 	Vectors   [][]float64 // v with v'v = vol, the entry of largest magnitude positive
 	Costs     []float64   // v' Lbar v
 	Residuals []float64   // |Lbar v - lambda B v| / |v|
-	Floor     float64     // about what the cheapest cut costs of all, feasible or not
+	Floor     float64     // about what so many of the cheapest cuts cost together, feasible or not
 	Work
 	Converged bool
 }
@@ -184,10 +184,8 @@ func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, 
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
-	lowest, err := r.lowest(ctx, 1, rng, Options{Tolerance: 1e-2, MaxProducts: 200}, work)
-	if err == nil {
-		found.Floor = float64(r.Volume * (1 - lowest.Values[0]))
-	}
+	lowest, err := r.lowest(ctx, wanted.Cuts, rng, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
+	found.Floor = r.floor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
@@ -262,7 +260,7 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	}
 	found, err = r.cuts(ctx, values, vectors, work)
 	found.Converged = s.converged == count
-	found.Floor = float64(r.Volume * (1 - lowest.Values[0]))
+	found.Floor = r.floor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
@@ -307,6 +305,15 @@ func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64
 		is[j] = true
 	}
 	return is
+}
+
+// floor is what the cheapest cuts cost together; those between components cost nothing.
+func (r *reduction) floor(cuts int, lowest Eigen) float64 {
+	total := 0.0
+	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
+		total += 1 - value
+	}
+	return float64(r.Volume * total)
 }
 
 // lowest are the lowest vectors of Lbar beside its null vectors, as the largest of the affinity.
