@@ -26,6 +26,7 @@ func TestGenerate(t *testing.T) {
 	}{
 		{"two-circles --n 60 --constraints 50 --seed 1", "data.csv", 60, 2},
 		{"two-moons --n 40 --noise 0.2", "data.csv", 40, 2},
+		{"two-moons --n 40 --background 10 --constraints 30 --seed 3", "data.csv", 50, 2},
 		{"gaussians --n 30 --d 5 --k 3 --seed 9 --constraints 7", "data.csv", 30, 5},
 		{"blocks --n 50 --k 2 --inside 6 --outside 1 --constraints 3", "edges.csv", 50, 0},
 	} {
@@ -59,6 +60,28 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("the truth scores %s", out)
 			}
 		})
+	}
+}
+
+// A background leaves the points as they are, and neither constraints nor score-on.csv name it.
+func TestGenerateBackground(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 40 --constraints 200 --seed 3 --out plain")
+	succeed(t, "generate two-moons --n 40 --constraints 200 --seed 3 --background 10 --out noisy")
+	for _, name := range []string{"data.csv", "truth.csv"} {
+		if !strings.HasPrefix(read(t, "noisy/"+name), read(t, "plain/"+name)) {
+			t.Errorf("%s does not begin with that of the points alone", name)
+		}
+	}
+	if read(t, "noisy/constraints.csv") != read(t, "plain/constraints.csv") {
+		t.Error("the constraints depend on the background")
+	}
+	scored, err := format.LoadIndices("noisy/score-on.csv", 50)
+	if err != nil || len(scored) != 40 || scored[39] != 39 {
+		t.Errorf("scored on %v, %v", scored, err)
+	}
+	if _, err := os.Stat("plain/score-on.csv"); err == nil {
+		t.Error("there is a score-on.csv without a background")
 	}
 }
 

@@ -262,6 +262,7 @@ func TestUsageErrors(t *testing.T) {
 		{"generate two-circles", "where to? Give --out DIR"},
 		{"generate two-circles --k 3 --out g", "--k does not apply to two-circles"},
 		{"generate blocks --noise 1 --out g", "--noise does not apply to blocks"},
+		{"generate blocks --background 5 --out g", "--background does not apply to blocks"},
 		{"serve --log-level loud", `the log level "loud" is unknown`},
 	} {
 		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })

@@ -21,6 +21,7 @@ type generateFlags struct {
 	set             *pflag.FlagSet
 	n, d, k         *whole
 	constraints     *whole
+	background      *whole
 	seed            *whole
 	noise           *number
 	inside, outside *number
@@ -29,9 +30,9 @@ type generateFlags struct {
 
 // shapes are what can be generated, with the flags that only some of them take.
 var shapes = map[string]struct{ flags []string }{
-	"two-circles": {[]string{"noise"}},
-	"two-moons":   {[]string{"noise"}},
-	"gaussians":   {[]string{"noise", "d", "k"}},
+	"two-circles": {[]string{"noise", "background"}},
+	"two-moons":   {[]string{"noise", "background"}},
+	"gaussians":   {[]string{"noise", "d", "k", "background"}},
 	"blocks":      {[]string{"k", "inside", "outside"}},
 }
 
@@ -41,6 +42,7 @@ func (a *app) generateCommand() *cobra.Command {
 		d:           &whole{value: 2, least: 1, most: 1 << 20},
 		k:           &whole{value: 2, least: 1, most: dataset.MaxRows},
 		constraints: &whole{most: math.MaxInt32},
+		background:  &whole{most: dataset.MaxRows},
 		seed:        &whole{most: math.MaxUint64},
 		noise:       newNumber(0),
 		inside:      newNumber(10),
@@ -58,11 +60,12 @@ func (a *app) generateCommand() *cobra.Command {
 	f.set.Var(f.d, "d", "features (gaussians)")
 	f.set.Var(f.k, "k", "clusters (gaussians, blocks)")
 	f.set.Var(f.constraints, "constraints", "random constraints, told from the truth")
+	f.set.Var(f.background, "background", "points scattered evenly around those of the shape: a class of their own in truth.csv, without constraints (two-circles, two-moons, gaussians)")
 	f.set.Var(f.seed, "seed", "seed of all random choices")
 	f.set.Var(f.noise, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
 	f.set.Var(f.inside, "inside", "mean number of neighbours in the own block (blocks)")
 	f.set.Var(f.outside, "outside", "mean number of neighbours in other blocks (blocks)")
-	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`")
+	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; score-on.csv, without the background, where there is one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return shell.Usage("what is to be made? Use one of two-circles, two-moons, gaussians, blocks, picture and image-affinity")
@@ -83,17 +86,23 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err != nil {
 		return err
 	}
+	clustered := len(truth) - int(f.background.value) // the background comes last
 	// A stream of their own: more constraints over the same data.
-	constraints, err := synth.Constraints(truth, int(f.constraints.value), rand.New(rand.NewPCG(f.seed.value, 1)))
+	constraints, err := synth.Constraints(truth[:clustered], int(f.constraints.value), rand.New(rand.NewPCG(f.seed.value, 1)))
 	if err != nil {
 		return err
 	}
-	err = writeFolder(ctx, f.out, []outputFile{
+	files := []outputFile{
 		data,
 		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, truth) }},
 		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
-	})
-	if err != nil {
+	}
+	if clustered < len(truth) {
+		files = append(files, outputFile{"score-on.csv", func(w io.Writer) error {
+			return format.WriteIndexedMatrix(w, []string{"index"}, make([][]float64, clustered))
+		}})
+	}
+	if err = writeFolder(ctx, f.out, files); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.name, len(constraints), len(truth), f.out)
@@ -127,7 +136,7 @@ func (f *generateFlags) check(shape string) error {
 		}
 		return false
 	}
-	for _, flag := range []string{"d", "k", "noise", "inside", "outside"} {
+	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
 		implied := (flag == "d" && f.d.value == 2 || flag == "k" && f.k.value == 2) && shape != "blocks"
 		if f.set.Changed(flag) && !takes(flag) && !implied {
 			return shell.Usage("--%s does not apply to %s", flag, shape)
@@ -158,6 +167,9 @@ func (f *generateFlags) draw(shape string) (file outputFile, truth []int32, err 
 		points, truth, err = synth.TwoMoons(n, noise(synth.MoonsNoise), rng)
 	case "gaussians":
 		points, truth, err = synth.Gaussians(n, d, k, noise(1), rng)
+	}
+	if err == nil {
+		points, truth, err = synth.WithBackground(points, truth, int(f.background.value), rng)
 	}
 	if err != nil {
 		return outputFile{}, nil, err

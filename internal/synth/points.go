@@ -1,5 +1,5 @@
 // Package synth makes data whose true clusters are known: circles, moons, Gaussians, graphs with
-// blocks, and constraints drawn from the truth.
+// blocks, noise around them, and constraints drawn from the truth.
 //
 // Everything random comes from the generator that is passed in, so that a seed names a data set.
 // Clusters take turns (point i belongs to cluster i mod k): every prefix and every tile of the

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -58,6 +59,44 @@ func TestTwoMoonsWithoutNoiseLieOnHalfCircles(t *testing.T) {
 		}
 		if math.Abs(math.Hypot(x, y)-1) > 1e-12 || y < 0 {
 			t.Errorf("point %d is not on its moon", i)
+		}
+	}
+}
+
+// The background surrounds the points, all over its box, and leaves them as they are.
+func TestBackgroundFillsTheBox(t *testing.T) {
+	points, truth, err := TwoMoons(50, MoonsNoise, seeded(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, classes, err := WithBackground(points, truth, 400, seeded(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.N != 450 || !reflect.DeepEqual(classes[:50], truth) || counts(classes)[2] != 400 {
+		t.Fatalf("%d points, classes %v", all.N, counts(classes))
+	}
+	low, high := slices.Clone(points.Row(0)), slices.Clone(points.Row(0))
+	for i := range points.N {
+		if !reflect.DeepEqual(all.Row(i), points.Row(i)) {
+			t.Fatalf("point %d moved", i)
+		}
+		for f, v := range points.Row(i) {
+			low[f], high[f] = min(low[f], v), max(high[f], v)
+		}
+	}
+	for f := range 2 {
+		size := high[f] - low[f]
+		sum := 0.0
+		for i := 50; i < all.N; i++ {
+			v := all.Row(i)[f]
+			if v < low[f]-0.1*size || v > high[f]+0.1*size {
+				t.Errorf("background point %d is at %v", i, all.Row(i))
+			}
+			sum += (v - low[f]) / size / 400
+		}
+		if math.Abs(sum-0.5) > 0.1 { // 5 standard errors
+			t.Errorf("feature %d: the background's mean lies at %.2f of the range", f, sum)
 		}
 	}
 }
@@ -283,10 +322,15 @@ func TestImpossibleRequestsAreFaults(t *testing.T) {
 	rng := seeded(13)
 	truth := takeTurns(4, 2)
 	for name, try := range map[string]func() error{
-		"BAD_SIZE":             func() error { _, _, err := TwoCircles(1, 0.1, rng); return err },
-		"BAD_SIZE (moons)":     func() error { _, _, err := TwoMoons(-3, 0.1, rng); return err },
-		"BAD_NUMBER":           func() error { _, _, err := TwoMoons(10, math.NaN(), rng); return err },
-		"BAD_NUMBER (minus)":   func() error { _, _, err := TwoCircles(10, -1, rng); return err },
+		"BAD_SIZE":           func() error { _, _, err := TwoCircles(1, 0.1, rng); return err },
+		"BAD_SIZE (moons)":   func() error { _, _, err := TwoMoons(-3, 0.1, rng); return err },
+		"BAD_NUMBER":         func() error { _, _, err := TwoMoons(10, math.NaN(), rng); return err },
+		"BAD_NUMBER (minus)": func() error { _, _, err := TwoCircles(10, -1, rng); return err },
+		"BAD_SIZE (background)": func() error {
+			points, truth, _ := TwoMoons(10, 0.1, rng)
+			_, _, err := WithBackground(points, truth, -1, rng)
+			return err
+		},
 		"BAD_CLUSTER_COUNT":    func() error { _, _, err := Gaussians(3, 2, 4, 1, rng); return err },
 		"BAD_CLUSTER_COUNT 0":  func() error { _, _, err := Gaussians(3, 2, 0, 1, rng); return err },
 		"BAD_DIMENSION":        func() error { _, _, err := Gaussians(3, 0, 2, 1, rng); return err },
