@@ -45,8 +45,8 @@ BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(RO
 	$(if $(QUICK)$(STAGES),,-out docs/benchmarks.md)
 
 .PHONY: experiments
-experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b prints some)
-	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)',-out docs/experiments.md)
+experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
+	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
 
 .PHONY: bench-peers
 bench-peers: ## Install the peers of make bench from Debian's packages

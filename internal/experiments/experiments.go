@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Data     string   // a folder of data sets
 	Studies  []string // empty: all
-	Runs     int      // of every cell of a table
+	Runs     int      // of every cell of a table; 0: as many as each study usually has
 	Threads  int
 	Progress io.Writer
 }
@@ -25,14 +25,18 @@ type Config struct {
 // study is one experiment.
 type study struct {
 	name string
+	runs int // of every cell of its tables
 	run  func(ctx context.Context, l *lab) error
 }
 
 var studies = []study{
-	{"constraints", studyConstraints},
-	{"inference", studyInference},
-	{"seeds", studySeeds},
-	{"noise", studyNoise},
+	{"constraints", 40, studyConstraints},
+	{"inference", 40, studyInference},
+	{"seeds", 40, studySeeds},
+	{"noise", 40, studyNoise},
+	{"moons", 500, studyMoons},
+	{"cuts", 100, studyCuts},
+	{"sparse", 20, studySparse},
 }
 
 // StudyNames are the names that Config.Studies takes.
@@ -55,6 +59,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	for _, s := range studies {
 		if len(cfg.Studies) > 0 && !slices.Contains(cfg.Studies, s.name) {
 			continue
+		}
+		if l.Runs = cfg.Runs; l.Runs == 0 {
+			l.Runs = s.runs
 		}
 		if err := s.run(ctx, l); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)

@@ -117,6 +117,9 @@ func (x numbers) mean() float64 {
 	return sum / float64(len(x))
 }
 
+func (x numbers) least() float64 { return slices.Min(x) }
+func (x numbers) most() float64  { return slices.Max(x) }
+
 // spread is the standard deviation of the runs.
 func (x numbers) spread() float64 {
 	if len(x) < 2 {

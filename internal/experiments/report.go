@@ -1,10 +1,10 @@
 package experiments
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // Report is what the studies found.
@@ -13,7 +13,14 @@ type Report struct{ Sections []*Section }
 // Section is one study.
 type Section struct {
 	Study, Title, About string
+	Pictures            []Picture // before the tables
 	Tables              []*Table
+}
+
+// Picture is an SVG file beside the page.
+type Picture struct {
+	Name, Caption string
+	Data          []byte
 }
 
 // Table is one data set of a study: a row for each method, a column for each amount of supervision.
@@ -22,6 +29,7 @@ type Table struct {
 	Columns   []int
 	Rows      []string
 	Cells     map[string][]numbers
+	Ranges    bool // cells tell the least and the most instead of the standard deviation
 	Findings  []Finding
 	Notes     []string
 }
@@ -35,6 +43,17 @@ type Finding struct {
 
 func (r *Report) begin(study, title, about string, arguments ...any) {
 	r.Sections = append(r.Sections, &Section{Study: study, Title: title, About: fmt.Sprintf(about, arguments...)})
+}
+
+// draw adds a picture to the last section.
+func (r *Report) draw(name, caption string, paint func(w io.Writer) error) error {
+	var b bytes.Buffer
+	if err := paint(&b); err != nil {
+		return err
+	}
+	s := r.Sections[len(r.Sections)-1]
+	s.Pictures = append(s.Pictures, Picture{Name: name, Caption: caption, Data: b.Bytes()})
+	return nil
 }
 
 func (r *Report) table(set, unit string, columns []int) *Table {
@@ -68,31 +87,22 @@ func (t *Table) compare(better, worse string, column int) {
 	})
 }
 
-// WriteMarkdown writes the page of the documentation.
-func (r *Report) WriteMarkdown(w io.Writer, version string, now time.Time) error {
+// expect records whether a number is at least what a paper leads one to expect.
+func (t *Table) expect(what string, got, least float64) {
+	t.Findings = append(t.Findings, Finding{What: what, Holds: got >= least, Told: fmt.Sprintf("%.3f", got)})
+}
+
+// markdown is the section as it stands on the page.
+func (s *Section) markdown(measured string) string {
 	var b strings.Builder
-	holds, all := 0, 0
-	for _, s := range r.Sections {
-		for _, t := range s.Tables {
-			for _, f := range t.Findings {
-				if all++; f.Holds {
-					holds++
-				}
-			}
-		}
+	fmt.Fprintf(&b, "## %s\n\n%s Study `%s`, %s.\n", s.Title, s.About, s.Study, measured)
+	for _, p := range s.Pictures {
+		fmt.Fprintf(&b, "\n![%s](%s/%s)\n", p.Caption, PictureFolder, p.Name)
 	}
-	fmt.Fprintf(&b, "<!-- Written by make experiments. Do not edit: change internal/experiments and run it again. -->\n# Experiments\n\n")
-	fmt.Fprintf(&b, "The experiments of the papers, repeated on %s at %s. Of %d findings that the papers lead one to expect, %d hold: the mean is at least the other's, or within two standard errors of it.\n\n",
-		now.UTC().Format(time.DateOnly), version, all, holds)
-	fmt.Fprintf(&b, "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=%s` one study. The folder has the data sets in folders of their own, each with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`.\n", r.Sections[0].Study)
-	for _, s := range r.Sections {
-		fmt.Fprintf(&b, "\n## %s\n\n%s Study `%s`.\n", s.Title, s.About, s.Study)
-		for _, t := range s.Tables {
-			t.write(&b)
-		}
+	for _, t := range s.Tables {
+		t.write(&b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func (t *Table) write(b *strings.Builder) {
@@ -104,7 +114,11 @@ func (t *Table) write(b *strings.Builder) {
 	for _, row := range t.Rows {
 		fmt.Fprintf(b, "| %s |", row)
 		for _, cell := range t.Cells[row] {
-			fmt.Fprintf(b, " %.2f (%.2f) |", cell.mean(), cell.spread())
+			if t.Ranges {
+				fmt.Fprintf(b, " %.2f (%.2f to %.2f) |", cell.mean(), cell.least(), cell.most())
+			} else {
+				fmt.Fprintf(b, " %.2f (%.2f) |", cell.mean(), cell.spread())
+			}
 		}
 		b.WriteString("\n")
 	}

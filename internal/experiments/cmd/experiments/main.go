@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -23,10 +26,10 @@ func main() {
 	var list, out, version string
 	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets")
 	flag.StringVar(&list, "studies", "", "comma-separated `studies` (default all): "+strings.Join(experiments.StudyNames(), ", "))
-	flag.IntVar(&cfg.Runs, "runs", 40, "runs of every cell of a table")
+	flag.IntVar(&cfg.Runs, "runs", 0, "runs of every cell of a table (default as many as each study usually has)")
 	flag.IntVar(&cfg.Threads, "threads", runtime.GOMAXPROCS(0), "threads")
 	flag.StringVar(&version, "version", "an unknown version", "the `version` of this source")
-	flag.StringVar(&out, "out", "", "write the page of the documentation to this `file` instead of printing it")
+	flag.StringVar(&out, "out", "", "write the page of the documentation, and its pictures, to this `file` instead of printing it; other studies keep their sections")
 	flag.Parse()
 	if list != "" {
 		cfg.Studies = strings.Split(list, ",")
@@ -48,9 +51,31 @@ func run(ctx context.Context, cfg experiments.Config, version, out string) error
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return report.WriteMarkdown(w, version, time.Now()) }
 	if out == "" {
-		return write(os.Stdout)
+		return report.WriteMarkdown(os.Stdout, "", version, time.Now())
 	}
-	return format.WriteFile(out, write)
+	previous, err := os.ReadFile(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writePictures(report, filepath.Join(filepath.Dir(out), experiments.PictureFolder)); err != nil {
+		return err
+	}
+	return format.WriteFile(out, func(w io.Writer) error {
+		return report.WriteMarkdown(w, string(previous), version, time.Now())
+	})
+}
+
+func writePictures(report *experiments.Report, folder string) error {
+	for _, s := range report.Sections {
+		for _, p := range s.Pictures {
+			if err := os.MkdirAll(folder, 0o777); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(folder, p.Name), p.Data, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,178 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/crew"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The rows of the tables about two-way cuts.
+const (
+	rowStrict        = "constrained, one vector"
+	rowAuto          = "constrained, beta auto"
+	rowLearning      = "spectral learning"
+	rowKernel        = "kernel k-means"
+	rowUnconstrained = "unconstrained"
+)
+
+// cutMethod is a way to cut points in two, by the gaussian affinity of a width. The affinity keeps its
+// diagonal of ones, as the kernel has it: without it a far point has next to no degree, and Qbar, which is
+// divided by degrees, hears of nobody else.
+type cutMethod struct {
+	name string
+	spec func(rho float64) clustering.Spec
+}
+
+func spectralMethod(name string, o clustering.Spectral) cutMethod {
+	return cutMethod{name, func(rho float64) clustering.Spec {
+		o.Rho, o.KeepDiag = rho, true
+		return clustering.Spec{Spectral: &o}
+	}}
+}
+
+var (
+	unconstrained = spectralMethod(rowUnconstrained, clustering.Spectral{Algorithm: clustering.SpectralClustering})
+	strictCut     = spectralMethod(rowStrict, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral, BetaRule: clustering.BetaStrict})
+	autoCut       = spectralMethod(rowAuto, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})
+	learningCut   = spectralMethod(rowLearning, clustering.Spectral{Algorithm: clustering.SpectralLearning})
+	kernelCut     = cutMethod{rowKernel, func(rho float64) clustering.Spec {
+		return clustering.Spec{MaxIterations: 100, KernelKmeans: &clustering.KernelKmeans{
+			Objective: clustering.ObjectiveNormalizedCut, Rho: rho, KeepDiag: true,
+		}}
+	}}
+)
+
+// cut is one answer, scored.
+type cut struct {
+	labels    []int32
+	ari       float64
+	satisfied float64 // share of the constraints
+	found     bool    // false: the constraints allow no cut, and all points are in one cluster
+	seconds   float64
+	rho       float64 // the width in force
+}
+
+// cutInTwo runs a method with constraints and scores it, on all points where on is nil.
+func cutInTwo(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cut, error) {
+	spec := m.spec(rho)
+	spec.K, spec.Constraints = 2, list
+	begun := time.Now()
+	result, err := runCut(ctx, s.data, spec)
+	c := cut{seconds: time.Since(begun).Seconds()}
+	if _, refused := errors.AsType[*fault.Error](err); refused && len(list) > 0 {
+		c.labels = make([]int32, s.data.Rows())
+	} else if err != nil {
+		return c, err
+	} else {
+		c.labels, c.found, c.rho = result.Labels, true, result.Rho
+	}
+	scores, err := evaluate.Compare(c.labels, s.truth, on)
+	c.ari = scores.ARI
+	kept := 0
+	for _, pair := range list {
+		if (c.labels[pair.I] == c.labels[pair.J]) == (pair.Kind == constraint.MustLink) {
+			kept++
+		}
+	}
+	c.satisfied = float64(kept) / float64(max(1, len(list)))
+	return c, err
+}
+
+func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+	if spec.KernelKmeans != nil {
+		p, err := clustering.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		x, err := clustering.NewLocal(ctx, p, data, 1)
+		if err != nil {
+			return nil, err
+		}
+		return clustering.Run(ctx, p, x, clustering.Silent{})
+	}
+	p, err := clustering.PrepareSpectral(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := clustering.NewLocal(ctx, p.Problem, data, 1)
+	if err != nil {
+		return nil, err
+	}
+	return clustering.RunSpectral(ctx, p, x, clustering.Silent{})
+}
+
+// cell is the runs of one cell of a table, on all threads.
+func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cut, error)) ([]cut, error) {
+	cuts := make([]cut, runs)
+	err := crew.New(l.Threads).Run(ctx, l.Threads, runs, func(at int) (err error) {
+		cuts[at], err = run(at)
+		return err
+	})
+	return cuts, err
+}
+
+// each picks one number of every cut.
+func each(cuts []cut, number func(c cut) float64) numbers {
+	x := make(numbers, len(cuts))
+	for at, c := range cuts {
+		x[at] = number(c)
+	}
+	return x
+}
+
+func ariOf(c cut) float64       { return c.ari }
+func satisfiedOf(c cut) float64 { return c.satisfied }
+func secondsOf(c cut) float64   { return c.seconds }
+
+// wrongPairs are all pairs that labels tell wrongly, in a random order, as constraints: Wang2014 7.3 draws
+// from the pairs that the unconstrained cut gets wrong.
+func wrongPairs(labels []int32, truth []int64, rng *rand.Rand) []constraint.Constraint {
+	var list []constraint.Constraint
+	for i := range labels {
+		for j := range i {
+			same := truth[i] == truth[j]
+			if same == (labels[i] == labels[j]) {
+				continue
+			}
+			kind := constraint.CannotLink
+			if same {
+				kind = constraint.MustLink
+			}
+			list = append(list, constraint.Constraint{I: int32(j), J: int32(i), Kind: kind})
+		}
+	}
+	rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+	return list
+}
+
+// standardised gives every feature the mean 0 and the standard deviation 1; a constant one is 0.
+func standardised(points *dataset.Points) (*dataset.Points, error) {
+	n, d := points.N, points.D
+	values := make([]float64, n*d)
+	for f := range d {
+		column := make(numbers, n)
+		for i := range n {
+			column[i] = points.Row(i)[f]
+		}
+		mean, square := column.mean(), 0.0
+		for _, v := range column {
+			square += (v - mean) * (v - mean)
+		}
+		deviation := math.Sqrt(square / float64(n))
+		for i, v := range column {
+			if deviation > 0 {
+				values[i*d+f] = (v - mean) / deviation
+			}
+		}
+	}
+	return dataset.NewPoints(n, d, values)
+}
