@@ -1,0 +1,61 @@
+package picture
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+func paintCurves(c CurvesPlot) func(io.Writer) error {
+	return func(w io.Writer) error { return Curves(w, c) }
+}
+
+func someCurves() CurvesPlot {
+	x := []float64{50, 100, 500}
+	rising := Curve{Name: "rising", X: x, Mean: []float64{0.2, 0.5, 1}, Low: []float64{0, 0.25, 0.75}, High: []float64{0.5, 0.75, 1}}
+	flat := Curve{Name: "flat", X: x, Mean: []float64{0.25, 0.25, 0.25}}
+	return CurvesPlot{
+		Title: "Scores", X: "constraints", Y: "score",
+		Panels: []CurvesPanel{{"first", []Curve{rising, flat}}, {"second", []Curve{flat}}, {"third", nil}, {"fourth", []Curve{rising}}},
+	}
+}
+
+// Every curve is a line of its name's colour, besides its sample in the legend, and every range a band.
+func TestCurves(t *testing.T) {
+	elements, _ := render(t, paintCurves(someCurves()))
+	for look, code := range []string{"#0072B2", "#E69F00"} {
+		if got := styled(elements, "stroke:"+code); got != 1+2 {
+			t.Errorf("%d lines of look %d, want 3", got, look)
+		}
+	}
+	if got := styled(elements, "fill:", "fill-opacity:0.13"); got != 2 {
+		t.Errorf("%d bands, want 2: of the curves with a range", got)
+	}
+	wantTexts(t, elements, "Scores", "first", "second", "third", "fourth", "rising", "flat", "constraints", "score", "200", "400")
+}
+
+func TestCurvesOfOnePanel(t *testing.T) {
+	c := someCurves()
+	c.Panels = c.Panels[:1]
+	elements, _ := render(t, paintCurves(c))
+	wantTexts(t, elements, "Scores", "first", "100", "300", "500", "0.6")
+}
+
+func TestCurvesRejectWhatDoesNotFit(t *testing.T) {
+	for want, change := range map[string]func(c *CurvesPlot){
+		"there is no panel":                         func(c *CurvesPlot) { c.Panels = nil },
+		"rising: 3 amounts but 2 means, 3 and 3":    func(c *CurvesPlot) { c.Panels[0].Curves[0].Mean = []float64{1, 2} },
+		"rising: 3 amounts but 3 means, 1 and 3":    func(c *CurvesPlot) { c.Panels[0].Curves[0].Low = []float64{1} },
+		"flat: NaN cannot be drawn":                 func(c *CurvesPlot) { c.Panels[1].Curves[0].Mean = []float64{1, math.NaN(), 1} },
+		"flat: 3 amounts but 3 means, 2 and 2 ends": func(c *CurvesPlot) { f := &c.Panels[1].Curves[0]; f.Low, f.High = []float64{1, 2}, []float64{1, 2} },
+	} {
+		c := someCurves()
+		change(&c)
+		var out bytes.Buffer
+		if err := Curves(&out, c); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%q: %v, %d bytes", want, err, out.Len())
+		}
+	}
+}
