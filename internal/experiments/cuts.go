@@ -72,7 +72,8 @@ const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of const
 func studyCuts(ctx context.Context, l *lab) error {
 	l.report.begin("cuts", "Constrained cuts of labelled data (Wang et al. 2014, section 7.3)",
 		aboutCuts+"its width, which the paper leaves open, is half the median distance. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
-			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its constraints, and varies less.", l.Runs)
+			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its constraints, and varies less. "+
+			"The last line below a table tells how many points carry the vector (the participation number of its entries): constraints count in inverse proportion to the degrees of their points, so that a few far points can decide all.", l.Runs)
 	return l.cutSets(ctx, "cuts.svg", 0.5, []int{50, 100, 150, 200, 250, 300, 350, 400, 450, 500})
 }
 
@@ -150,8 +151,24 @@ func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*
 		t.put(rowUnconstrained, column, slices.Repeat(numbers{base.ari}, l.Runs))
 	}
 	t.note(fmt.Sprintf("Share of %d constraints that are satisfied, and time of a run on one thread: %s.", counts[last], strings.Join(told, "; ")))
+	t.noteCarriers(final[rowStrict], degreesOf(s.data.(*dataset.Points), rho))
 	t.judgeCuts(each(final[rowStrict], satisfiedOf).mean())
 	return t, nil
+}
+
+// noteCarriers tells how many points decide. Qbar divides a constraint by the degrees of its points, so
+// that constraints on far points outweigh all others.
+func (t *Table) noteCarriers(cuts []cut, degrees numbers) {
+	count := numbers{}
+	for _, c := range cuts {
+		if c.vector != nil {
+			count = append(count, carriers(c.vector, degrees))
+		}
+	}
+	if len(count) > 0 {
+		t.note(fmt.Sprintf("Degrees go from %.3g to %.3g; %.0f of %d points carry the one vector at %d.",
+			degrees.least(), degrees.most(), count.mean(), len(degrees), t.Columns[len(t.Columns)-1]))
+	}
 }
 
 // judgeCuts is what Wang2014 7.3 says of its Figures 9 and 10.

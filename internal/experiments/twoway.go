@@ -54,6 +54,7 @@ var (
 // cut is one answer, scored.
 type cut struct {
 	labels    []int32
+	vector    []float64 // u of a constrained cut
 	ari       float64
 	satisfied float64 // share of the constraints
 	found     bool    // false: the constraints allow no cut, and all points are in one cluster
@@ -74,6 +75,9 @@ func cutInTwo(ctx context.Context, s set, m cutMethod, rho float64, list []const
 		return c, err
 	} else {
 		c.labels, c.found, c.rho = result.Labels, true, result.Rho
+		if result.Embedding != nil && result.Embedding.Columns == 1 {
+			c.vector = result.Embedding.Values
+		}
 	}
 	scores, err := evaluate.Compare(c.labels, s.truth, on)
 	c.ari = scores.ARI
@@ -132,6 +136,32 @@ func each(cuts []cut, number func(c cut) float64) numbers {
 func ariOf(c cut) float64       { return c.ari }
 func satisfiedOf(c cut) float64 { return c.satisfied }
 func secondsOf(c cut) float64   { return c.seconds }
+
+// degreesOf are the degrees of the gaussian affinity with its diagonal.
+func degreesOf(points *dataset.Points, rho float64) numbers {
+	degrees := make(numbers, points.N)
+	for i := range degrees {
+		for j := range points.N {
+			square := 0.0
+			for f, v := range points.Row(i) {
+				square += (v - points.Row(j)[f]) * (v - points.Row(j)[f])
+			}
+			degrees[i] += math.Exp(-square / (2 * rho * rho))
+		}
+	}
+	return degrees
+}
+
+// carriers is the number of points that carry v = D^1/2 u, its participation number: n where all entries
+// have the same size, 1 where one entry has all of it.
+func carriers(u []float64, degrees numbers) float64 {
+	squares, fourths := 0.0, 0.0
+	for i, v := range u {
+		square := degrees[i] * v * v
+		squares, fourths = squares+square, fourths+square*square
+	}
+	return squares * squares / fourths
+}
 
 // wrongPairs are all pairs that labels tell wrongly, in a random order, as constraints: Wang2014 7.3 draws
 // from the pairs that the unconstrained cut gets wrong.

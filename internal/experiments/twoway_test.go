@@ -69,6 +69,23 @@ func TestStandardised(t *testing.T) {
 	}
 }
 
+func TestCarriers(t *testing.T) {
+	if got := carriers([]float64{1, -2, 1}, numbers{4, 1, 4}); math.Abs(got-3) > 1e-12 {
+		t.Errorf("three equal entries are carried by %v points", got)
+	}
+	if got := carriers([]float64{0, 5, 0}, numbers{4, 1, 4}); math.Abs(got-1) > 1e-12 {
+		t.Errorf("one entry is carried by %v points", got)
+	}
+	points, err := dataset.NewPoints(3, 1, []float64{0, 1, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 1 + math.Exp(-0.5/4) + math.Exp(-4.5/4)
+	if got := degreesOf(points, 2); math.Abs(got[0]-want) > 1e-12 {
+		t.Errorf("degree %v, want %v", got[0], want)
+	}
+}
+
 // Constraints that tell everything make every method find the truth, with all of them satisfied.
 func TestEveryMethodCutsWhatIsClear(t *testing.T) {
 	points, truth, err := synth.Gaussians(40, 2, 2, 0.5, rand.New(rand.NewPCG(2, 2)))
