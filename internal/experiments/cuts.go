@@ -107,12 +107,12 @@ func (l *lab) cutSets(ctx context.Context, file string, width float64, counts []
 // cutSet is one set: every method with the same constraints, of which more include fewer.
 func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*Table, error) {
 	last := len(counts) - 1
-	median, err := cutInTwo(ctx, s, unconstrained, 0, nil, nil)
+	median, err := solveCut(ctx, s, unconstrained, 0, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	rho := width * median.rho
-	base, err := cutInTwo(ctx, s, unconstrained, rho, nil, nil)
+	base, err := solveCut(ctx, s, unconstrained, rho, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*
 		for column, count := range counts {
 			cuts, err := l.cell(ctx, l.Runs, func(run int) (cut, error) {
 				list := wrongPairs(base.labels, s.truth, rand.New(rand.NewPCG(uint64(run), 4)))
-				return cutInTwo(ctx, s, m, rho, list[:count], nil)
+				return solveCut(ctx, s, m, rho, list[:count], nil)
 			})
 			if err != nil {
 				return nil, err
@@ -148,7 +148,7 @@ func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*
 		l.progress("%s, %s: %.2f with %d constraints, %.3f s a run", s.name, m.name, t.cell(m.name, last).mean(), counts[last], seconds[m.name].mean())
 	}
 	for column := range counts {
-		t.put(rowUnconstrained, column, slices.Repeat(numbers{base.ari}, l.Runs))
+		t.put(rowUnconstrained, column, slices.Repeat(numbers{base.scores.ARI}, l.Runs))
 	}
 	t.note(fmt.Sprintf("Share of %d constraints that are satisfied, and time of a run on one thread: %s.", counts[last], strings.Join(told, "; ")))
 	t.noteCarriers(final[rowStrict], degreesOf(s.data.(*dataset.Points), rho))

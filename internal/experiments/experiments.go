@@ -37,6 +37,7 @@ var studies = []study{
 	{"moons", 500, studyMoons},
 	{"cuts", 100, studyCuts},
 	{"sparse", 20, studySparse},
+	{"graphs", 40, studyGraphs},
 }
 
 // StudyNames are the names that Config.Studies takes.

@@ -100,6 +100,15 @@ func TestAllStudiesRun(t *testing.T) {
 		write(name+"/data.csv", data)
 		write(name+"/labels.csv", labels)
 	}
+	for name, classes := range map[string]int{"football": 4, "polbooks": 3, "karate": 2} {
+		edges, labels := "src,dst\n", "label\n"
+		for i := range 40 {
+			edges += fmt.Sprintf("%d,%d\n%d,%d\n%d,%d\n", i, (i+classes)%40, i, (i+2*classes)%40, i, (i+1)%40)
+			labels += fmt.Sprintf("%d\n", i%classes)
+		}
+		write(name+"/edges.csv", edges)
+		write(name+"/labels.csv", labels)
+	}
 	for _, name := range []string{"different-3", "related-3", "similar-3"} {
 		data, labels := "", "index,label\n"
 		for i := range 45 {
@@ -129,7 +138,7 @@ func TestAllStudiesRun(t *testing.T) {
 	}
 	for _, want := range []string{"## Search and similarity", "### Iris", "| MPC, basu2003 |", "## Three inference engines", "## Clustering by seeding", "### News-Similar-3", "hold", "1970-01-01",
 		"### Hepatitis (74 points)", "### Iris without setosa (50 points)", "### Wine without class 3 (50 points)", "### Glass, of windows or not (75 points)",
-		"(pictures/cuts.svg)", "(pictures/sparse.svg)", "| constrained, one vector |"} {
+		"### Football (40 vertices, 4 classes)", "(pictures/cuts.svg)", "(pictures/sparse.svg)", "(pictures/graphs.svg)", "| constrained, one vector |"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -52,7 +52,7 @@ func newMoon(ctx context.Context, points, background int, number uint64) (moon, 
 			m.scored = append(m.scored, int32(i))
 		}
 	}
-	m.base, err = cutInTwo(ctx, m.set, unconstrained, moonWidth, nil, m.scored)
+	m.base, err = solveCut(ctx, m.set, unconstrained, moonWidth, nil, m.scored)
 	return m, err
 }
 
@@ -80,14 +80,14 @@ func (l *lab) moons(ctx context.Context, sizes moonSizes) error {
 		"Two half circles of radius 1 that reach into each other, with noise of standard deviation %g; gaussian affinity of width %g with its diagonal. Of %d points the unconstrained cut finds the moons (adjusted Rand index %.2f). "+
 			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random constraints, told from the truth. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). Adjusted Rand index, mean (least to most). "+
 			"Expected: it rises to 1, and falls below the unconstrained cut while constraints are fewer than 10.",
-		moonNoise, moonWidth, sizes.dense, dense.base.ari, sizes.few, sizes.samples, missedCut)
+		moonNoise, moonWidth, sizes.dense, dense.base.scores.ARI, sizes.few, sizes.samples, missedCut)
 	var samples []moon
 	for number := uint64(0); len(samples) < sizes.samples; number++ {
 		m, err := newMoon(ctx, sizes.few, 0, number)
 		if err != nil {
 			return err
 		}
-		if m.base.ari < missedCut {
+		if m.base.scores.ARI < missedCut {
 			samples = append(samples, m)
 		}
 	}
@@ -143,7 +143,7 @@ func (l *lab) noisyMoons(ctx context.Context, sizes moonSizes) error {
 	if err != nil {
 		return err
 	}
-	found, err := cutInTwo(ctx, m.set, autoCut, moonWidth, list, m.scored)
+	found, err := solveCut(ctx, m.set, autoCut, moonWidth, list, m.scored)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (l *lab) noisyMoons(ctx context.Context, sizes moonSizes) error {
 func (l *lab) drawMoon(file, title string, m moon, c cut, list []constraint.Constraint) error {
 	plot := picture.ClustersPlot{
 		Axes: [2]string{"x", "y"}, Labels: c.labels, K: 2,
-		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f", len(m.scored), m.data.Rows()-len(m.scored), c.ari),
+		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f", len(m.scored), m.data.Rows()-len(m.scored), c.scores.ARI),
 	}
 	points := m.data.(*dataset.Points)
 	for i := range points.N {
@@ -181,7 +181,7 @@ func (l *lab) moonTable(ctx context.Context, name string, samples []moon, counts
 				if err != nil {
 					return cut{}, err
 				}
-				return cutInTwo(ctx, m.set, method, moonWidth, list, m.scored)
+				return solveCut(ctx, m.set, method, moonWidth, list, m.scored)
 			})
 			if err != nil {
 				return nil, err
@@ -194,7 +194,7 @@ func (l *lab) moonTable(ctx context.Context, name string, samples []moon, counts
 	for column := range counts {
 		cell := make(numbers, runs)
 		for run := range cell {
-			cell[run] = samples[run%len(samples)].base.ari
+			cell[run] = samples[run%len(samples)].base.scores.ARI
 		}
 		t.put(rowUnconstrained, column, cell)
 	}

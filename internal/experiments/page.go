@@ -42,7 +42,7 @@ const pageHead = "<!-- Written by make experiments. Do not edit: change internal
 
 The experiments of the papers, repeated. Of %d findings that the papers lead one to expect, %d hold. Where two means are compared, a finding holds when the one is at least the other, or within two standard errors of it.
 
-` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some studies; the others keep their sections. `RUNS=10` makes it short. The folder has the data sets in folders of their own, each with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, `glass`, `ionosphere`, `wdbc`.\n"
+` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some studies; the others keep their sections. `RUNS=10` makes it short. The folder has the data sets in folders of their own, each with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, `glass`, `ionosphere`, `wdbc`; `football`, `polbooks` and `karate` with edges instead of points.\n"
 
 // sectionsOf are the sections of a page by their studies.
 func sectionsOf(text string) (map[string]string, error) {

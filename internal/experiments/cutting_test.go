@@ -101,9 +101,9 @@ func TestEveryMethodCutsWhatIsClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []cutMethod{strictCut, autoCut, learningCut, kernelCut, unconstrained} {
-		c, err := cutInTwo(context.Background(), s, m, 2, list, nil)
-		if err != nil || c.ari != 1 || c.satisfied != 1 || !c.found {
-			t.Errorf("%s: index %v, satisfied %v, found %v, %v", m.name, c.ari, c.satisfied, c.found, err)
+		c, err := solveCut(context.Background(), s, m, 2, list, nil)
+		if err != nil || c.scores.ARI != 1 || c.satisfied != 1 || !c.found {
+			t.Errorf("%s: index %v, satisfied %v, found %v, %v", m.name, c.scores.ARI, c.satisfied, c.found, err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestNoFeasibleCutIsOneCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := set{data: points, truth: []int64{0, 0}, k: 2}
-	c, err := cutInTwo(context.Background(), s, strictCut, 1, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, nil)
+	c, err := solveCut(context.Background(), s, strictCut, 1, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, nil)
 	if err != nil || c.found || !slices.Equal(c.labels, []int32{0, 0}) || c.satisfied != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The rows of the tables about two-way cuts.
+// The rows of the tables about cuts.
 const (
 	rowStrict        = "constrained, one vector"
 	rowAuto          = "constrained, beta auto"
@@ -24,17 +23,28 @@ const (
 	rowUnconstrained = "unconstrained"
 )
 
-// cutMethod is a way to cut points in two, by the gaussian affinity of a width. The affinity keeps its
-// diagonal of ones, as the kernel has it: without it a far point has next to no degree, and Qbar, which is
-// divided by degrees, hears of nobody else.
+// cutMethod is a way to cut a graph, or points by their affinity.
 type cutMethod struct {
 	name string
-	spec func(rho float64) clustering.Spec
+	spec func(a affinity) clustering.Spec
+}
+
+// affinity is the gaussian kernel of a width; a graph is one by itself. Points keep the diagonal of ones
+// that the kernel has: without it a far point has next to no degree, and Qbar, which is divided by degrees,
+// hears of nobody else.
+type affinity struct {
+	rho          float64 // 0: the median distance
+	keepDiagonal bool
+}
+
+func affinityOf(data dataset.Dataset, rho float64) affinity {
+	return affinity{rho: rho, keepDiagonal: data.Kind() != dataset.KindGraph}
 }
 
 func spectralMethod(name string, o clustering.Spectral) cutMethod {
-	return cutMethod{name, func(rho float64) clustering.Spec {
-		o.Rho, o.KeepDiag = rho, true
+	return cutMethod{name, func(a affinity) clustering.Spec {
+		o := o
+		o.Rho, o.KeepDiag = a.rho, a.keepDiagonal
 		return clustering.Spec{Spectral: &o}
 	}}
 }
@@ -44,9 +54,9 @@ var (
 	strictCut     = spectralMethod(rowStrict, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral, BetaRule: clustering.BetaStrict})
 	autoCut       = spectralMethod(rowAuto, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})
 	learningCut   = spectralMethod(rowLearning, clustering.Spectral{Algorithm: clustering.SpectralLearning})
-	kernelCut     = cutMethod{rowKernel, func(rho float64) clustering.Spec {
+	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
 		return clustering.Spec{MaxIterations: 100, KernelKmeans: &clustering.KernelKmeans{
-			Objective: clustering.ObjectiveNormalizedCut, Rho: rho, KeepDiag: true,
+			Objective: clustering.ObjectiveNormalizedCut, Rho: a.rho, KeepDiag: a.keepDiagonal,
 		}}
 	}}
 )
@@ -55,32 +65,34 @@ var (
 type cut struct {
 	labels    []int32
 	vector    []float64 // u of a constrained cut
-	ari       float64
+	scores    evaluate.Scores
 	satisfied float64 // share of the constraints
 	found     bool    // false: the constraints allow no cut, and all points are in one cluster
 	seconds   float64
 	rho       float64 // the width in force
 }
 
-// cutInTwo runs a method with constraints and scores it, on all points where on is nil.
-func cutInTwo(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cut, error) {
-	spec := m.spec(rho)
-	spec.K, spec.Constraints = 2, list
+// solveCut runs a method with constraints and scores it, on all points where on is nil.
+func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cut, error) {
+	spec := m.spec(affinityOf(s.data, rho))
+	spec.K, spec.Constraints = s.k, list
 	begun := time.Now()
 	result, err := runCut(ctx, s.data, spec)
 	c := cut{seconds: time.Since(begun).Seconds()}
-	if _, refused := errors.AsType[*fault.Error](err); refused && len(list) > 0 {
+	switch {
+	case fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS"):
 		c.labels = make([]int32, s.data.Rows())
-	} else if err != nil {
+	case err != nil:
 		return c, err
-	} else {
+	default:
 		c.labels, c.found, c.rho = result.Labels, true, result.Rho
 		if result.Embedding != nil && result.Embedding.Columns == 1 {
 			c.vector = result.Embedding.Values
 		}
 	}
-	scores, err := evaluate.Compare(c.labels, s.truth, on)
-	c.ari = scores.ARI
+	if c.scores, err = evaluate.Compare(c.labels, s.truth, on); err != nil {
+		return c, err
+	}
 	kept := 0
 	for _, pair := range list {
 		if (c.labels[pair.I] == c.labels[pair.J]) == (pair.Kind == constraint.MustLink) {
@@ -88,7 +100,7 @@ func cutInTwo(ctx context.Context, s set, m cutMethod, rho float64, list []const
 		}
 	}
 	c.satisfied = float64(kept) / float64(max(1, len(list)))
-	return c, err
+	return c, nil
 }
 
 func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
@@ -133,7 +145,8 @@ func each(cuts []cut, number func(c cut) float64) numbers {
 	return x
 }
 
-func ariOf(c cut) float64       { return c.ari }
+func ariOf(c cut) float64       { return c.scores.ARI }
+func nmiOf(c cut) float64       { return c.scores.NMI }
 func satisfiedOf(c cut) float64 { return c.satisfied }
 func secondsOf(c cut) float64   { return c.seconds }
 
