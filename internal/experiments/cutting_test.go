@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +175,22 @@ func TestPageKeepsWhatWasNotRun(t *testing.T) {
 	}
 	if !strings.Contains(both, "Of 4 findings that the papers lead one to expect, 2 hold") || strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
 		t.Error(both)
+	}
+	path := filepath.Join(t.TempDir(), "page.md")
+	r := &Report{}
+	r.begin("moons", "About moons", "What it is.")
+	if err := r.draw("moon.svg", "a moon", func(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // where there is no page yet, and over it
+		if err := r.WriteFiles(path, "v", time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, _ := os.ReadFile(path)
+	drawn, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "pictures", "moon.svg"))
+	if !strings.Contains(string(page), "![a moon](pictures/moon.svg)") || string(drawn) != "<svg/>" {
+		t.Errorf("page:\n%s\npicture: %s", page, drawn)
 	}
 	err := (&Report{}).WriteMarkdown(io.Discard, "# Page\n\n## Somebody's own\n\ntext\n", "v", time.Unix(0, 0))
 	if err == nil || !strings.Contains(err.Error(), "Somebody's own") {

@@ -1,19 +1,45 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cleave-project/cleave/internal/format"
 )
 
-// PictureFolder is where the pictures of a page lie, beside it.
-const PictureFolder = "pictures"
+// pictureFolder is where the pictures of a page lie, beside it.
+const pictureFolder = "pictures"
 
 // sectionMark is how the text of a section names its study.
 var sectionMark = regexp.MustCompile("Study `([a-z]+)`")
+
+// WriteFiles writes the page to a path, over the sections that it has there, and its pictures beside it.
+func (r *Report) WriteFiles(path, version string, now time.Time) error {
+	previous, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder := filepath.Join(filepath.Dir(path), pictureFolder)
+	for _, s := range r.Sections {
+		for _, p := range s.Pictures {
+			if err := os.MkdirAll(folder, 0o777); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(folder, p.Name), p.Data, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return format.WriteFile(path, func(w io.Writer) error { return r.WriteMarkdown(w, string(previous), version, now) })
+}
 
 // WriteMarkdown writes the page of the documentation. Studies that were not run keep the sections that they
 // have on the previous page, which may be empty.

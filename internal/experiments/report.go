@@ -97,7 +97,7 @@ func (s *Section) markdown(measured string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s Study `%s`, %s.\n", s.Title, s.About, s.Study, measured)
 	for _, p := range s.Pictures {
-		fmt.Fprintf(&b, "\n![%s](%s/%s)\n", p.Caption, PictureFolder, p.Name)
+		fmt.Fprintf(&b, "\n![%s](%s/%s)\n", p.Caption, pictureFolder, p.Name)
 	}
 	for _, t := range s.Tables {
 		t.write(&b)

@@ -4,21 +4,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/experiments"
-	"github.com/cleave-project/cleave/internal/format"
 )
 
 func main() {
@@ -54,28 +49,5 @@ func run(ctx context.Context, cfg experiments.Config, version, out string) error
 	if out == "" {
 		return report.WriteMarkdown(os.Stdout, "", version, time.Now())
 	}
-	previous, err := os.ReadFile(out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := writePictures(report, filepath.Join(filepath.Dir(out), experiments.PictureFolder)); err != nil {
-		return err
-	}
-	return format.WriteFile(out, func(w io.Writer) error {
-		return report.WriteMarkdown(w, string(previous), version, time.Now())
-	})
-}
-
-func writePictures(report *experiments.Report, folder string) error {
-	for _, s := range report.Sections {
-		for _, p := range s.Pictures {
-			if err := os.MkdirAll(folder, 0o777); err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(folder, p.Name), p.Data, 0o666); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return report.WriteFiles(out, version, time.Now())
 }
