@@ -139,15 +139,10 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 
 // exactly solves the reduced problem from the entries of both matrices.
 func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
-	const together = 64 // columns of a product
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
-	for from := 0; from < n; from += together {
-		units := columns(n, min(together, n-from))
-		for j := range units {
-			units[j][from+j] = 1
-		}
-		l, b, err := r.products(ctx, work, units)
+	for from := 0; from < n; from += unitsAtOnce {
+		l, b, err := r.products(ctx, work, units(n, from))
 		if err != nil {
 			return Cuts{}, nil, err
 		}

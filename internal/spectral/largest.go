@@ -10,13 +10,61 @@ import (
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator with their
 // vectors, repeated ones as often as they occur. The tolerance of a residual is relative to the
-// largest magnitude of an eigenvalue that shows. Memory is about 2 Basis + 3 count columns.
+// largest magnitude of an eigenvalue that shows. Memory is about 2 Basis + 3 count columns; a small
+// matrix on which the search is slow is solved from all its entries.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigen, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
 		return Eigen{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
 	}
-	return largest(ctx, op, nil, count, rng, options)
+	options = options.withDefaults()
+	if n > denseRows || options.MaxProducts < 2*n {
+		return largest(ctx, op, nil, count, rng, options)
+	}
+	// A search that has multiplied as many columns as a small matrix has is slower than all of its entries.
+	most := options.MaxProducts
+	options.MaxProducts = n
+	found, err := largest(ctx, op, nil, count, rng, options)
+	if err != nil || found.Converged {
+		return found, err
+	}
+	options.MaxProducts = most
+	return exactly(ctx, op, count, options, found.Work)
+}
+
+// exactly solves for all pairs, from all entries of the matrix.
+func exactly(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
+	rows, err := work.entries(ctx, op)
+	if err != nil {
+		return Eigen{}, err
+	}
+	values, vectors := leading(len(rows), flat(rows), func([]float64) int { return count })
+	result := Eigen{Values: values[:count], Vectors: vectors, Converged: true}
+	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
+	worst := 0.0
+	for j, v := range vectors {
+		rest := make([]float64, len(rows))
+		for i, row := range rows {
+			rest[i] = plainDot(row, v)
+		}
+		subtractMultiple(rest, v, values[j])
+		residual := length(rest)
+		result.Residuals = append(result.Residuals, residual)
+		if residual > float64(options.Tolerance*scale) {
+			result.Converged = false
+		}
+		worst = max(worst, residual)
+	}
+	result.Work = work
+	told := Progress{Iteration: 1, Work: work, Tolerance: options.Tolerance, Wanted: count}
+	if scale > 0 {
+		told.Residual = worst / scale
+	}
+	if result.Converged {
+		told.Converged = count
+	}
+	options.Observe(told)
+	return result, nil
 }
 
 // largest finds them on the complement of some orthonormal eigenvectors.

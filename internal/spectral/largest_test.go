@@ -178,6 +178,46 @@ func TestLargestHasTheSameBits(t *testing.T) {
 	}
 }
 
+// A path has its eigenvalues crowded at the end, cos(pi j/(n+1)): the search gives up and the entries decide.
+func TestLargestOfSmallMatricesThatAreSlow(t *testing.T) {
+	const n, count = 300, 3
+	path := make([][]float64, n)
+	for i := range path {
+		path[i] = make([]float64, n)
+		if i > 0 {
+			path[i][i-1], path[i-1][i] = 0.5, 0.5
+		}
+	}
+	heard := 0
+	got, err := Largest(context.Background(), denseOperator(path), count, seeded(), Options{Tolerance: 1e-12, Observe: func(Progress) { heard++ }})
+	if err != nil || !got.Converged || got.Products < 2*n || heard < 2 {
+		t.Fatalf("%v, %+v, heard %d", err, got.Work, heard)
+	}
+	for j, value := range got.Values {
+		if want := math.Cos(math.Pi * float64(j+1) / (n + 1)); math.Abs(value-want) > 1e-13 {
+			t.Errorf("value %d is %.15g, not %.15g", j, value, want)
+		}
+		if got.Residuals[j] > 1e-13 {
+			t.Errorf("residual %d is %g", j, got.Residuals[j])
+		}
+	}
+}
+
+// denseOperator is a matrix given by its rows.
+type denseOperator [][]float64
+
+func (d denseOperator) Rows() int { return len(d) }
+
+func (d denseOperator) Multiply(_ context.Context, x [][]float64) ([][]float64, error) {
+	y := columns(len(d), len(x))
+	for j := range x {
+		for i, row := range d {
+			y[j][i] = plainDot(row, x[j])
+		}
+	}
+	return y, nil
+}
+
 func TestLargestStopsAtItsLimit(t *testing.T) {
 	a := blocks(1000, 4, 8, 0.3, seeded())
 	var heard []Progress

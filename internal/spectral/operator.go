@@ -82,6 +82,31 @@ func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) (
 	return products, nil
 }
 
+// entries are all of a small matrix, row by row, as products with unit vectors.
+func (w *Work) entries(ctx context.Context, op Operator) ([][]float64, error) {
+	n := op.Rows()
+	rows := make([][]float64, 0, n)
+	for from := 0; from < n; from += unitsAtOnce {
+		products, err := w.multiply(ctx, op, units(n, from))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, copied(products)...)
+	}
+	return rows, nil
+}
+
+const unitsAtOnce = 64
+
+// units are some unit vectors, from one on.
+func units(n, from int) [][]float64 {
+	some := columns(n, min(unitsAtOnce, n-from))
+	for j := range some {
+		some[j][from+j] = 1
+	}
+	return some
+}
+
 // orient turns a vector so that its entry of largest magnitude, the first of equals, is positive.
 func orient(v []float64) {
 	largest := 0.0
