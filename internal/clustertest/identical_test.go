@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -102,19 +103,30 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		sameFiles(t, job.name+", embedded with one worker", run(job.name, append(job.args, "--workers", "1")...), want[at])
 	}
 
-	c := StartCoordinator(t, Options{})
-	started := 0
-	for _, workers := range []int{1, 2, 3, 5} {
-		for ; started < workers; started++ {
-			StartWorker(t, c, fmt.Sprintf("w%d", started))
-		}
-		c.AwaitWorkers(workers)
+	for c, workers := range growingCluster(t) {
 		for at, job := range jobs {
 			what := fmt.Sprintf("%s, %d workers", job.name, workers)
 			got := run(what, append(job.args, "--server", c.Addr)...)
 			sameFiles(t, what, got, want[at])
 			if got.result.Plan.Workers != workers {
 				t.Errorf("%s: the work was spread over %d", what, got.result.Plan.Workers)
+			}
+		}
+	}
+}
+
+// growingCluster is a cluster with 1, 2, 3 and then 5 worker processes.
+func growingCluster(t *testing.T) iter.Seq2[*Coordinator, int] {
+	return func(yield func(*Coordinator, int) bool) {
+		c := StartCoordinator(t, Options{})
+		started := 0
+		for _, workers := range []int{1, 2, 3, 5} {
+			for ; started < workers; started++ {
+				StartWorker(t, c, fmt.Sprintf("w%d", started))
+			}
+			c.AwaitWorkers(workers)
+			if !yield(c, workers) {
+				return
 			}
 		}
 	}

@@ -85,13 +85,7 @@ var spectralJobs = sync.OnceValue(func() map[string]*workload {
 // clusters of 1, 2, 3 and 5 worker processes: labels, eigenvalues and coordinates must agree.
 func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinator(t, Options{})
-	started := 0
-	for _, workers := range []int{1, 2, 3, 5} {
-		for ; started < workers; started++ {
-			StartWorker(t, c, fmt.Sprintf("w%d", started))
-		}
-		c.AwaitWorkers(workers)
+	for c, workers := range growingCluster(t) {
 		watches := map[string]*Watch{}
 		for name, load := range spectralJobs() {
 			_, watches[name] = load.run(c)

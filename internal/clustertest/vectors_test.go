@@ -88,13 +88,7 @@ var vectorJobs = sync.OnceValue(func() map[string]*workload {
 // 1, 2, 3 and 5 worker processes.
 func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinator(t, Options{})
-	started := 0
-	for _, workers := range []int{1, 2, 3, 5} {
-		for ; started < workers; started++ {
-			StartWorker(t, c, fmt.Sprintf("w%d", started))
-		}
-		c.AwaitWorkers(workers)
+	for c, workers := range growingCluster(t) {
 		for name, load := range vectorJobs() {
 			what := fmt.Sprintf("%s, %d workers", name, workers)
 			job, w := load.run(c)
