@@ -134,7 +134,7 @@ func addJobFlags(set *pflag.FlagSet) *jobFlags {
 	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label[,probability])")
 	set.Var(f.beta, "beta", "how much constrained-spectral satisfies constraints at least: by rule, so that exactly k - 1 vectors do, or a number")
 	set.Var(f.discretize, "discretize", "how constrained-spectral makes more than two clusters of its vectors: k-means on them, on their signs, or on them by their costs (default plain)")
-	set.StringVar(&f.beliefs, "beliefs", "", "a whole constraint matrix for constrained-spectral in this `FILE` (i,j,belief; above 0 together, below 0 apart)")
+	set.StringVar(&f.beliefs, "beliefs", "", "a whole constraint matrix for constrained-spectral in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)")
 	set.StringVar(&f.sourceGraph, "source-graph", "", "a graph on the same vertices in this `FILE` (src,dst[,weight]) that constrained-spectral respects")
 	set.StringVar(&f.sourceData, "source-data", "", "other measurements of the same objects in this `FILE` (points, row by row): constrained-spectral respects their gaussian affinities")
 	set.Var(f.components, "components", "of a graph in pieces: constrained-spectral keeps them, or joins them by the lightest edges (default keep)")

@@ -3,6 +3,8 @@ package format
 import (
 	"fmt"
 	"io"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Belief is one entry of a symmetric matrix of beliefs about pairs: above 0 together, below 0 apart.
@@ -15,8 +17,11 @@ type Belief struct {
 type pair struct{ low, high int32 }
 
 // ReadBeliefs reads i,j,belief in the file's order, for so many points (0: not known yet). A pair stands
-// once, in either order; a point may stand with itself.
+// once, in either order; a point may stand with itself. A .npy or .mtx file is the whole matrix.
 func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
+	if suffix := suffixOf(name); suffix == ".npy" || suffix == ".mtx" {
+		return readBeliefMatrix(r, name, points)
+	}
 	const i, j, value = 0, 1, 2
 	t, err := openTable(r, name, column{name: "i"}, column{name: "j"}, column{name: "belief"})
 	if err != nil {
@@ -44,6 +49,38 @@ func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
 		return nil
 	})
 	return orNone(beliefs, err)
+}
+
+// readBeliefMatrix reads a symmetric matrix, whose entries other than 0 are beliefs.
+func readBeliefMatrix(r io.Reader, name string, points int) ([]Belief, error) {
+	m, err := readMatrix(r, name, false)
+	if err != nil {
+		return nil, err
+	}
+	if points == 0 {
+		points = m.rows
+	}
+	if m.rows != points || m.columns != points {
+		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data have %d rows, so it must have %d of both",
+			name, m.rows, m.columns, points, points)
+	}
+	var beliefs []Belief
+	for i := range points {
+		for j := i; j < points; j++ {
+			value, mirrored := m.values[i*points+j], m.values[j*points+i]
+			if !finite(value) {
+				return nil, fault.Invalid("NOT_FINITE", "%s: the belief in %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
+			}
+			if value != mirrored {
+				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief in %d and %d is %v, and in %d and %d it is %v; one belief is for both orders",
+					name, i, j, value, j, i, mirrored)
+			}
+			if value != 0 {
+				beliefs = append(beliefs, Belief{I: int32(i), J: int32(j), Value: value})
+			}
+		}
+	}
+	return beliefs, nil
 }
 
 // LoadBeliefs is ReadBeliefs of a path.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 func TestBeliefs(t *testing.T) {
@@ -47,6 +49,55 @@ func TestBeliefsThatAreWrong(t *testing.T) {
 			t.Errorf("%q: got %+v beside the error", c.text, got)
 		}
 	}
+}
+
+// A whole matrix, of which each pair is taken once.
+func TestBeliefsOfAMatrix(t *testing.T) {
+	const head = "%%MatrixMarket matrix coordinate real "
+	for text, want := range map[string][]Belief{
+		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n":           {{0, 0, 2}, {0, 1, -0.5}, {1, 2, 1}},
+		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n":          {{0, 1, -0.5}, {2, 2, 1}},
+		"%%MatrixMarket matrix array real general\n1 1\n4\n":          {{0, 0, 4}},
+		"%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n": {{0, 1, 1}},
+	} {
+		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 0); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, %v", text, got, err)
+		}
+	}
+	for text, reason := range map[string]string{
+		head + "general\n3 3 1\n1 2 1\n":                  "NOT_SYMMETRIC",
+		head + "general\n3 3 2\n1 2 1\n2 1 2\n":           "NOT_SYMMETRIC",
+		head + "symmetric\n2 2 1\n2 1 1\n":                "BELIEF_ROWS",
+		head + "general\n3 2 1\n2 1 1\n":                  "BELIEF_ROWS",
+		head + "general\n3 3 1\n2 1 nan\n":                "NOT_FINITE",
+		"%%MatrixMarket matrix array real general\n3 3\n": "",
+	} {
+		got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3)
+		if err == nil || got != nil || reason != "" && !fault.Is(err, reason) {
+			t.Errorf("%q: got %+v, %v", text, got, err)
+		}
+	}
+}
+
+func FuzzBeliefMatrix(f *testing.F) {
+	f.Add([]byte("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2\n2 1 -0.5\n"))
+	f.Add([]byte("%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n"))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const points = 3
+		var beliefs []Belief
+		read := func() (err error) {
+			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.mtx", points)
+			return err
+		}
+		if !checkFuzzed(t, len(input), 8*points*points, read) {
+			return
+		}
+		for _, b := range beliefs {
+			if b.I < 0 || b.I > b.J || b.J >= points || !finite(b.Value) || b.Value == 0 {
+				t.Fatalf("took %+v", b)
+			}
+		}
+	})
 }
 
 func FuzzBeliefs(f *testing.F) {
