@@ -114,10 +114,8 @@ var longEigenvectors = sync.OnceValue(func() map[string]*workload {
 	learning := points.spectralSpecs(4)["spectral-learning"]
 	learning.GetSpectralLearning().Kernel = &cleavev1.Kernel{Rho: proto.Float64(3)}
 	jobs["spectral-learning"] = newWorkload(points.data, learning)
-	cuts := groupedGraph(2001, 2, 8, 3)
-	constrained := cuts.spectralSpecs(2)["constrained-spectral"]
-	constrained.Tolerance = proto.Float64(1e-4)
-	jobs["constrained-spectral"] = newWorkload(cuts.data, constrained)
+	cuts := groupedGraph(20_000, 2, 8, 3)
+	jobs["constrained-spectral"] = newWorkload(cuts.data, cuts.spectralSpecs(2)["constrained-spectral"])
 	return jobs
 })
 
@@ -155,7 +153,7 @@ func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
 }
 
 // checkSteps sees that the steps of an eigensolver tell how far it is: what it has to come down to, at last
-// that it is there, and on the way about how many steps that takes.
+// that it is there, and on the way about how many steps that takes. Rougher searches may come first.
 func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
 	t.Helper()
 	tolerance, foretold := 1e-8, 0
@@ -170,14 +168,14 @@ func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
 		switch {
 		case s == nil:
 			continue
-		case s.GetTolerance() != tolerance || s.GetStep() != last.GetStep()+1:
+		case s.GetTolerance() < tolerance || s.GetStep() != last.GetStep()+1:
 			t.Errorf("%s: step %v after %v", what, s, last)
 		case s.GetStepsLeft() > 0:
 			foretold++
 		}
 		last = s
 	}
-	if foretold == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
+	if foretold == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetTolerance() != tolerance || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
 		t.Errorf("%s: %d steps told how many were left, and the last was %v", what, foretold, last)
 	}
 }
