@@ -91,9 +91,14 @@ func (r *spectralRun) warnOfChance(result *Result) {
 	} else {
 		return
 	}
+	beta := *result.Spectral.Beta
+	smaller := -float64(r.beliefs.count()) // below 0 beta is a weight: the less, the more the data count
+	if beta <= smaller {
+		smaller = 10 * beta
+	}
 	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
-		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta; 0 and below are possible",
-		why, *result.Spectral.Beta))
+		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
+		why, beta, smaller))
 }
 
 const (
