@@ -90,6 +90,29 @@ func checkBeliefs(t *testing.T, q beliefs, n int, rng *rand.Rand) {
 	}
 }
 
+// Points without beliefs have the eigenvalue 0: where beta is below 0 they are feasible too, all of them but
+// the trivial vector, and so are those of the eigenvalues of Qbar between.
+func TestFeasibleVectorsBelowZero(t *testing.T) {
+	graph := wangGraph(t)                  // six vertices
+	q := []Belief{{I: 0, J: 1, Value: -1}} // eigenvalues 1/d, -1/d and four times 0
+	for _, c := range []struct {
+		beta     float64
+		feasible int
+	}{
+		{1, 1},   // 1/d alone
+		{-1, 5},  // and the zeros; 1'Q1 = -2 is below
+		{-3, 4},  // and D^1/2 1 is above, which is no cut
+		{-50, 5}, // all six but that
+	} {
+		result, err := trySolveSpectral(graph, Spec{K: 2, Spectral: &Spectral{
+			Algorithm: ConstrainedSpectral, Beliefs: q, BetaRule: BetaGiven, Beta: c.beta,
+		}})
+		if err != nil || *result.Spectral.FeasibleVectors != c.feasible {
+			t.Errorf("beta %g: %v, %+v", c.beta, err, result)
+		}
+	}
+}
+
 // A few constraints on many points say nothing about the others, and the answer says so; labels of a quarter
 // of the points find the blocks.
 func TestCutsByChanceAreTold(t *testing.T) {

@@ -180,9 +180,7 @@ func (r *spectralRun) beliefEigenvalues(ctx context.Context) ([]float64, error) 
 		}
 		eigenvalues = append(eigenvalues, spectral.Values(size, values)...)
 	}
-	if believed < r.n {
-		eigenvalues = append(eigenvalues, 0)
-	}
+	eigenvalues = append(eigenvalues, make([]float64, r.n-believed)...)
 	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
 	return eigenvalues, nil
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"io"
 	"math"
 	"reflect"
 	"testing"
@@ -36,28 +35,17 @@ func sentEmbedding(t interface{ Fatal(...any) }, e *clustering.Embedding) []*cle
 	return parts
 }
 
-func embeddingStream(parts []*cleavev1.GetEmbeddingResponse) func() (*cleavev1.GetEmbeddingResponse, error) {
-	return func() (*cleavev1.GetEmbeddingResponse, error) {
-		if len(parts) == 0 {
-			return nil, io.EOF
-		}
-		part := parts[0]
-		parts = parts[1:]
-		return part, nil
-	}
-}
-
 func TestEmbeddingsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(1, 4).Draw(t, "columns")
 		want := &clustering.Embedding{Rows: n, Columns: d, Values: rapid.SliceOfN(rapid.Float64(), n*d, n*d).Draw(t, "values")}
 		parts := sentEmbedding(t, want)
-		got, err := ReceiveEmbedding(embeddingStream(parts))
+		got, err := ReceiveEmbedding(stream(parts))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, %v; want %+v", got, err, want)
 		}
 		for cut := range parts {
-			if _, err := ReceiveEmbedding(embeddingStream(parts[:cut])); err == nil {
+			if _, err := ReceiveEmbedding(stream(parts[:cut])); err == nil {
 				t.Fatalf("an embedding that ends after %d of %d parts was taken", cut, len(parts))
 			}
 		}
@@ -74,7 +62,7 @@ func TestLargeEmbeddingsTravelInChunks(t *testing.T) {
 			t.Errorf("a part has %d bytes", size)
 		}
 	}
-	if got, err := ReceiveEmbedding(embeddingStream(parts)); err != nil || !reflect.DeepEqual(got, want) || len(parts) != 4 {
+	if got, err := ReceiveEmbedding(stream(parts)); err != nil || !reflect.DeepEqual(got, want) || len(parts) != 4 {
 		t.Errorf("%d parts, %v", len(parts), err)
 	}
 }
@@ -103,7 +91,7 @@ func TestEmbeddingsThatAreWrong(t *testing.T) {
 		"a promise":    {head(1<<30, 1<<20), values(1, 0)},
 		"overflow":     {head(1<<61, 8), values(1, 0)},
 	} {
-		if _, err := ReceiveEmbedding(embeddingStream(parts)); err == nil {
+		if _, err := ReceiveEmbedding(stream(parts)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
@@ -128,7 +116,7 @@ func FuzzEmbedding(f *testing.F) {
 				parts = append(parts, part)
 			}
 		}
-		e, err := ReceiveEmbedding(embeddingStream(parts))
+		e, err := ReceiveEmbedding(stream(parts))
 		if err == nil && (e.Rows < 1 || e.Columns < 1 || len(e.Values) != e.Rows*e.Columns) {
 			t.Fatalf("got %+v", e)
 		}

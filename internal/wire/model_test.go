@@ -65,8 +65,9 @@ func sent(t interface{ Fatal(...any) }, m *clustering.Model) []*cleavev1.GetMode
 	return parts
 }
 
-func stream(parts []*cleavev1.GetModelResponse) func() (*cleavev1.GetModelResponse, error) {
-	return func() (*cleavev1.GetModelResponse, error) {
+// stream receives one part after the other.
+func stream[T any](parts []*T) func() (*T, error) {
+	return func() (*T, error) {
 		if len(parts) == 0 {
 			return nil, io.EOF
 		}
