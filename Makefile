@@ -30,7 +30,7 @@ build: ## Build cleave, coordinator and worker into bin/
 
 .PHONY: test
 test: ## Run all tests
-	go test ./...
+	go test -timeout 30m ./...
 
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)

@@ -56,17 +56,26 @@ func build() (Programs, error) {
 	if err != nil {
 		return Programs{}, err
 	}
-	args := []string{"build", "-o", buildDir() + string(filepath.Separator)}
+	args := []string{"./cmd/..."}
 	if raceDetector {
-		args = append(args, "-race")
+		args = append([]string{"-race"}, args...)
 	}
-	cmd := exec.Command("go", append(args, "./cmd/...")...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return Programs{}, fmt.Errorf("the programs cannot be built: %w\n%s", err, out)
+	if err := goBuild(root, args...); err != nil {
+		return Programs{}, err
 	}
 	in := func(name string) string { return filepath.Join(buildDir(), name) }
 	return Programs{Cleave: in("cleave"), Coordinator: in("coordinator"), Worker: in("worker")}, nil
+}
+
+// goBuild builds programs into buildDir. How long that takes depends on what the caches of modules and
+// builds hold, so nothing but the test's own deadline limits it.
+func goBuild(root string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"build", "-o", buildDir() + string(filepath.Separator)}, args...)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
+	}
+	return nil
 }
 
 // moduleRoot is the directory of go.mod, from wherever the test runs.
