@@ -8,10 +8,10 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/crew"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // The rows of the tables about cuts.
@@ -129,7 +129,7 @@ func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*c
 // cell is the runs of one cell of a table, on all threads.
 func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cut, error)) ([]cut, error) {
 	cuts := make([]cut, runs)
-	err := crew.New(l.Threads).Run(ctx, l.Threads, runs, func(at int) (err error) {
+	err := parallel.NewPool(l.Threads).Run(ctx, l.Threads, runs, func(at int) (err error) {
 		cuts[at], err = run(at)
 		return err
 	})

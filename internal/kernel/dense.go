@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/cleave-project/cleave/internal/pages"
+	"github.com/cleave-project/cleave/internal/hugepage"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -28,11 +28,11 @@ func (s *Source) newTile(number int) *denseTile {
 func (t *denseTile) allocate() {
 	if t.source.spec.HalfScale != 0 {
 		t.half = make([]uint16, t.stride*t.n)
-		pages.Large(t.half)
+		hugepage.Advise(t.half)
 		return
 	}
 	t.entries = make([]float32, t.stride*t.n)
-	pages.Large(t.entries)
+	hugepage.Advise(t.entries)
 }
 
 func (t *denseTile) column(j int) []float32 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/crew"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -24,7 +24,7 @@ type Shard struct {
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
-	crew       *crew.Crew
+	pool       *parallel.Pool
 	// What the threads do with the tile of some number, made once, and what they do it with.
 	sweepTile, assignTile func(at int) error
 	asked                 []*tile
@@ -58,7 +58,7 @@ type tile struct {
 
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
-	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, crew: crew.New(threads)}
+	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
 	s.sweepTile = func(at int) error { return s.sweepOne(s.asked[at]) }
 	s.assignTile = func(at int) error { return s.assignOne(s.asked[at]) }
 	return s
@@ -262,5 +262,5 @@ func (s *Shard) find(numbers []int) ([]*tile, error) {
 
 // parallel calls do for 0..count-1 on the shard's threads.
 func (s *Shard) parallel(ctx context.Context, count int, do func(at int) error) error {
-	return s.crew.Run(ctx, s.threads, count, do)
+	return s.pool.Run(ctx, s.threads, count, do)
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/cleave-project/cleave/internal/pages"
+	"github.com/cleave-project/cleave/internal/hugepage"
 )
 
 // workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
@@ -68,7 +68,7 @@ func grownLines(buffer []float64, length int) []float64 {
 		return buffer[:length]
 	}
 	buffer = make([]float64, length+lineValues-1)
-	pages.Large(buffer)
+	hugepage.Advise(buffer)
 	begin := uintptr(unsafe.Pointer(unsafe.SliceData(buffer))) / 8 % lineValues
 	return buffer[(lineValues-begin)%lineValues:][:length]
 }

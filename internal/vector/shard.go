@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/crew"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -19,7 +19,7 @@ import (
 type Shard struct {
 	source     *Source
 	threads    int
-	crew       *crew.Crew
+	pool       *parallel.Pool
 	tiles      map[int]*tile
 	clusters   int // k of the labels
 	labels     []int32
@@ -32,7 +32,7 @@ type Shard struct {
 
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
-	return &Shard{source: source, threads: max(1, threads), crew: crew.New(threads), tiles: map[int]*tile{}}
+	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
 }
 
 // Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
@@ -47,7 +47,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 		}
 	}
 	built := make([]*tile, len(missing))
-	err := s.crew.Run(ctx, s.threads, len(missing), func(at int) (err error) {
+	err := s.pool.Run(ctx, s.threads, len(missing), func(at int) (err error) {
 		built[at], err = s.source.buildTile(missing[at])
 		return err
 	})
@@ -112,7 +112,7 @@ func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.T
 
 // perTile calls do for every tile with a workspace whose reader is open on it.
 func (s *Shard) perTile(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
-	return s.crew.Run(ctx, threads, len(tiles), func(at int) error {
+	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
 		w := s.workspaces.borrow()
 		w.open(tiles[at], s.source.spec.Columns)
 		do(at, tiles[at], w)

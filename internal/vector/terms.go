@@ -61,7 +61,7 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 		width = spec.Width()
 	}
 	pieces := t.layOut(width, s.source.sparse())
-	err := s.crew.Run(ctx, s.threads, pieces, func(p int) error {
+	err := s.pool.Run(ctx, s.threads, pieces, func(p int) error {
 		t.setPiece(p, spec, width > 0)
 		return nil
 	})

@@ -1,6 +1,6 @@
-// Package pages asks the system to hold large buffers in large pages. It is advice: results do not
+// Package hugepage asks the system to hold large buffers in large pages. It is advice: results do not
 // depend on it, only their time does, and a system without large pages does without.
-package pages
+package hugepage
 
 import (
 	"unsafe"
@@ -11,9 +11,9 @@ import (
 // size is that of a large page where it matters: on others, alignment to it does no harm.
 const size = 2 << 20
 
-// Large asks for large pages under a buffer that nobody has touched yet. The memory stays what it is,
+// Advise asks for large pages under a buffer that nobody has touched yet. The memory stays what it is,
 // part of the heap, counted and freed as ever.
-func Large[T any](buffer []T) {
+func Advise[T any](buffer []T) {
 	var value T
 	bytes := len(buffer) * int(unsafe.Sizeof(value))
 	if bytes < size {

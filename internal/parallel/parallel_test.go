@@ -1,4 +1,4 @@
-package crew
+package parallel
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // Every piece is done once, whatever the numbers of threads and pieces.
 func TestEveryPieceIsDoneOnce(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 7} {
-		c := New(threads)
+		c := NewPool(threads)
 		for _, count := range []int{0, 1, 3, 100} {
 			done := make([]atomic.Int32, count)
 			if err := c.Run(context.Background(), threads, count, func(at int) error { done[at].Add(1); return nil }); err != nil {
@@ -26,9 +26,9 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 	}
 }
 
-// Of several failures the first piece's is told, a panic is one, and the crew works on afterwards.
+// Of several failures the first piece's is told, a panic is one, and the pool works on afterwards.
 func TestFailures(t *testing.T) {
-	c, third := New(4), errors.New("third")
+	c, third := NewPool(4), errors.New("third")
 	err := c.Run(context.Background(), 4, 50, func(at int) error {
 		switch {
 		case at == 3:

@@ -1,8 +1,0 @@
-//go:build !linux
-
-// Package pages asks the system to hold large buffers in large pages. It is advice: results do not
-// depend on it, only their time does, and a system without large pages does without.
-package pages
-
-// Large asks for large pages under a buffer that nobody has touched yet.
-func Large[T any]([]T) {}

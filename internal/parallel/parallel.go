@@ -1,0 +1,81 @@
+// Package parallel runs the numbered pieces of a task on several threads.
+package parallel
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Pool is some threads. It stays with its owner, so that starting a task allocates nothing. It
+// runs one task at a time.
+type Pool struct {
+	do     func(at int) error
+	count  int
+	next   atomic.Int64
+	group  sync.WaitGroup
+	starts chan context.Context // one for each thread beside the caller
+	thread func()               // what such a thread runs
+
+	mutex   sync.Mutex
+	failure error
+	failed  int
+}
+
+// NewPool makes a pool of at most so many threads, the caller being one.
+func NewPool(threads int) *Pool {
+	p := &Pool{starts: make(chan context.Context, max(1, threads))}
+	p.thread = func() {
+		defer p.group.Done()
+		p.work(<-p.starts)
+	}
+	return p
+}
+
+// Run calls do for 0..count-1, on at most the given number of threads.
+// Of several errors the one of the lowest piece wins, so that the same input gives the same error; a panic is an error too, since nobody could recover it from a goroutine.
+func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
+	p.do, p.count, p.failure, p.failed = do, count, nil, count
+	p.next.Store(0)
+	for range min(cap(p.starts), threads, count) - 1 {
+		p.group.Add(1)
+		p.starts <- ctx
+		go p.thread()
+	}
+	p.work(ctx)
+	p.group.Wait()
+	p.do = nil
+	return p.failure
+}
+
+// work does pieces until there are none.
+func (p *Pool) work(ctx context.Context) {
+	for {
+		at := int(p.next.Add(1)) - 1
+		if at >= p.count {
+			return
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = p.guarded(at)
+		}
+		if err != nil {
+			p.mutex.Lock()
+			if at < p.failed {
+				p.failure, p.failed = err, at
+			}
+			p.mutex.Unlock()
+		}
+	}
+}
+
+func (p *Pool) guarded(at int) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return p.do(at)
+}
