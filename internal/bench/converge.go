@@ -138,7 +138,7 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 	}
 	counted := &counting{Executor: local, n: r.points.N}
 	seconds, err := stopwatch(func() (err error) {
-		r.result, err = clustering.Run(ctx, problem, counted, clustering.Silent{})
+		r.result, err = clustering.RunKernel(ctx, problem, counted, clustering.Silent{})
 		return err
 	})
 	r.oursBuild, r.ours, r.columns = append(r.oursBuild, build), append(r.ours, seconds), counted.columns
@@ -149,7 +149,7 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 func (b *run) usualRun(ctx context.Context, r *runs) error {
 	problem, err := clustering.Prepare(r.points, clustering.Spec{
 		K: r.k, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
-		KernelKmeans: &clustering.KernelKmeans{Rho: r.rho},
+		Algorithm: &clustering.KernelKmeans{Rho: r.rho},
 	})
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (b *run) usualRun(ctx context.Context, r *runs) error {
 		return err
 	}
 	counted := &counting{Executor: local, n: r.points.N}
-	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := clustering.RunKernel(ctx, problem, counted, clustering.Silent{})
 	if err != nil {
 		return err
 	}

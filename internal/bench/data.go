@@ -120,7 +120,7 @@ func agreement(a, b []int32) float64 {
 func gaussian(s set, rho float64, labels []int32, iterations int) (*clustering.Problem, error) {
 	return clustering.Prepare(s.points, clustering.Spec{
 		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
-		KernelKmeans: &clustering.KernelKmeans{Rho: rho},
+		Algorithm: &clustering.KernelKmeans{Rho: rho},
 	})
 }
 

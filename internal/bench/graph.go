@@ -65,7 +65,7 @@ func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times
 			K: blocks, MaxIterations: iterationLimit, Start: clustering.StartRandom,
 			// A random start of so many vertices is nearly flat: a step may raise the objective by a hair,
 			// and a shift against that would freeze the start.
-			KernelKmeans: &clustering.KernelKmeans{Objective: clustering.ObjectiveNormalizedCut, OnRise: clustering.RiseIgnore},
+			Algorithm: &clustering.KernelKmeans{Objective: clustering.ObjectiveNormalizedCut, OnRise: clustering.RiseIgnore},
 		})
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times
 	}
 	*prepare = append(*prepare, seconds)
 	seconds, err = stopwatch(func() (err error) {
-		result, err = clustering.Run(ctx, problem, local, clustering.Silent{})
+		result, err = clustering.RunKernel(ctx, problem, local, clustering.Silent{})
 		return err
 	})
 	*run = append(*run, seconds)

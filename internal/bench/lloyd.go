@@ -32,7 +32,7 @@ func measureLloyd(ctx context.Context, b *run) error {
 	problemOf := func(iterations int) (*clustering.VectorProblem, error) {
 		return clustering.PrepareVector(points, clustering.Spec{
 			K: k, MaxIterations: iterations, Start: clustering.StartCentroids,
-			Vector: &clustering.Vector{Algorithm: clustering.Kmeans, InitialCentroids: first},
+			Algorithm: &clustering.Vector{Algorithm: clustering.Kmeans, InitialCentroids: first},
 		})
 	}
 	problems := map[int]*clustering.VectorProblem{}

@@ -73,7 +73,7 @@ func freePoints(n int) (*dataset.Points, error) {
 // freeRun clusters with tiles that are stored or not.
 func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *counting) (*clustering.Result, error) {
 	problem, err := clustering.Prepare(points, clustering.Spec{
-		K: freeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, KernelKmeans: &clustering.KernelKmeans{},
+		K: freeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, Algorithm: &clustering.KernelKmeans{},
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, 
 		return nil, err
 	}
 	counted.Executor = whole{s}
-	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := clustering.RunKernel(ctx, problem, counted, clustering.Silent{})
 	counted.Executor = nil
 	return result, err
 }

@@ -64,7 +64,7 @@ func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
 	build, err := stopwatch(func() (err error) {
 		problem, err = clustering.Prepare(s.points, clustering.Spec{
 			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
-			KernelKmeans: &clustering.KernelKmeans{},
+			Algorithm: &clustering.KernelKmeans{},
 		})
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
 	}
 	heard := &iterations{}
 	seconds, err := stopwatch(func() error {
-		_, err := clustering.Run(ctx, problem, local, heard)
+		_, err := clustering.RunKernel(ctx, problem, local, heard)
 		return err
 	})
 	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), heard.count-r.restarts

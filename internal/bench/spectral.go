@@ -67,12 +67,12 @@ func (b *run) measureDense(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plain, err := b.newEigen(ctx, s.points, clustering.Spec{K: s.k, Spectral: &clustering.Spectral{Algorithm: clustering.SpectralClustering}})
+	plain, err := b.newEigen(ctx, s.points, clustering.Spec{K: s.k, Algorithm: &clustering.Spectral{Algorithm: clustering.SpectralClustering}})
 	if err != nil {
 		return err
 	}
 	constrained, err := b.newEigen(ctx, s.points, clustering.Spec{
-		K: s.k, Constraints: pairs, Spectral: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
+		K: s.k, Constraints: pairs, Algorithm: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
 	})
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (b *run) measureSparse(ctx context.Context) error {
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
 			e, err := b.newEigen(limited, graph, clustering.Spec{
-				K: 2, Constraints: pairs, Spectral: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
+				K: 2, Constraints: pairs, Algorithm: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
 			})
 			if err != nil {
 				return err

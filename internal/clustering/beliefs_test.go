@@ -104,7 +104,7 @@ func TestFeasibleVectorsBelowZero(t *testing.T) {
 		{-3, 4},  // and D^1/2 1 is above, which is no cut
 		{-50, 5}, // all six but that
 	} {
-		result, err := trySolveSpectral(graph, Spec{K: 2, Spectral: &Spectral{
+		result, err := trySolveSpectral(graph, Spec{K: 2, Algorithm: &Spectral{
 			Algorithm: ConstrainedSpectral, Beliefs: q, BetaRule: BetaGiven, Beta: c.beta,
 		}})
 		if err != nil || *result.Spectral.FeasibleVectors != c.feasible {
@@ -140,8 +140,8 @@ func TestCutsByChanceAreTold(t *testing.T) {
 		spec     Spec
 		byChance bool
 	}{
-		{Spec{K: 3, Constraints: few, Spectral: &Spectral{Algorithm: ConstrainedSpectral}}, true},
-		{Spec{K: 3, Seeds: labels, Spectral: &Spectral{Algorithm: ConstrainedSpectral}}, false},
+		{Spec{K: 3, Constraints: few, Algorithm: &Spectral{Algorithm: ConstrainedSpectral}}, true},
+		{Spec{K: 3, Seeds: labels, Algorithm: &Spectral{Algorithm: ConstrainedSpectral}}, false},
 	} {
 		result, err := trySolveSpectral(graph, c.spec)
 		if err != nil {

@@ -39,7 +39,7 @@ func kmeansOn(ctx context.Context, values []float64, columns int, spec Spec) ([]
 		return nil, err
 	}
 	p, err := PrepareVector(points, Spec{
-		K: spec.K, Seed: spec.Seed, Vector: &Vector{Algorithm: Kmeans},
+		K: spec.K, Seed: spec.Seed, Algorithm: &Vector{Algorithm: Kmeans},
 		Restarts: cmp.Or(spec.Restarts, EmbeddingRestarts), MaxIterations: cmp.Or(spec.MaxIterations, EmbeddingIterations),
 	})
 	if err != nil {

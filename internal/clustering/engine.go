@@ -2,11 +2,9 @@ package clustering
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/inference"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -21,10 +19,11 @@ const (
 	StopRise
 	StopCycle
 	StopCancelled
+	StopMaxProducts // an eigensolver came to the limit of its products before it converged
 )
 
 func (r StopReason) String() string {
-	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED"}[r]
+	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS"}[r]
 }
 
 // Entry is one line of a run's history: the start (iteration 0, kernel family only) or an accepted
@@ -142,120 +141,4 @@ type Result struct {
 	Inference     *Inference // of the methods that do any
 	Spectral      *SpectralReport
 	Embedding     *Embedding // spectral family
-}
-
-// Run is the one loop: every restart from its start until it stops; the best final value wins, ties
-// by restart number. When the context ends, the labels so far are the result, if there are any.
-func Run(ctx context.Context, p *Problem, x Executor, o Observer) (*Result, error) {
-	for _, notice := range p.Warnings {
-		o.Notice(notice)
-	}
-	o.Phase(PhaseInitialise)
-	family, err := newKernelFamily(ctx, p, x, o)
-	if err != nil {
-		return nil, err
-	}
-	restarts := p.restarts()
-	if restarts < p.spec.Restarts {
-		family.notice(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
-	}
-	best, err := newEnsemble(family, restarts, o).run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		best.StopReason = StopCancelled
-	}
-	best.Warnings = family.notices
-	best.ObjectiveName = p.Objective.String()
-	best.Rho = p.Rho()
-	best.Satisfaction = p.Constraints.Satisfaction(best.Labels)
-	best.ClusterSizes = make([]int, p.spec.K)
-	for _, c := range best.Labels {
-		best.ClusterSizes[c]++
-	}
-	return best, nil
-}
-
-// restarts is how many runs there will be: starts without randomness are all the same one.
-func (p *Problem) restarts() int {
-	if !p.start().random() {
-		return 1
-	}
-	return max(1, p.spec.Restarts)
-}
-
-// rowsPerLaneK bounds the lanes so that all their sums take at most an eighth of a stored matrix: a row
-// has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
-const rowsPerLaneK = 16
-
-// Lanes is how many restarts run side by side, sharing each reading of the matrix. The answer does not
-// depend on it. A sweep of a graph reads little more than what its own moves touch: nothing to share.
-func (p *Problem) Lanes() int {
-	if p.Matrix.Function == kernel.Adjacency {
-		return 1
-	}
-	lanes := min(p.restarts(), kernel.MostLanes, p.n/(rowsPerLaneK*p.spec.K))
-	if p.MostLanes > 0 {
-		lanes = min(lanes, p.MostLanes)
-	}
-	return max(1, lanes)
-}
-
-// attempt is one restart, from its start until it stops.
-type attempt struct {
-	restart int
-	result  *Result // nil: it ended before it had labels
-	value   float64 // of the result, as it is minimised
-}
-
-// run is the restart's own loop. It returns an error only when there is no result for it.
-func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observer) error {
-	report, err := m.Init(ctx)
-	if err != nil {
-		return err
-	}
-	result := &Result{Restart: a.restart}
-	record := func(report Report) {
-		if report.Entry != nil {
-			result.History = append(result.History, *report.Entry)
-			result.Iterations, result.Objective = report.Entry.Iteration, report.Entry.Objective
-			o.Iteration(a.restart, *report.Entry)
-		}
-		if report.Shift != nil {
-			result.Shifts = append(result.Shifts, *report.Shift)
-			o.Shift(*report.Shift)
-		}
-		for _, notice := range report.Notices {
-			result.Warnings = append(result.Warnings, notice)
-			o.Notice(notice)
-		}
-	}
-	record(report)
-	o.Phase(PhaseIterate)
-	for result.StopReason == 0 {
-		if result.Iterations >= maxIterations {
-			result.StopReason = StopMaxIterations
-			break
-		}
-		report, err := m.Step(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				return err
-			}
-			result.StopReason = StopCancelled
-			break
-		}
-		record(report)
-		result.StopReason = report.Stop
-	}
-	result.Labels = slices.Clone(m.Labels())
-	m.Conclude(result)
-	a.result, a.value = result, m.Value()
-	return nil
-}
-
-// better compares results: the lower value wins, ties by restart number.
-func (a *attempt) better(b *attempt) bool {
-	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }

@@ -20,10 +20,10 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 		var data dataset.Dataset = blobs(t, rng, 200+rng.IntN(100), 3, 4)
 		spec := Spec{
 			K: 2 + rng.IntN(3), Seed: seed, Restarts: 3 + rng.IntN(8), MaxIterations: 4 + rng.IntN(40),
-			Start: []Start{StartRandom, StartKmeansPlusPlus}[seed%2], KernelKmeans: &KernelKmeans{Function: kernel.Gaussian, Rho: 2},
+			Start: []Start{StartRandom, StartKmeansPlusPlus}[seed%2], Algorithm: &KernelKmeans{Function: kernel.Gaussian, Rho: 2},
 		}
 		if seed%5 == 3 { // not positive semidefinite: steps are undone, and the shift is found on the way
-			spec.KernelKmeans = &KernelKmeans{Function: kernel.Sigmoid, Gamma: new(0.3), Coef0: new(-1.0)}
+			spec.Algorithm = &KernelKmeans{Function: kernel.Sigmoid, Gamma: new(0.3), Coef0: new(-1.0)}
 		}
 		spec.Constraints = randomConstraints(rng, data.Rows(), spec.K, int(seed)*4)
 		run := func(most int) (*Result, *log) {
@@ -40,7 +40,7 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			heard := &log{}
-			result, err := Run(context.Background(), problem, x, heard)
+			result, err := RunKernel(context.Background(), problem, x, heard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func (l *log) Solver(s SolverStep)            { l.add("%+v", s) }
 // heard until then is how the whole run begins: a job that is interrupted repeats its events.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := blobs(t, newRand(3), 300, 3, 3)
-	spec := Spec{K: 3, Restarts: 6, Start: StartRandom, MaxIterations: 100, KernelKmeans: &KernelKmeans{Function: kernel.Gaussian, Rho: 2}}
+	spec := Spec{K: 3, Restarts: 6, Start: StartRandom, MaxIterations: 100, Algorithm: &KernelKmeans{Function: kernel.Gaussian, Rho: 2}}
 	broken := errors.New("broken")
 	whole := &log{}
 	{
@@ -93,7 +93,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(context.Background(), problem, local, whole); err != nil {
+		if _, err := RunKernel(context.Background(), problem, local, whole); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 				return broken
 			}}
 			heard := &log{}
-			result, err := Run(ctx, problem, x, heard)
+			result, err := RunKernel(ctx, problem, x, heard)
 			cancel()
 			if !slices.Equal(heard.lines, whole.lines[:min(len(heard.lines), len(whole.lines))]) {
 				t.Errorf("after %d sweeps, cancelled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels, heard.lines, whole.lines)

@@ -24,6 +24,7 @@ type kernelFamily struct {
 	p            *Problem
 	x            Executor
 	lanes        int
+	loaded       []int32 // the labels that the executor has, lane after lane; nil: none
 	weights      []float64
 	weightGrid   kernel.Grid
 	diagonal     []float64 // M_ii
@@ -173,9 +174,4 @@ func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 	shift := max(0, float64(1.025*(least.Residual-least.Value)))
 	f.autoShift = &shift
 	return shift, nil
-}
-
-// method is a fresh run.
-func (f *kernelFamily) method(restart int, x *lane, o Observer) Method {
-	return &kernelKmeans{kernelFamily: f, x: x, o: o, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
 }

@@ -43,7 +43,7 @@ func trySolve(data dataset.Dataset, spec Spec) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Run(ctx, problem, x, &recorder{})
+	return RunKernel(ctx, problem, x, &recorder{})
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -108,3 +108,9 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 	}
 	return labels
 }
+
+func kernelOptions(spec Spec) *KernelKmeans { return spec.Algorithm.(*KernelKmeans) }
+
+func vectorOptions(spec Spec) *Vector { return spec.Algorithm.(*Vector) }
+
+func spectralOptions(spec Spec) *Spectral { return spec.Algorithm.(*Spectral) }

@@ -17,7 +17,7 @@ import (
 // its nearest cluster at once, with the shift, rise and empty-cluster rules around them.
 type kernelKmeans struct {
 	*kernelFamily
-	x         *lane
+	x         lane
 	o         Observer // hears of eigensolvers
 	restart   int
 	rng       *rand.Rand

@@ -43,7 +43,7 @@ func cases(t testing.TB, seed uint64) map[string]struct {
 	}{}
 	add := func(name string, data dataset.Dataset, o KernelKmeans) {
 		for _, constraints := range []int{0, 25} {
-			spec := Spec{K: k, Seed: seed, MaxIterations: 50, KernelKmeans: &o,
+			spec := Spec{K: k, Seed: seed, MaxIterations: 50, Algorithm: &o,
 				Constraints: randomConstraints(rng, n, k, constraints),
 				Start:       StartLabels, InitialLabels: randomLabels(rng, n, k)}
 			all[fmt.Sprintf("%s/%d-constraints", name, constraints)] = struct {
@@ -75,9 +75,9 @@ func TestStepsEqualNaiveReference(t *testing.T) {
 	for seed := range uint64(4) {
 		for name, c := range cases(t, seed) {
 			t.Run(fmt.Sprintf("%s/seed%d", name, seed), func(t *testing.T) {
-				c.spec.KernelKmeans.OnRise = RiseIgnore
+				kernelOptions(c.spec).OnRise = RiseIgnore
 				result := solve(t, c.data, c.spec)
-				r := newReference(c.data, c.spec, c.spec.KernelKmeans.Rho)
+				r := newReference(c.data, c.spec, kernelOptions(c.spec).Rho)
 				r.labels = slices.Clone(c.spec.InitialLabels)
 				r.fill()
 				for _, entry := range result.History {
@@ -104,7 +104,7 @@ func TestLinearKernelIsVectorKmeans(t *testing.T) {
 	labels := randomLabels(rng, 150, 4)
 	for iterations := range 12 {
 		result := solve(t, points, Spec{K: 4, MaxIterations: iterations, Start: StartLabels, InitialLabels: labels,
-			KernelKmeans: &KernelKmeans{Function: kernel.Linear}})
+			Algorithm: &KernelKmeans{Function: kernel.Linear}})
 		want, cost := vectorKmeans(points, labels, 4, result.Iterations)
 		if !slices.Equal(result.Labels, want) {
 			t.Fatalf("after %d iterations the labels differ from vector k-means", iterations)
@@ -165,7 +165,7 @@ func vectorKmeans(points *dataset.Points, start []int32, k, iterations int) ([]i
 // the reported values, and these equal the traces of Y' D^-1/2 (A + W) D^-1/2 Y.
 func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 	for name, c := range cases(t, 11) {
-		o := c.spec.KernelKmeans
+		o := kernelOptions(c.spec)
 		if len(o.Weights) > 0 {
 			continue // the printed forms have no weights
 		}
@@ -186,11 +186,11 @@ func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 
 // printedObjective evaluates the sums of links and penalties as the paper writes them.
 func printedObjective(data dataset.Dataset, spec Spec, labels []int32) float64 {
-	o, n := spec.KernelKmeans, data.Rows()
+	o, n := kernelOptions(spec), data.Rows()
 	plain := spec
 	plain.Constraints = nil
 	options := *o
-	plain.KernelKmeans = &options
+	plain.Algorithm = &options
 	objective := o.Objective
 	if objective == ObjectiveDefault && data.Kind() == dataset.KindGraph {
 		objective = ObjectiveNormalizedCut

@@ -1,16 +1,11 @@
 package clustering
 
 import (
-	"errors"
-
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// lane is the executor as one restart sees it: one labeling with clusters 0..k-1. What a restart asks
-// is put together with what the others ask at the same time (see ensemble).
-type lane struct {
-	ask func(*request) bool // false: nobody will answer any more
-}
+// lane is the executor as one restart sees it: one labeling with clusters 0..k-1.
+type lane struct{ *Lane }
 
 // request is what a restart asks of the executor, with room for the answer.
 type request struct {
@@ -38,41 +33,38 @@ const (
 	askUpdate
 )
 
-// errAbandoned ends a restart whose ensemble has ended.
-var errAbandoned = errors.New("clustering: the run was abandoned")
-
-func (l *lane) answer(r *request) error {
-	if !l.ask(r) {
-		return errAbandoned
+func (l lane) answer(r *request) error {
+	if err := l.Ask(r); err != nil {
+		return err
 	}
 	return r.err
 }
 
-func (l *lane) ColumnSum(columns []int32) ([]float64, error) {
+func (l lane) ColumnSum(columns []int32) ([]float64, error) {
 	r := &request{kind: askColumnSum, columns: columns}
 	err := l.answer(r)
 	return r.sums, err
 }
 
-func (l *lane) Load(labels []int32) ([]kernel.Int128, error) {
+func (l lane) Load(labels []int32) ([]kernel.Int128, error) {
 	r := &request{kind: askLoad, labels: labels}
 	err := l.answer(r)
 	return r.self, err
 }
 
-func (l *lane) Update(moves []kernel.Move) ([]kernel.Int128, error) {
+func (l lane) Update(moves []kernel.Move) ([]kernel.Int128, error) {
 	r := &request{kind: askUpdate, moves: moves}
 	err := l.answer(r)
 	return r.self, err
 }
 
-func (l *lane) Assign(stats kernel.Stats) ([]kernel.Move, error) {
+func (l lane) Assign(stats kernel.Stats) ([]kernel.Move, error) {
 	r := &request{kind: askAssign, stats: stats}
 	err := l.answer(r)
 	return r.moves, err
 }
 
-func (l *lane) Farthest(stats kernel.Stats) (kernel.Candidate, error) {
+func (l lane) Farthest(stats kernel.Stats) (kernel.Candidate, error) {
 	r := &request{kind: askFarthest, stats: stats}
 	err := l.answer(r)
 	return r.farthest, err

@@ -18,13 +18,13 @@ func TestKernelPredictionOfTheRunsOwnPoints(t *testing.T) {
 	for seed, function := range []kernel.Function{kernel.Gaussian, kernel.Linear, kernel.Laplacian, kernel.Cosine} {
 		rng := newRand(uint64(seed))
 		data := blobs(t, rng, 120, 3, 3)
-		spec := Spec{K: 3, MaxIterations: 200, KernelKmeans: &KernelKmeans{Function: function}}
+		spec := Spec{K: 3, MaxIterations: 200, Algorithm: &KernelKmeans{Function: function}}
 		if seed == 1 {
 			weights := make([]float64, data.N)
 			for i := range weights {
 				weights[i] = 0.5 + rng.Float64()
 			}
-			spec.KernelKmeans.Weights = weights
+			kernelOptions(spec).Weights = weights
 		}
 		problem, err := Prepare(data, spec)
 		if err != nil {
@@ -75,7 +75,7 @@ func TestKernelPredictionRefuses(t *testing.T) {
 		"other columns": {ObjectiveKernelKmeans, other, "SIZE_MISMATCH"},
 		"a graph":       {ObjectiveKernelKmeans, randomGraph(t, newRand(2), 20, 2), "OTHER_DATA"},
 	} {
-		problem, err := Prepare(data, Spec{K: 2, MaxIterations: 10, KernelKmeans: &KernelKmeans{Objective: c.objective}})
+		problem, err := Prepare(data, Spec{K: 2, MaxIterations: 10, Algorithm: &KernelKmeans{Objective: c.objective}})
 		if err != nil {
 			t.Fatal(err)
 		}

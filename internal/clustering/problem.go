@@ -49,7 +49,8 @@ func Prepare(data dataset.Dataset, spec Spec) (*Problem, error) {
 	if err := Validate(data.Kind(), n, spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: *spec.KernelKmeans, n: n, Objective: spec.KernelKmeans.Objective}
+	options := *spec.Algorithm.(*KernelKmeans)
+	p := &Problem{spec: spec, options: options, n: n, Objective: options.Objective}
 	if p.Objective == ObjectiveDefault {
 		p.Objective = ObjectiveKernelKmeans
 		if data.Kind() == dataset.KindGraph {

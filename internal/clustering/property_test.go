@@ -33,7 +33,7 @@ func TestObjectiveNeverRisesForPositiveKernels(t *testing.T) {
 		if o.Function == kernel.Gaussian || o.Function == kernel.Laplacian {
 			o.Rho = 2
 		}
-		result, err := trySolve(points, Spec{K: k, MaxIterations: 200, Start: StartRandom, Seed: 5, KernelKmeans: o})
+		result, err := trySolve(points, Spec{K: k, MaxIterations: 200, Start: StartRandom, Seed: 5, Algorithm: o})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestShiftLeavesReportedObjectiveAlone(t *testing.T) {
 	for name, c := range cases(t, 3) {
 		c.spec.MaxIterations = 0
 		plain := solve(t, c.data, c.spec)
-		c.spec.KernelKmeans.Sigma = 17.5
+		kernelOptions(c.spec).Sigma = 17.5
 		shifted := solve(t, c.data, c.spec)
 		if plain.Objective != shifted.Objective {
 			t.Errorf("%s: %v without shift, %v with", name, plain.Objective, shifted.Objective)
@@ -92,7 +92,7 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 			if least > 1e-6 && shift > 1e-6 {
 				t.Errorf("%s: shift %g though the least eigenvalue is %g", name, shift, least)
 			}
-			c.spec.KernelKmeans.SigmaAuto, c.spec.KernelKmeans.OnRise = true, RiseStop
+			kernelOptions(c.spec).SigmaAuto, kernelOptions(c.spec).OnRise = true, RiseStop
 			if result := solve(t, c.data, c.spec); result.StopReason == StopRise || result.StopReason == StopCycle {
 				t.Errorf("%s: %v with sigma auto", name, result.StopReason)
 			}
@@ -140,9 +140,9 @@ func TestDoubledPointEqualsDoubledWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := KernelKmeans{Function: kernel.Polynomial} // not centred: the same kernel values in both
-	twice := solve(t, doubled, Spec{K: k, MaxIterations: 30, Start: StartLabels, InitialLabels: doubledLabels, KernelKmeans: &o})
+	twice := solve(t, doubled, Spec{K: k, MaxIterations: 30, Start: StartLabels, InitialLabels: doubledLabels, Algorithm: &o})
 	o.Weights = weights
-	weighted := solve(t, points, Spec{K: k, MaxIterations: 30, Start: StartLabels, InitialLabels: labels, KernelKmeans: &o})
+	weighted := solve(t, points, Spec{K: k, MaxIterations: 30, Start: StartLabels, InitialLabels: labels, Algorithm: &o})
 	if math.Abs(twice.Objective-weighted.Objective) > 1e-6*math.Abs(twice.Objective) {
 		t.Errorf("J %g doubled, %g weighted", twice.Objective, weighted.Objective)
 	}
@@ -164,7 +164,7 @@ func TestConstraintsAreASet(t *testing.T) {
 	for at := range cs {
 		cs[at].Weight, cs[at].Weighted = 0.5, true
 	}
-	spec := Spec{K: 3, MaxIterations: 50, Constraints: cs, KernelKmeans: &KernelKmeans{Rho: 2}}
+	spec := Spec{K: 3, MaxIterations: 50, Constraints: cs, Algorithm: &KernelKmeans{Rho: 2}}
 	want := solve(t, points, spec)
 	var turned []constraint.Constraint
 	for _, c := range slices.Backward(cs) {
@@ -193,7 +193,7 @@ func TestPermutedPointsPermuteLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{K: k, MaxIterations: 50, Start: StartLabels, InitialLabels: labels, KernelKmeans: &KernelKmeans{Rho: 3}}
+	spec := Spec{K: k, MaxIterations: 50, Start: StartLabels, InitialLabels: labels, Algorithm: &KernelKmeans{Rho: 3}}
 	want := solve(t, points, spec)
 	spec.InitialLabels = moved
 	got := solve(t, permuted, spec)
@@ -217,7 +217,7 @@ func TestThreadsChangeNoBit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Run(context.Background(), problem, x, &recorder{})
+			got, err := RunKernel(context.Background(), problem, x, &recorder{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,9 +235,9 @@ func TestThreadsChangeNoBit(t *testing.T) {
 func TestGivenKernelEqualsComputed(t *testing.T) {
 	all := cases(t, 5)
 	spec := all["gaussian/25-constraints"].spec
-	spec.KernelKmeans = &KernelKmeans{Function: kernel.Gaussian, Rho: 3}
+	spec.Algorithm = &KernelKmeans{Function: kernel.Gaussian, Rho: 3}
 	computed := solve(t, all["gaussian/25-constraints"].data, spec)
-	spec.KernelKmeans = &KernelKmeans{}
+	spec.Algorithm = &KernelKmeans{}
 	given := solve(t, all["given/25-constraints"].data, spec)
 	if !slices.Equal(computed.Labels, given.Labels) || math.Abs(computed.Objective-given.Objective) > 1e-5 {
 		t.Errorf("objective %g computed, %g given", computed.Objective, given.Objective)

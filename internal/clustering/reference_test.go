@@ -22,7 +22,7 @@ type reference struct {
 
 // newReference builds M and a straight from Kulis2009 Table 3.
 func newReference(data dataset.Dataset, spec Spec, rho float64) *reference {
-	n, o := data.Rows(), spec.KernelKmeans
+	n, o := data.Rows(), kernelOptions(spec)
 	objective := o.Objective
 	if objective == ObjectiveDefault {
 		objective = ObjectiveKernelKmeans

@@ -26,7 +26,7 @@ func swappingGraph(t *testing.T) *dataset.Graph {
 func TestRisePolicies(t *testing.T) {
 	spec := func(policy RisePolicy) Spec {
 		return Spec{K: 2, MaxIterations: 20, Start: StartLabels, InitialLabels: []int32{0, 1, 1, 0},
-			KernelKmeans: &KernelKmeans{Objective: ObjectiveRatioAssociation, OnRise: policy}}
+			Algorithm: &KernelKmeans{Objective: ObjectiveRatioAssociation, OnRise: policy}}
 	}
 	stopped := solve(t, swappingGraph(t), spec(RiseStop))
 	if stopped.StopReason != StopRise && stopped.StopReason != StopCycle {
@@ -55,12 +55,12 @@ func TestEmptyClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := Spec{K: 3, MaxIterations: 0, Start: StartLabels, InitialLabels: []int32{1, 1, 1, 1, 1},
-		KernelKmeans: &KernelKmeans{Function: kernel.Linear}}
+		Algorithm: &KernelKmeans{Function: kernel.Linear}}
 	// The mean is 12.6: point 4 is farthest and becomes cluster 0; then 3, at 6.75 from 3.25.
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 2, 0}) {
 		t.Errorf("farthest gives %v", got)
 	}
-	spec.KernelKmeans.KeepEmpty = true
+	kernelOptions(spec).KeepEmpty = true
 	result := solve(t, points, spec)
 	if got := result.Labels; !slices.Equal(got, []int32{1, 1, 1, 1, 1}) {
 		t.Errorf("keep gives %v", got)
@@ -76,12 +76,12 @@ func TestMoreClustersThanDistinctPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, start := range []Start{StartRandom, StartKmeansPlusPlus, StartFarthestFirst} {
-		result := solve(t, points, Spec{K: 4, MaxIterations: 20, Start: start, KernelKmeans: &KernelKmeans{Function: kernel.Linear}})
+		result := solve(t, points, Spec{K: 4, MaxIterations: 20, Start: start, Algorithm: &KernelKmeans{Function: kernel.Linear}})
 		if slices.Contains(result.ClusterSizes, 0) {
 			t.Errorf("start %d: sizes %v", start, result.ClusterSizes)
 		}
 	}
-	if result := solve(t, points, Spec{K: 6, MaxIterations: 20, KernelKmeans: &KernelKmeans{Rho: 1}}); slices.Max(result.ClusterSizes) != 1 {
+	if result := solve(t, points, Spec{K: 6, MaxIterations: 20, Algorithm: &KernelKmeans{Rho: 1}}); slices.Max(result.ClusterSizes) != 1 {
 		t.Errorf("k = n: sizes %v", result.ClusterSizes)
 	}
 }
@@ -98,7 +98,7 @@ func TestFarthestFirst(t *testing.T) {
 		return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink, Weight: 1e-6, Weighted: true}
 	}
 	cs := []constraint.Constraint{must(0, 1), must(1, 2), must(5, 6), must(8, 9)}
-	spec := Spec{K: 2, MaxIterations: 0, Constraints: cs, KernelKmeans: &KernelKmeans{Function: kernel.Linear}}
+	spec := Spec{K: 2, MaxIterations: 0, Constraints: cs, Algorithm: &KernelKmeans{Function: kernel.Linear}}
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{0, 0, 0, 0, 0, 0, 0, 0, 1, 1}) {
 		t.Errorf("farthest is {8,9}, labels %v", got)
 	}
@@ -121,7 +121,7 @@ func TestSeedsStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{K: 2, MaxIterations: 0, Seeds: []Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}, KernelKmeans: &KernelKmeans{Function: kernel.Linear}}
+	spec := Spec{K: 2, MaxIterations: 0, Seeds: []Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}, Algorithm: &KernelKmeans{Function: kernel.Linear}}
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 0, 0, 0}) {
 		t.Errorf("labels %v", got)
 	}
@@ -129,7 +129,7 @@ func TestSeedsStart(t *testing.T) {
 
 func TestRestartsKeepTheBestAndTheFirstIsASingleRun(t *testing.T) {
 	points := blobs(t, newRand(4), 120, 2, 6)
-	spec := Spec{K: 6, Seed: 3, MaxIterations: 100, Start: StartRandom, KernelKmeans: &KernelKmeans{Function: kernel.Linear}}
+	spec := Spec{K: 6, Seed: 3, MaxIterations: 100, Start: StartRandom, Algorithm: &KernelKmeans{Function: kernel.Linear}}
 	single := solve(t, points, spec)
 	spec.Restarts = 8
 	problem, err := Prepare(points, spec)
@@ -141,7 +141,7 @@ func TestRestartsKeepTheBestAndTheFirstIsASingleRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := &recorder{}
-	best, err := Run(context.Background(), problem, x, heard)
+	best, err := RunKernel(context.Background(), problem, x, heard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestRestartsKeepTheBestAndTheFirstIsASingleRun(t *testing.T) {
 
 func TestStoppingRules(t *testing.T) {
 	points := blobs(t, newRand(6), 200, 2, 5)
-	spec := Spec{K: 5, MaxIterations: 2, Start: StartRandom, KernelKmeans: &KernelKmeans{Rho: 2}}
+	spec := Spec{K: 5, MaxIterations: 2, Start: StartRandom, Algorithm: &KernelKmeans{Rho: 2}}
 	if r := solve(t, points, spec); r.StopReason != StopMaxIterations || r.Iterations != 2 || len(r.History) != 3 {
 		t.Errorf("%v after %d iterations with %d entries", r.StopReason, r.Iterations, len(r.History))
 	}
@@ -174,7 +174,7 @@ func TestStoppingRules(t *testing.T) {
 
 func TestCancelledRunKeepsItsLabels(t *testing.T) {
 	points := blobs(t, newRand(6), 200, 2, 5)
-	problem, err := Prepare(points, Spec{K: 5, MaxIterations: 100, Start: StartRandom, KernelKmeans: &KernelKmeans{Rho: 2}})
+	problem, err := Prepare(points, Spec{K: 5, MaxIterations: 100, Start: StartRandom, Algorithm: &KernelKmeans{Rho: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func TestCancelledRunKeepsItsLabels(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &cancelAfter{iteration: 2, cancel: cancel}
-	result, err := Run(ctx, problem, x, o)
+	result, err := RunKernel(ctx, problem, x, o)
 	if err != nil || result.StopReason != StopCancelled || result.Iterations != 2 {
 		t.Fatalf("%v, %+v", err, result)
 	}
-	want := solve(t, points, Spec{K: 5, MaxIterations: 2, Start: StartRandom, KernelKmeans: &KernelKmeans{Rho: 2}})
+	want := solve(t, points, Spec{K: 5, MaxIterations: 2, Start: StartRandom, Algorithm: &KernelKmeans{Rho: 2}})
 	if !slices.Equal(result.Labels, want.Labels) {
 		t.Error("the labels are not those of the last accepted iteration")
 	}
@@ -210,7 +210,7 @@ func (c *cancelAfter) Iteration(restart int, e Entry) {
 func TestConflictsWarnWithCertificate(t *testing.T) {
 	points := blobs(t, newRand(1), 20, 2, 2)
 	cs := []constraint.Constraint{{I: 3, J: 5, Kind: constraint.MustLink}, {I: 5, J: 9, Kind: constraint.MustLink}, {I: 9, J: 3, Kind: constraint.CannotLink}}
-	result := solve(t, points, Spec{K: 2, MaxIterations: 10, Constraints: cs, KernelKmeans: &KernelKmeans{Rho: 2}})
+	result := solve(t, points, Spec{K: 2, MaxIterations: 10, Constraints: cs, Algorithm: &KernelKmeans{Rho: 2}})
 	if len(result.Warnings) == 0 || !strings.Contains(result.Warnings[0].Message, "3 = 5 = 9") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
@@ -242,28 +242,28 @@ func TestBadSpecs(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"k zero":             {points, Spec{KernelKmeans: kk(KernelKmeans{})}, "BAD_K", "k is 0"},
-		"k too large":        {points, Spec{K: 21, KernelKmeans: kk(KernelKmeans{})}, "BAD_K", "20 rows"},
+		"k zero":             {points, Spec{Algorithm: kk(KernelKmeans{})}, "BAD_K", "k is 0"},
+		"k too large":        {points, Spec{K: 21, Algorithm: kk(KernelKmeans{})}, "BAD_K", "20 rows"},
 		"no algorithm":       {points, Spec{K: 2}, "NO_ALGORITHM", ""},
-		"seed range":         {points, Spec{K: 2, Seeds: []Seed{{Index: 20, Label: 0}}, KernelKmeans: kk(KernelKmeans{})}, "INDEX_OUT_OF_RANGE", "point 20"},
-		"seed label":         {points, Spec{K: 2, Seeds: []Seed{{Index: 2, Label: 2}}, KernelKmeans: kk(KernelKmeans{})}, "BAD_SEED_LABEL", "label 2"},
-		"seeds disagree":     {points, Spec{K: 2, Seeds: []Seed{{Index: 2, Label: 1}, {Index: 2, Label: 0}}, KernelKmeans: kk(KernelKmeans{})}, "CONTRADICTORY_SEEDS", "point 2"},
-		"constraint range":   {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 0, J: 20, Kind: constraint.MustLink}}, KernelKmeans: kk(KernelKmeans{})}, "INDEX_OUT_OF_RANGE", "(0,20)"},
-		"self cannot-link":   {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 3, Kind: constraint.CannotLink}}, KernelKmeans: kk(KernelKmeans{})}, "SELF_CANNOT_LINK", "point 3"},
-		"negative weight":    {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true}}, KernelKmeans: kk(KernelKmeans{})}, "BAD_WEIGHT", "(3,4)"},
-		"point weight":       {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Weights: append(make([]float64, 19), 1)})}, "BAD_WEIGHT", "point 0"},
-		"rho":                {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Rho: -1})}, "BAD_RHO", "-1"},
-		"rho unused":         {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Linear, Rho: 1})}, "OPTION_DOES_NOT_APPLY", "rho"},
-		"gamma unused":       {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Gamma: &one})}, "OPTION_DOES_NOT_APPLY", "gamma"},
-		"kernel on graph":    {isolated, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Linear})}, "OPTION_DOES_NOT_APPLY", "graph"},
-		"isolated vertices":  {isolated, Spec{K: 2, KernelKmeans: kk(KernelKmeans{})}, "ISOLATED_VERTEX", "2, 3"},
-		"negative affinity":  {negative, Spec{K: 2, KernelKmeans: kk(KernelKmeans{})}, "NEGATIVE_AFFINITY", "0-1"},
-		"negative kernel":    {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Linear, Objective: ObjectiveRatioCut})}, "", ""},
-		"zero row":           {zeroRow, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Cosine})}, "ZERO_ROW", "row 1"},
-		"float32 range":      {huge, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Linear})}, "OUT_OF_FLOAT32_RANGE", "float32"},
-		"start labels":       {points, Spec{K: 2, Start: StartLabels, InitialLabels: []int32{0}, KernelKmeans: kk(KernelKmeans{})}, "BAD_START", "20 rows"},
-		"weights and a cut":  {points, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Objective: ObjectiveRatioCut, Weights: make([]float64, 20)})}, "OPTION_DOES_NOT_APPLY", "weights"},
-		"tolerance negative": {points, Spec{K: 2, Tolerance: -1, KernelKmeans: kk(KernelKmeans{})}, "BAD_TOLERANCE", ""},
+		"seed range":         {points, Spec{K: 2, Seeds: []Seed{{Index: 20, Label: 0}}, Algorithm: kk(KernelKmeans{})}, "INDEX_OUT_OF_RANGE", "point 20"},
+		"seed label":         {points, Spec{K: 2, Seeds: []Seed{{Index: 2, Label: 2}}, Algorithm: kk(KernelKmeans{})}, "BAD_SEED_LABEL", "label 2"},
+		"seeds disagree":     {points, Spec{K: 2, Seeds: []Seed{{Index: 2, Label: 1}, {Index: 2, Label: 0}}, Algorithm: kk(KernelKmeans{})}, "CONTRADICTORY_SEEDS", "point 2"},
+		"constraint range":   {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 0, J: 20, Kind: constraint.MustLink}}, Algorithm: kk(KernelKmeans{})}, "INDEX_OUT_OF_RANGE", "(0,20)"},
+		"self cannot-link":   {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 3, Kind: constraint.CannotLink}}, Algorithm: kk(KernelKmeans{})}, "SELF_CANNOT_LINK", "point 3"},
+		"negative weight":    {points, Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true}}, Algorithm: kk(KernelKmeans{})}, "BAD_WEIGHT", "(3,4)"},
+		"point weight":       {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Weights: append(make([]float64, 19), 1)})}, "BAD_WEIGHT", "point 0"},
+		"rho":                {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Rho: -1})}, "BAD_RHO", "-1"},
+		"rho unused":         {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Linear, Rho: 1})}, "OPTION_DOES_NOT_APPLY", "rho"},
+		"gamma unused":       {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Gamma: &one})}, "OPTION_DOES_NOT_APPLY", "gamma"},
+		"kernel on graph":    {isolated, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Linear})}, "OPTION_DOES_NOT_APPLY", "graph"},
+		"isolated vertices":  {isolated, Spec{K: 2, Algorithm: kk(KernelKmeans{})}, "ISOLATED_VERTEX", "2, 3"},
+		"negative affinity":  {negative, Spec{K: 2, Algorithm: kk(KernelKmeans{})}, "NEGATIVE_AFFINITY", "0-1"},
+		"negative kernel":    {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Linear, Objective: ObjectiveRatioCut})}, "", ""},
+		"zero row":           {zeroRow, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Cosine})}, "ZERO_ROW", "row 1"},
+		"float32 range":      {huge, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Linear})}, "OUT_OF_FLOAT32_RANGE", "float32"},
+		"start labels":       {points, Spec{K: 2, Start: StartLabels, InitialLabels: []int32{0}, Algorithm: kk(KernelKmeans{})}, "BAD_START", "20 rows"},
+		"weights and a cut":  {points, Spec{K: 2, Algorithm: kk(KernelKmeans{Objective: ObjectiveRatioCut, Weights: make([]float64, 20)})}, "OPTION_DOES_NOT_APPLY", "weights"},
+		"tolerance negative": {points, Spec{K: 2, Tolerance: -1, Algorithm: kk(KernelKmeans{})}, "BAD_TOLERANCE", ""},
 	} {
 		if c.reason == "" {
 			continue
@@ -277,7 +277,7 @@ func TestBadSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trySolve(mixed, Spec{K: 2, KernelKmeans: kk(KernelKmeans{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(err, "NEGATIVE_AFFINITY") {
+	if _, err := trySolve(mixed, Spec{K: 2, Algorithm: kk(KernelKmeans{Function: kernel.Linear, Objective: ObjectiveRatioCut})}); !fault.Is(err, "NEGATIVE_AFFINITY") {
 		t.Errorf("negative kernel values under a cut: %v", err)
 	}
 }
@@ -291,18 +291,18 @@ func TestNoticesAboutWeights(t *testing.T) {
 		return codes
 	}
 	one := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
-	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "HEAVY_CONSTRAINTS") {
+	if got := codes(Spec{K: 2, Constraints: one, Algorithm: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "HEAVY_CONSTRAINTS") {
 		t.Errorf("one constraint of weight 100: %v", got)
 	}
 	one[0].Weight, one[0].Weighted = 1, true
-	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); len(got) > 0 {
+	if got := codes(Spec{K: 2, Constraints: one, Algorithm: &KernelKmeans{Rho: 2}}); len(got) > 0 {
 		t.Errorf("a constraint of weight 1: %v", got)
 	}
 	one[0].Weight = 1e12
-	if got := codes(Spec{K: 2, Constraints: one, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "COARSE_GRID") {
+	if got := codes(Spec{K: 2, Constraints: one, Algorithm: &KernelKmeans{Rho: 2}}); !slices.Contains(got, "COARSE_GRID") {
 		t.Errorf("a constraint of weight 1e12: %v", got)
 	}
-	if got := codes(Spec{K: 2, Restarts: 3, Start: StartFarthestFirst, KernelKmeans: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {
+	if got := codes(Spec{K: 2, Restarts: 3, Start: StartFarthestFirst, Algorithm: &KernelKmeans{Rho: 2}}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {
 		t.Errorf("restarts of one start: %v", got)
 	}
 }
@@ -310,7 +310,7 @@ func TestNoticesAboutWeights(t *testing.T) {
 func TestLopsidedStartIsTold(t *testing.T) {
 	graph := randomGraph(t, newRand(2), 400, 2)
 	says := func(start Start) bool {
-		result := solve(t, graph, Spec{K: 2, Seed: 1, MaxIterations: 20, Start: start, KernelKmeans: &KernelKmeans{}})
+		result := solve(t, graph, Spec{K: 2, Seed: 1, MaxIterations: 20, Start: start, Algorithm: &KernelKmeans{}})
 		return slices.ContainsFunc(result.Warnings, func(n Notice) bool { return n.Code == "LOPSIDED_START" })
 	}
 	if !says(StartKmeansPlusPlus) || says(StartRandom) {

@@ -4,6 +4,7 @@ package clustering
 
 import (
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -28,10 +29,16 @@ type Spec struct {
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
-	// Exactly one is set.
-	KernelKmeans *KernelKmeans
-	Vector       *Vector
-	Spectral     *Spectral
+	// Algorithm is one of the families' options.
+	Algorithm AnyAlgorithm
+}
+
+// AnyAlgorithm is an algorithm with its options.
+type AnyAlgorithm interface {
+	// Name is the algorithm's name in the catalog.
+	Name() string
+	// Validate checks everything about a spec of this algorithm that needs no values of the data.
+	Validate(kind dataset.Kind, rows int, spec Spec) error
 }
 
 // Seed is a point whose label is known, or one of its labels and how likely it is.

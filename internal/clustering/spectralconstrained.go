@@ -83,7 +83,11 @@ func (r *spectralRun) warnOfChance(result *Result) {
 	const share = 0.75 // of the way from the least to chance
 	chance := float64(r.spec.K - 1)
 	why := ""
-	if empty := slices.Index(result.ClusterSizes, 0); empty >= 0 {
+	sizes := make([]int, r.spec.K)
+	for _, c := range result.Labels {
+		sizes[c]++
+	}
+	if empty := slices.Index(sizes, 0); empty >= 0 {
 		why = fmt.Sprintf("cluster %d is empty", empty)
 	} else if result.Objective > r.floor+float64(share*(chance-r.floor)) {
 		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allow %.3g at best)",

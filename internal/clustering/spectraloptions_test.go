@@ -30,7 +30,7 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 	vague := &Spectral{Algorithm: SpectralClustering, Objective: ObjectiveRatioAssociation}
 	answers := map[string]bool{}
 	for _, c := range []struct{ restarts, iterations int }{{1, 1}, {1, 300}, {3, 2}, {10, 300}, {0, 0}} {
-		result, err := trySolveSpectral(g, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Spectral: vague})
+		result, err := trySolveSpectral(g, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Algorithm: vague})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 		if c.restarts == 0 {
 			c.restarts, c.iterations = 10, 300
 		}
-		want, err := trySolveVector(points, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Vector: &Vector{Algorithm: Kmeans}})
+		want, err := trySolveVector(points, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Algorithm: &Vector{Algorithm: Kmeans}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 	g := randomGraph(t, newRand(5), 400, 4)
 	products := 1 << 30
 	for _, tolerance := range []float64{1e-11, 0, 1e-3} {
-		problem, err := PrepareSpectral(g, Spec{K: 4, Seed: 1, Tolerance: tolerance, Spectral: &Spectral{Algorithm: SpectralClustering}})
+		problem, err := PrepareSpectral(g, Spec{K: 4, Seed: 1, Tolerance: tolerance, Algorithm: &Spectral{Algorithm: SpectralClustering}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 // The eigensolver of a spectral start is heard before the first iteration.
 func TestSpectralStartIsHeard(t *testing.T) {
 	g := randomGraph(t, newRand(5), 400, 4)
-	problem, err := Prepare(g, Spec{K: 4, Seed: 1, MaxIterations: 3, Start: StartSpectral, KernelKmeans: &KernelKmeans{}})
+	problem, err := Prepare(g, Spec{K: 4, Seed: 1, MaxIterations: 3, Start: StartSpectral, Algorithm: &KernelKmeans{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestSpectralStartIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	var heard listener
-	if _, err := Run(context.Background(), problem, x, &heard); err != nil {
+	if _, err := RunKernel(context.Background(), problem, x, &heard); err != nil {
 		t.Fatal(err)
 	}
 	if len(heard.steps) < 2 || heard.early != len(heard.steps) {

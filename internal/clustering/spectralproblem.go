@@ -22,12 +22,11 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	if err := Validate(data.Kind(), data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	o := *spec.Spectral
+	o := *spec.Algorithm.(*Spectral)
 	p := &SpectralProblem{options: o, asked: spec, data: data}
 	base := spec
-	base.Spectral = nil
 	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
-	base.KernelKmeans = &KernelKmeans{
+	matrix := &KernelKmeans{
 		Objective: ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
 		behalf: o.Algorithm,
 	}
@@ -35,11 +34,12 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	if o.Algorithm == SpectralClustering {
 		weight = constraint.KulisWeight(data.Rows(), spec.K)
 		if o.Objective == ObjectiveRatioAssociation {
-			base.KernelKmeans.Objective = ObjectiveRatioAssociation
+			matrix.Objective = ObjectiveRatioAssociation
 		}
 	} else {
 		base.Constraints, base.Entail = nil, false // they are no part of the matrix
 	}
+	base.Algorithm = matrix
 	var err error
 	if p.Problem, err = Prepare(data, base); err != nil {
 		return nil, err

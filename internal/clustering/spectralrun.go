@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// spectralRun is one run of the spectral family: eigenvectors by the executor's products, then labels
-// from them.
+// spectralRun is one run of the family as a Method: a single step that finds the eigenvectors and makes
+// labels of them. Its history is empty; the steps of the eigensolver are heard instead.
 type spectralRun struct {
 	*SpectralProblem
 	family  *kernelFamily
@@ -23,53 +23,95 @@ type spectralRun struct {
 	steps   *solverSteps
 	floor   float64 // the least normalized cut, of ConstrainedSpectral
 	joined  bool    // the components of the graph are connected by edges of our own
+	found   Result  // once the step is done
+	stop    StopReason
 }
 
-// RunSpectral finds the eigenvectors, makes labels of them and tells what they are worth. There are no
-// iterations: the steps of the eigensolver are heard instead.
+// spectralFamily is a problem on its executor. There is one run: the restarts that a user asks for are
+// those of k-means on the eigenvectors.
+type spectralFamily struct {
+	OneByOne
+	p      *SpectralProblem
+	x      Executor
+	kernel *kernelFamily
+}
+
+// RunSpectral runs a problem.
 func RunSpectral(ctx context.Context, p *SpectralProblem, x Executor, o Observer) (*Result, error) {
-	for _, notice := range p.Warnings {
-		o.Notice(notice)
-	}
-	o.Phase(PhaseInitialise)
-	family, err := newKernelFamily(ctx, p.Problem, x, o)
-	if err != nil {
-		return nil, err
-	}
-	r := &spectralRun{SpectralProblem: p, family: family, o: o, steps: newSolverSteps(o)}
+	return RunJob(ctx, &spectralFamily{p: p, x: x}, o)
+}
+
+// Notices implements clustering.Job.
+func (f *spectralFamily) Notices() []Notice { return f.p.Warnings }
+
+// Begin implements clustering.Job.
+func (f *spectralFamily) Begin(ctx context.Context, o Observer) (_ Family, err error) {
+	f.kernel, err = newKernelFamily(ctx, f.p.Problem, f.x, o)
+	return f, err
+}
+
+// K implements clustering.Family.
+func (f *spectralFamily) K() int { return f.p.spec.K }
+
+// Restarts implements clustering.Family.
+func (f *spectralFamily) Restarts() int { return 1 }
+
+// MaxIterations implements clustering.Family.
+func (f *spectralFamily) MaxIterations() int { return 1 }
+
+// Method implements clustering.Family.
+func (f *spectralFamily) Method(_ int, _ *Lane, o Observer) Method {
+	return &spectralRun{SpectralProblem: f.p, family: f.kernel, o: o, steps: newSolverSteps(o), stop: StopConverged}
+}
+
+// Conclude implements clustering.Family.
+func (f *spectralFamily) Conclude(r *Result) {
+	r.Warnings, r.ObjectiveName, r.Rho = f.kernel.notices, f.p.Objective.String(), f.p.Rho()
+	r.Satisfaction = f.p.given.Satisfaction(r.Labels)
+}
+
+// Init implements clustering.Method.
+func (r *spectralRun) Init(ctx context.Context) (Report, error) {
 	if err := r.loadDegrees(ctx); err != nil {
-		return nil, err
+		return Report{}, err
 	}
-	if err := r.settleComponents(ctx); err != nil {
-		return nil, err
-	}
-	o.Phase(PhaseIterate)
-	result := &Result{StopReason: StopConverged, Rho: p.Rho()}
-	switch p.options.Algorithm {
+	return Report{}, r.settleComponents(ctx)
+}
+
+// Step implements clustering.Method.
+func (r *spectralRun) Step(ctx context.Context) (Report, error) {
+	var result Result
+	var err error
+	switch r.options.Algorithm {
 	case SpectralClustering:
-		err = r.leading(ctx, result)
+		err = r.leading(ctx, &result)
 	case SpectralLearning:
-		err = r.learning(ctx, result)
+		err = r.learning(ctx, &result)
 	default:
-		err = r.constrained(ctx, result)
+		err = r.constrained(ctx, &result)
 	}
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
 	if result.Objective, err = r.worth(ctx, result.Labels); err != nil {
-		return nil, err
+		return Report{}, err
 	}
-	result.ObjectiveName = p.Objective.String()
-	result.Satisfaction = p.given.Satisfaction(result.Labels)
-	result.ClusterSizes = make([]int, p.spec.K)
-	for _, c := range result.Labels {
-		result.ClusterSizes[c]++
+	if r.options.Algorithm == ConstrainedSpectral {
+		r.warnOfChance(&result)
 	}
-	if p.options.Algorithm == ConstrainedSpectral {
-		r.warnOfChance(result)
-	}
-	result.Warnings = family.notices
-	return result, nil
+	r.found = result
+	return Report{Stop: r.stop}, nil
+}
+
+// Labels implements clustering.Method.
+func (r *spectralRun) Labels() []int32 { return r.found.Labels }
+
+// Value implements clustering.Method; there is no other run to compare it with.
+func (r *spectralRun) Value() float64 { return 0 }
+
+// Conclude implements clustering.Method.
+func (r *spectralRun) Conclude(result *Result) {
+	result.Objective, result.Spectral, result.Embedding = r.found.Objective, r.found.Spectral, r.found.Embedding
 }
 
 // loadDegrees takes the degrees of the affinity alone.
@@ -162,6 +204,7 @@ func (r *spectralRun) report(result *Result, pairs spectral.Eigen, cost func(j i
 
 func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
+		r.stop = StopMaxProducts
 		r.family.notice(r.o, "NOT_CONVERGED", fmt.Sprintf(
 			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
 	}

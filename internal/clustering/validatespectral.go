@@ -15,9 +15,12 @@ var spectralFields = map[SpectralAlgorithm]string{
 // leastEigenTolerance is about what rounding leaves of a residual.
 const leastEigenTolerance = 1e-14
 
-// validateSpectral checks what needs no values; the kernel's options are checked with its matrix.
-func validateSpectral(kind dataset.Kind, spec Spec) error {
-	o, does := *spec.Spectral, "OPTION_DOES_NOT_APPLY"
+// Name implements clustering.Algorithm.
+func (o *Spectral) Name() string { return o.Algorithm.String() }
+
+// Validate implements clustering.Algorithm. It checks what needs no values; the kernel's options are checked with its matrix.
+func (o *Spectral) Validate(kind dataset.Kind, _ int, spec Spec) error {
+	const does = "OPTION_DOES_NOT_APPLY"
 	name, known := spectralFields[o.Algorithm]
 	if !known {
 		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", o.Algorithm).OnField("spec.algorithm")

@@ -29,8 +29,12 @@ var vectorStarts = map[Algorithm][]Start{
 
 var constrainedStarts = []Start{StartNeighbourhoods, StartWeightedFarthestFirst, StartKmeansPlusPlus, StartRandom, StartLabels, StartCentroids}
 
-func validateVector(kind dataset.Kind, spec Spec) error {
-	v, does := *spec.Vector, "OPTION_DOES_NOT_APPLY"
+// Name implements clustering.Algorithm.
+func (v *Vector) Name() string { return v.Algorithm.String() }
+
+// Validate implements clustering.Algorithm.
+func (v *Vector) Validate(kind dataset.Kind, _ int, spec Spec) error {
+	const does = "OPTION_DOES_NOT_APPLY"
 	name, known := algorithmFields[v.Algorithm]
 	if !known {
 		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", v.Algorithm).OnField("spec.algorithm")

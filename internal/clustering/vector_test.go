@@ -48,9 +48,9 @@ func vectorCases(t testing.TB, seed uint64) []vectorCase {
 		cases = append(cases, vectorCase{name, data, spec})
 	}
 	for _, start := range []Start{StartDefault, StartRandom} {
-		add("kmeans", data, Spec{Start: start, Vector: &Vector{Algorithm: Kmeans}})
+		add("kmeans", data, Spec{Start: start, Algorithm: &Vector{Algorithm: Kmeans}})
 	}
-	add("spherical kmeans", spread, Spec{Vector: &Vector{Algorithm: Kmeans, Distortion: metric.Cosine}})
+	add("spherical kmeans", spread, Spec{Algorithm: &Vector{Algorithm: Kmeans, Distortion: metric.Cosine}})
 	var seeds []Seed
 	for range 1 + rng.IntN(2*k) {
 		if s := (Seed{Index: int32(rng.IntN(n)), Label: int32(rng.IntN(k))}); !slices.ContainsFunc(seeds, func(o Seed) bool { return o.Index == s.Index }) {
@@ -63,31 +63,31 @@ func vectorCases(t testing.TB, seed uint64) []vectorCase {
 	}
 	soft = append(soft, Seed{Index: soft[0].Index, Label: (soft[0].Label + 1) % int32(k), Probability: 0.5})
 	for _, algorithm := range []Algorithm{SeededKmeans, ConstrainedKmeans} {
-		add(algorithm.String(), data, Spec{Seeds: seeds, Vector: &Vector{Algorithm: algorithm}})
-		add(algorithm.String()+" soft", data, Spec{Seeds: soft, Vector: &Vector{Algorithm: algorithm}})
-		add(algorithm.String()+" spherical", spread, Spec{Seeds: seeds, Vector: &Vector{Algorithm: algorithm, Distortion: metric.Cosine}})
+		add(algorithm.String(), data, Spec{Seeds: seeds, Algorithm: &Vector{Algorithm: algorithm}})
+		add(algorithm.String()+" soft", data, Spec{Seeds: soft, Algorithm: &Vector{Algorithm: algorithm}})
+		add(algorithm.String()+" spherical", spread, Spec{Seeds: seeds, Algorithm: &Vector{Algorithm: algorithm, Distortion: metric.Cosine}})
 	}
 	for _, start := range []Start{StartDefault, StartKmeansPlusPlus} {
-		add("cop", data, Spec{Start: start, Constraints: constraints, Vector: &Vector{Algorithm: CopKmeans}})
+		add("cop", data, Spec{Start: start, Constraints: constraints, Algorithm: &Vector{Algorithm: CopKmeans}})
 	}
 	for _, engine := range []inference.Engine{inference.ICM, inference.BP, inference.LP, inference.Exact} {
-		add(fmt.Sprint("pc ", engine), data, Spec{Constraints: constraints, Vector: &Vector{Algorithm: PCKmeans, Inference: engine}})
+		add(fmt.Sprint("pc ", engine), data, Spec{Constraints: constraints, Algorithm: &Vector{Algorithm: PCKmeans, Inference: engine}})
 	}
 	for _, form := range []metric.Form{metric.Identity, metric.Diagonal, metric.Full} {
-		add(fmt.Sprint("m ", form), data, Spec{Constraints: constraints, Vector: &Vector{Algorithm: MKmeans, Metric: form}})
+		add(fmt.Sprint("m ", form), data, Spec{Constraints: constraints, Algorithm: &Vector{Algorithm: MKmeans, Metric: form}})
 		for _, penalty := range []metric.Convention{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			for _, algorithm := range []Algorithm{MPCKmeans, HMRFKmeans} {
 				start := []Start{StartDefault, StartWeightedFarthestFirst, StartKmeansPlusPlus}[rng.IntN(3)]
 				engine := []inference.Engine{inference.ICM, inference.BP, inference.LP}[rng.IntN(3)]
 				add(fmt.Sprint(algorithm, " ", form, " ", penalty, " ", engine), data, Spec{Start: start, Constraints: constraints,
-					Vector: &Vector{Algorithm: algorithm, Metric: form, Penalty: penalty, Inference: engine}})
+					Algorithm: &Vector{Algorithm: algorithm, Metric: form, Penalty: penalty, Inference: engine}})
 			}
 		}
 	}
 	for _, distortion := range []metric.Distortion{metric.Cosine, metric.KL, metric.IDivergence} {
 		for _, penalty := range []metric.Convention{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, Spec{Constraints: constraints,
-				Vector: &Vector{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
+				Algorithm: &Vector{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
 		}
 	}
 	return cases
@@ -103,7 +103,7 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			name := fmt.Sprintf("seed %d, %s", seed, c.name)
 			p, err := PrepareVector(c.data, c.spec)
 			if err != nil {
-				if c.spec.Vector.Algorithm == CopKmeans {
+				if vectorOptions(c.spec).Algorithm == CopKmeans {
 					infeasible++
 					continue
 				}
@@ -121,7 +121,7 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			for range 30 {
 				report, err := m.Step(ctx)
 				if err != nil {
-					if c.spec.Vector.Algorithm == CopKmeans {
+					if vectorOptions(c.spec).Algorithm == CopKmeans {
 						infeasible++
 						break
 					}

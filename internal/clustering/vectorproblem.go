@@ -45,7 +45,7 @@ func PrepareVector(data dataset.Dataset, spec Spec) (*VectorProblem, error) {
 	if err := Validate(data.Kind(), data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &VectorProblem{spec: spec, options: spec.Vector.withDefaults(), n: data.Rows()}
+	p := &VectorProblem{spec: spec, options: spec.Algorithm.(*Vector).withDefaults(), n: data.Rows()}
 	var err error
 	if p.Vectors, err = vector.NewSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func solveVector(t testing.TB, data dataset.Dataset, spec Spec) *Result {
 	t.Helper()
 	result, err := trySolveVector(data, spec)
 	if err != nil {
-		t.Fatalf("%v: %v", spec.Vector.Algorithm, err)
+		t.Fatalf("%v: %v", vectorOptions(spec).Algorithm, err)
 	}
 	return result
 }
@@ -74,7 +74,7 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		result := solveVector(t, line(t, 0, 1, 0.5), Spec{
 			K: 2, Seed: seed, MaxIterations: 100, Constraints: []constraint.Constraint{cannotLink(0, 2), cannotLink(1, 2)},
-			Vector: &Vector{Algorithm: CopKmeans},
+			Algorithm: &Vector{Algorithm: CopKmeans},
 		})
 		if l := result.Labels; l[0] != l[1] || l[0] == l[2] || result.Satisfaction.Satisfied() != 2 {
 			t.Errorf("seed %d: labels %v", seed, l)
@@ -86,7 +86,7 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 func TestCopSaysWhyItFails(t *testing.T) {
 	points := line(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	cop := func(k int, cs ...constraint.Constraint) error {
-		_, err := trySolveVector(points, Spec{K: k, MaxIterations: 10, Constraints: cs, Vector: &Vector{Algorithm: CopKmeans}})
+		_, err := trySolveVector(points, Spec{K: k, MaxIterations: 10, Constraints: cs, Algorithm: &Vector{Algorithm: CopKmeans}})
 		return err
 	}
 	var clique []constraint.Constraint
@@ -176,7 +176,7 @@ func TestCopSatisfiesEveryConstraint(t *testing.T) {
 		n, k := 30+rng.IntN(40), 2+rng.IntN(3)
 		data := blobs(t, rng, n, 2, k)
 		result := solveVector(t, data, Spec{
-			K: k, Seed: seed, MaxIterations: 50, Constraints: randomConstraints(rng, n, k, n), Vector: &Vector{Algorithm: CopKmeans},
+			K: k, Seed: seed, MaxIterations: 50, Constraints: randomConstraints(rng, n, k, n), Algorithm: &Vector{Algorithm: CopKmeans},
 		})
 		if s := result.Satisfaction; s.Satisfied() != s.Total {
 			t.Errorf("seed %d: %+v", seed, s)
@@ -199,7 +199,7 @@ func TestLongMustLinkChain(t *testing.T) {
 		{Algorithm: CopKmeans}, {Algorithm: PCKmeans}, {Algorithm: PCKmeans, Inference: inference.BP}, {Algorithm: MPCKmeans},
 		{Algorithm: HMRFKmeans, Inference: inference.BP},
 	} {
-		result := solveVector(t, data, Spec{K: 3, MaxIterations: 3, Constraints: chain, Vector: &v})
+		result := solveVector(t, data, Spec{K: 3, MaxIterations: 3, Constraints: chain, Algorithm: &v})
 		if v.Algorithm == CopKmeans && result.Satisfaction.Satisfied() != result.Satisfaction.Total {
 			t.Errorf("%v: %+v", v.Algorithm, result.Satisfaction)
 		}
@@ -211,7 +211,7 @@ func TestLongMustLinkChain(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	data := line(t, 0, 1, 2, 10, 11, 12, 20, 21, 22)
 	seeds := []Seed{{Index: 0, Label: 2}, {Index: 1, Label: 2}, {Index: 4, Label: 0}, {Index: 8, Label: 1}}
-	spec := Spec{K: 3, Seeds: seeds, MaxIterations: 100, Vector: &Vector{Algorithm: SeededKmeans}}
+	spec := Spec{K: 3, Seeds: seeds, MaxIterations: 100, Algorithm: &Vector{Algorithm: SeededKmeans}}
 	if got, want := solveVector(t, data, spec).Labels, []int32{2, 2, 2, 0, 0, 0, 1, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("labels %v, want %v", got, want)
 	}
@@ -220,7 +220,7 @@ func TestSeeds(t *testing.T) {
 	if got := solveVector(t, data, spec).Labels[6]; got != 1 {
 		t.Errorf("seeded-kmeans keeps a wrong seed in %d", got)
 	}
-	spec.Vector = &Vector{Algorithm: ConstrainedKmeans}
+	spec.Algorithm = &Vector{Algorithm: ConstrainedKmeans}
 	if got := solveVector(t, data, spec).Labels[6]; got != 2 {
 		t.Errorf("constrained-kmeans moves a seed to %d", got)
 	}
@@ -242,7 +242,7 @@ func TestSparseVectorsAreTheSamePoints(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, c := range vectorCases(t, seed) {
 			dense, isDense := c.data.(*dataset.Points)
-			if !isDense || c.spec.Vector.Distortion < metric.Cosine {
+			if !isDense || vectorOptions(c.spec).Distortion < metric.Cosine {
 				continue // squared Euclidean points are centred when they are dense
 			}
 			starts, columns, values := []int64{0}, []int32{}, []float64{}
@@ -316,24 +316,24 @@ func TestBadVectorInput(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"constraints of kmeans":         {points, Spec{K: 2, Constraints: []constraint.Constraint{mustLink(0, 1)}, Vector: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "pc-kmeans"},
-		"seeds of kmeans":               {points, Spec{K: 2, Seeds: []Seed{{Index: 0}}, Vector: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "seeded-kmeans"},
-		"no seeds":                      {points, Spec{K: 2, Vector: vector(Vector{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
-		"seed of label k":               {points, Spec{K: 2, Seeds: []Seed{{Index: 0, Label: 2}}, Vector: vector(Vector{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
-		"contradictory seeds":           {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Vector: vector(Vector{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"half certain seed":             {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5}}, Vector: vector(Vector{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"probability":                   {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0, Probability: math.NaN()}}, Vector: vector(Vector{Algorithm: SeededKmeans})}, "BAD_PROBABILITY", "point 1"},
-		"negative for KL":               {negative, Spec{K: 2, Vector: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
-		"negative for I":                {negative, Spec{K: 2, Vector: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
-		"zero row":                      {zero, Spec{K: 2, Vector: vector(Vector{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
-		"metric of pc":                  {points, Spec{K: 2, Vector: vector(Vector{Algorithm: PCKmeans, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "mpc-kmeans"},
-		"metric of KL":                  {points, Spec{K: 2, Vector: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.KL, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "no metric"},
-		"penalty of m":                  {points, Spec{K: 2, Vector: vector(Vector{Algorithm: MKmeans, Penalty: metric.Potts})}, "OPTION_DOES_NOT_APPLY", ""},
-		"inference of kmeans":           {points, Spec{K: 2, Vector: vector(Vector{Algorithm: Kmeans, Inference: inference.BP})}, "OPTION_DOES_NOT_APPLY", ""},
-		"centroids":                     {points, Spec{K: 2, Start: StartCentroids, Vector: vector(Vector{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
-		"centroids that are no numbers": {points, Spec{K: 2, Start: StartCentroids, Vector: vector(Vector{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
-		"two algorithms":                {points, Spec{K: 2, KernelKmeans: &KernelKmeans{}, Vector: vector(Vector{Algorithm: Kmeans})}, "NO_ALGORITHM", "two"},
-		"a start of the other family":   {points, Spec{K: 2, Start: StartFarthestFirst, Vector: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", ""},
+		"constraints of kmeans":         {points, Spec{K: 2, Constraints: []constraint.Constraint{mustLink(0, 1)}, Algorithm: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "pc-kmeans"},
+		"seeds of kmeans":               {points, Spec{K: 2, Seeds: []Seed{{Index: 0}}, Algorithm: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "seeded-kmeans"},
+		"no seeds":                      {points, Spec{K: 2, Algorithm: vector(Vector{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
+		"seed of label k":               {points, Spec{K: 2, Seeds: []Seed{{Index: 0, Label: 2}}, Algorithm: vector(Vector{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
+		"contradictory seeds":           {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Algorithm: vector(Vector{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
+		"half certain seed":             {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5}}, Algorithm: vector(Vector{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
+		"probability":                   {points, Spec{K: 2, Seeds: []Seed{{Index: 1, Label: 0, Probability: math.NaN()}}, Algorithm: vector(Vector{Algorithm: SeededKmeans})}, "BAD_PROBABILITY", "point 1"},
+		"negative for KL":               {negative, Spec{K: 2, Algorithm: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
+		"negative for I":                {negative, Spec{K: 2, Algorithm: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
+		"zero row":                      {zero, Spec{K: 2, Algorithm: vector(Vector{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
+		"metric of pc":                  {points, Spec{K: 2, Algorithm: vector(Vector{Algorithm: PCKmeans, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "mpc-kmeans"},
+		"metric of KL":                  {points, Spec{K: 2, Algorithm: vector(Vector{Algorithm: HMRFKmeans, Distortion: metric.KL, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "no metric"},
+		"penalty of m":                  {points, Spec{K: 2, Algorithm: vector(Vector{Algorithm: MKmeans, Penalty: metric.Potts})}, "OPTION_DOES_NOT_APPLY", ""},
+		"inference of kmeans":           {points, Spec{K: 2, Algorithm: vector(Vector{Algorithm: Kmeans, Inference: inference.BP})}, "OPTION_DOES_NOT_APPLY", ""},
+		"centroids":                     {points, Spec{K: 2, Start: StartCentroids, Algorithm: vector(Vector{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
+		"centroids that are no numbers": {points, Spec{K: 2, Start: StartCentroids, Algorithm: vector(Vector{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
+		"no algorithm":                  {points, Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
+		"a start of the other family":   {points, Spec{K: 2, Start: StartFarthestFirst, Algorithm: vector(Vector{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", ""},
 	} {
 		_, err := trySolveVector(c.data, c.spec)
 		f, is := errors.AsType[*fault.Error](err)
@@ -347,11 +347,11 @@ func TestBadVectorInput(t *testing.T) {
 func TestKmeansFindsBlobs(t *testing.T) {
 	data := line(t, 0, 0.1, 0.2, 10, 10.1, 10.2, 20, 20.1, 20.2)
 	empty := solveVector(t, data, Spec{K: 3, MaxIterations: 100, Start: StartCentroids,
-		Vector: &Vector{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
+		Algorithm: &Vector{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
 	if slices.Contains(empty.ClusterSizes, 0) {
 		t.Errorf("sizes %v", empty.ClusterSizes)
 	}
-	result := solveVector(t, data, Spec{K: 3, MaxIterations: 100, Restarts: 5, Vector: &Vector{Algorithm: Kmeans}})
+	result := solveVector(t, data, Spec{K: 3, MaxIterations: 100, Restarts: 5, Algorithm: &Vector{Algorithm: Kmeans}})
 	if !slices.Equal(result.ClusterSizes, []int{3, 3, 3}) || result.StopReason != StopConverged {
 		t.Errorf("sizes %v, %v", result.ClusterSizes, result.StopReason)
 	}
@@ -377,7 +377,7 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []metric.Form{metric.Diagonal, metric.Full} {
-		result := solveVector(t, data, Spec{K: 2, MaxIterations: 20, Start: StartKmeansPlusPlus, Vector: &Vector{Algorithm: MKmeans, Metric: form}})
+		result := solveVector(t, data, Spec{K: 2, MaxIterations: 20, Start: StartKmeansPlusPlus, Algorithm: &Vector{Algorithm: MKmeans, Metric: form}})
 		said := slices.ContainsFunc(result.Warnings, func(n Notice) bool { return n.Code == "DEGENERATE_METRIC" })
 		if !said || !(result.Model.Metric.Spread() > 0) || math.IsInf(result.Model.Metric.Spread(), 0) {
 			t.Errorf("%v: warnings %v, spread %g", form, result.Warnings, result.Model.Metric.Spread())

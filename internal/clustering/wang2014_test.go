@@ -67,7 +67,7 @@ func TestWang2014Example(t *testing.T) {
 		"beta = 2 vol":                     {true, 2, 0.586383, []float64{1.33588, 1.33588, 1.00368, 0.40495, -0.91483, -0.91483}},
 		"beta = vol, without the diagonal": {false, 1, 0.242750, []float64{1.44328, 1.44328, 1.14953, 0.33339, -0.58524, -0.58524}},
 	} {
-		result, err := trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{
+		result, err := trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{
 			Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: 14 * c.ratio, Beliefs: wangBeliefs(c.diagonal)}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -91,19 +91,19 @@ func TestWang2014Example(t *testing.T) {
 // An infeasible beta is refused with the largest feasible one, and so is a Q that only says apart.
 func TestWang2014InfeasibleBeta(t *testing.T) {
 	g := wangGraph(t)
-	_, err := trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{
+	_, err := trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{
 		Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: 14 * 2.3, Beliefs: wangBeliefs(false)}})
 	wantFault(t, err, "INFEASIBLE_BETA", "30.9449") // 2.21035 vol
-	if _, err := trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{
+	if _, err := trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{
 		Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: 14 * 2.21, Beliefs: wangBeliefs(false)}}); err != nil {
 		t.Errorf("just below the largest: %v", err)
 	}
-	_, err = trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{
+	_, err = trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{
 		Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: 14, Beliefs: []Belief{{0, 5, -1}}}})
 	wantFault(t, err, "INFEASIBLE_BETA")
-	_, err = trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{Algorithm: ConstrainedSpectral}})
+	_, err = trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{Algorithm: ConstrainedSpectral}})
 	wantFault(t, err, "NO_BELIEFS")
-	if _, err := trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: math.NaN(), Beliefs: wangBeliefs(true)}}); !fault.Is(err, "BAD_BETA") {
+	if _, err := trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{Algorithm: ConstrainedSpectral, BetaRule: BetaGiven, Beta: math.NaN(), Beliefs: wangBeliefs(true)}}); !fault.Is(err, "BAD_BETA") {
 		t.Errorf("beta that is no number: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 		t.Helper()
 		result, err := trySolveSpectral(data, spec)
 		if err != nil {
-			t.Fatalf("%v: %v", spec.Spectral.Algorithm, err)
+			t.Fatalf("%v: %v", spectralOptions(spec).Algorithm, err)
 		}
 		scores, err := evaluate.Compare(result.Labels, truth, nil)
 		if err != nil {
@@ -147,8 +147,8 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	plain.Algorithm = SpectralClustering
 	with := wide
 	with.Algorithm, with.BetaRule = ConstrainedSpectral, BetaStrict
-	without := score(points, truth, Spec{K: 2, Spectral: &plain})
-	constrained := score(points, truth, Spec{K: 2, Constraints: pairs(newRand(1), truth, 2000), Spectral: &with})
+	without := score(points, truth, Spec{K: 2, Algorithm: &plain})
+	constrained := score(points, truth, Spec{K: 2, Constraints: pairs(newRand(1), truth, 2000), Algorithm: &with})
 	if without > 0.5 || constrained < 0.95 {
 		t.Errorf("ARI %.2f without constraints, %.2f with them", without, constrained)
 	}
@@ -167,7 +167,7 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, algorithm := range []SpectralAlgorithm{SpectralClustering, SpectralLearning, ConstrainedSpectral} {
-		spec := Spec{K: 3, Spectral: &Spectral{Algorithm: algorithm}}
+		spec := Spec{K: 3, Algorithm: &Spectral{Algorithm: algorithm}}
 		if algorithm != SpectralClustering {
 			spec.Constraints = pairs(newRand(2), blocks, 200)
 		}
@@ -176,7 +176,7 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 		}
 	}
 	for _, d := range []Discretization{DiscretizePlain, DiscretizeSign, DiscretizeWeighted} {
-		if ari := score(g, blocks, Spec{K: 3, Constraints: pairs(newRand(2), blocks, 300), Spectral: &Spectral{Algorithm: ConstrainedSpectral, Discretization: d}}); ari < 0.8 {
+		if ari := score(g, blocks, Spec{K: 3, Constraints: pairs(newRand(2), blocks, 300), Algorithm: &Spectral{Algorithm: ConstrainedSpectral, Discretization: d}}); ari < 0.8 {
 			t.Errorf("discretization %d: ARI %.2f", d, ari)
 		}
 	}
@@ -193,13 +193,13 @@ func TestDisconnectedGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := trySolveSpectral(g, Spec{K: 2, Spectral: &Spectral{Algorithm: SpectralClustering}})
+	plain, err := trySolveSpectral(g, Spec{K: 2, Algorithm: &Spectral{Algorithm: SpectralClustering}})
 	if err != nil || len(plain.Warnings) != 1 || plain.Warnings[0].Code != "DISCONNECTED_GRAPH" || plain.Objective > 1e-9 {
 		t.Errorf("spectral: %+v, %v", plain, err)
 	}
 	together := []constraint.Constraint{mustLink(0, 1), cannotLink(1, 4)}
 	for _, join := range []bool{false, true} {
-		result, err := trySolveSpectral(g, Spec{K: 2, Constraints: together, Spectral: &Spectral{Algorithm: ConstrainedSpectral, JoinComponents: join}})
+		result, err := trySolveSpectral(g, Spec{K: 2, Constraints: together, Algorithm: &Spectral{Algorithm: ConstrainedSpectral, JoinComponents: join}})
 		if !join { // nothing but the cut between them is feasible
 			wantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "--components join")
 			continue
@@ -218,9 +218,9 @@ func TestDisconnectedGraph(t *testing.T) {
 func TestSpectralStart(t *testing.T) {
 	for seed := range uint64(6) {
 		g := randomGraph(t, newRand(seed), 120, 3)
-		start := solve(t, g, Spec{K: 3, Seed: seed, Start: StartSpectral, KernelKmeans: &KernelKmeans{}})
-		end := solve(t, g, Spec{K: 3, Seed: seed, MaxIterations: 100, Start: StartSpectral, KernelKmeans: &KernelKmeans{}})
-		spectral, err := trySolveSpectral(g, Spec{K: 3, Seed: seed, Spectral: &Spectral{Algorithm: SpectralClustering}})
+		start := solve(t, g, Spec{K: 3, Seed: seed, Start: StartSpectral, Algorithm: &KernelKmeans{}})
+		end := solve(t, g, Spec{K: 3, Seed: seed, MaxIterations: 100, Start: StartSpectral, Algorithm: &KernelKmeans{}})
+		spectral, err := trySolveSpectral(g, Spec{K: 3, Seed: seed, Algorithm: &Spectral{Algorithm: SpectralClustering}})
 		if err != nil {
 			t.Fatal(err)
 		}

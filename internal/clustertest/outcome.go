@@ -36,14 +36,14 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 		return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 	}
 	ctx := context.WithoutCancel(t.Context())
-	if domain.Vector != nil {
+	switch domain.Algorithm.(type) {
+	case *clustering.Vector:
 		problem, err := clustering.PrepareVector(data, domain)
 		must(t, problem, err)
 		local, err := clustering.NewLocalVectors(ctx, problem, data, 1)
 		must(t, local, err)
 		return outcome(clustering.RunVector(ctx, problem, local, clustering.Silent{}))
-	}
-	if domain.Spectral != nil {
+	case *clustering.Spectral:
 		problem, err := clustering.PrepareSpectral(data, domain)
 		must(t, problem, err)
 		local, err := clustering.NewLocal(ctx, problem.Problem, data, 1)
@@ -54,7 +54,7 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	must(t, problem, err)
 	local, err := clustering.NewLocal(ctx, problem, data, 1)
 	must(t, local, err)
-	return outcome(clustering.Run(ctx, problem, local, clustering.Silent{}))
+	return outcome(clustering.RunKernel(ctx, problem, local, clustering.Silent{}))
 }
 
 // modelBytes are bytes that differ where any bit of a model does.

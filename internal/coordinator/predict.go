@@ -97,9 +97,9 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	if err != nil {
 		return nil, err
 	}
-	if spec.Spectral != nil {
+	if spectral, is := spec.Algorithm.(*clustering.Spectral); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spec.Spectral.Algorithm).With("job_id", job)
+			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
 	trained, _, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 type spectralWork struct {
 	problem *clustering.SpectralProblem
 	spec    clustering.Spec
+	options *clustering.Spectral
 	bytes   int64
 }
 
@@ -29,7 +30,7 @@ func (w *spectralWork) need() planning.Problem {
 		Degrees:       true,
 		Eigen: &planning.Eigen{
 			Pairs:    w.problem.Pairs(),
-			Pencil:   w.spec.Spectral.Algorithm == clustering.ConstrainedSpectral,
+			Pencil:   w.options.Algorithm == clustering.ConstrainedSpectral,
 			AtOnce:   w.problem.AtOnce(),
 			Sparse:   w.problem.OwnEntries(),
 			Columns:  w.problem.Columns(),

@@ -25,19 +25,19 @@ type work interface {
 
 // newWork prepares a job on data of so many bytes.
 func newWork(data dataset.Dataset, spec clustering.Spec, bytes int64) (work, error) {
-	switch {
-	case spec.Vector != nil:
+	switch options := spec.Algorithm.(type) {
+	case *clustering.Vector:
 		problem, err := clustering.PrepareVector(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		return &vectorWork{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data)}, nil
-	case spec.Spectral != nil:
+		return &vectorWork{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+	case *clustering.Spectral:
 		problem, err := clustering.PrepareSpectral(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		return &spectralWork{problem: problem, spec: spec, bytes: bytes}, nil
+		return &spectralWork{problem: problem, spec: spec, options: options, bytes: bytes}, nil
 	}
 	problem, err := clustering.Prepare(data, spec)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *kernelWork) need() planning.Problem {
 		Products:      w.problem.Products(),
 		SparseEntries: 2 * int64(w.problem.Constraints.Len()),
 		Restarts:      w.spec.Restarts,
-		Shift:         w.spec.KernelKmeans.SigmaAuto,
+		Shift:         w.spec.Algorithm.(*clustering.KernelKmeans).SigmaAuto,
 	}
 	if w.spec.Start == clustering.StartSpectral {
 		n.Eigen = &planning.Eigen{Pairs: w.spec.K, Start: true, Columns: w.spec.K, Restarts: clustering.EmbeddingRestarts}
@@ -87,27 +87,28 @@ func (w *kernelWork) execute(ctx context.Context, f *fleet.Fleet, task fleet.Tas
 		return nil, nil, err
 	}
 	defer x.Release()
-	result, err := clustering.Run(ctx, w.problem, x, o)
+	result, err := clustering.RunKernel(ctx, w.problem, x, o)
 	held := x.Held()
 	return result, &held, err
 }
 
 // vectorWork is a job of the vector family. Its restarts run one after the other.
 type vectorWork struct {
-	problem *clustering.VectorProblem
-	spec    clustering.Spec
-	bytes   int64
-	entries []int64 // of the tiles of sparse points
+	problem    *clustering.VectorProblem
+	spec       clustering.Spec
+	bytes      int64
+	entries    []int64 // of the tiles of sparse points
+	fullMetric bool
 }
 
-func (w *vectorWork) objective() string { return w.spec.Vector.Algorithm.String() }
+func (w *vectorWork) objective() string { return w.spec.Algorithm.Name() }
 
 func (w *vectorWork) need() planning.Problem {
 	vectors := w.problem.Vectors
 	return planning.Problem{
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
-			FullMetric: w.spec.Vector.Metric == metric.Full, Entries: w.entries,
+			FullMetric: w.fullMetric, Entries: w.entries,
 		},
 		DatasetBytes: w.bytes,
 		K:            w.spec.K,

@@ -49,10 +49,10 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Vector != nil {
+	switch s.Algorithm.(type) {
+	case *clustering.Vector:
 		return localVectors(t, data, s)
-	}
-	if s.Spectral != nil {
+	case *clustering.Spectral:
 		return localSpectral(t, data, s)
 	}
 	problem, err := clustering.Prepare(data, s)
@@ -63,7 +63,7 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := clustering.Run(t.Context(), problem, x, clustering.Silent{})
+	r, err := clustering.RunKernel(t.Context(), problem, x, clustering.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type method struct {
 
 // vectorMethod is one of the vector family.
 func vectorMethod(name string, v clustering.Vector) method {
-	return method{name, func() clustering.Spec { return clustering.Spec{Vector: &v} }}
+	return method{name, func() clustering.Spec { return clustering.Spec{Algorithm: &v} }}
 }
 
 // mostPoints is the size of the samples of the larger sets, as in the papers.
@@ -69,7 +69,7 @@ func (l *lab) compareOn(ctx context.Context, s set, m method, count, run int) (o
 	f := folds(s.data.Rows(), run)
 	spec := m.spec()
 	spec.Seed = uint64(run)
-	if spec.Vector.Algorithm != clustering.Kmeans {
+	if spec.Algorithm.(*clustering.Vector).Algorithm != clustering.Kmeans {
 		spec.Constraints = f.pairs(s.truth, count)
 	}
 	return l.solve(ctx, s, spec, f.test)

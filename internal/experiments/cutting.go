@@ -45,7 +45,7 @@ func spectralMethod(name string, o clustering.Spectral) cutMethod {
 	return cutMethod{name, func(a affinity) clustering.Spec {
 		o := o
 		o.Rho, o.KeepDiag = a.rho, a.keepDiagonal
-		return clustering.Spec{Spectral: &o}
+		return clustering.Spec{Algorithm: &o}
 	}}
 }
 
@@ -55,7 +55,7 @@ var (
 	autoCut       = spectralMethod(rowAuto, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})
 	learningCut   = spectralMethod(rowLearning, clustering.Spectral{Algorithm: clustering.SpectralLearning})
 	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
-		return clustering.Spec{MaxIterations: 100, KernelKmeans: &clustering.KernelKmeans{
+		return clustering.Spec{MaxIterations: 100, Algorithm: &clustering.KernelKmeans{
 			Objective: clustering.ObjectiveNormalizedCut, Rho: a.rho, KeepDiag: a.keepDiagonal,
 		}}
 	}}
@@ -104,7 +104,7 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 }
 
 func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
-	if spec.KernelKmeans != nil {
+	if _, is := spec.Algorithm.(*clustering.KernelKmeans); is {
 		p, err := clustering.Prepare(data, spec)
 		if err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*c
 		if err != nil {
 			return nil, err
 		}
-		return clustering.Run(ctx, p, x, clustering.Silent{})
+		return clustering.RunKernel(ctx, p, x, clustering.Silent{})
 	}
 	p, err := clustering.PrepareSpectral(data, spec)
 	if err != nil {

@@ -109,12 +109,13 @@ func (l *lab) seedCell(ctx context.Context, s set, algorithm clustering.Algorith
 	for run := range l.Runs {
 		f := folds(s.data.Rows(), run)
 		seeds := f.seeds(s, share, wrong)
-		spec := clustering.Spec{Seed: uint64(run), Vector: &clustering.Vector{Algorithm: algorithm, Distortion: metric.Cosine}}
+		options := &clustering.Vector{Algorithm: algorithm, Distortion: metric.Cosine}
+		spec := clustering.Spec{Seed: uint64(run), Algorithm: options}
 		switch {
 		case algorithm == clustering.CopKmeans:
 			spec.Constraints = constraintsOf(seeds)
 		case algorithm == clustering.Kmeans || len(seeds) == 0:
-			spec.Vector.Algorithm, spec.Start = clustering.Kmeans, clustering.StartRandom
+			options.Algorithm, spec.Start = clustering.Kmeans, clustering.StartRandom
 		default:
 			spec.Seeds = seeds
 		}

@@ -55,11 +55,11 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 			return spec, fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
 				OnField("spec.initialisation.centroids")
 		}
-		spec.KernelKmeans, err = kernelKmeans(a.KernelKmeans)
+		spec.Algorithm, err = kernelKmeans(a.KernelKmeans)
 	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
-		spec.Spectral, err = spectralSpec(p)
+		spec.Algorithm, err = spectralSpec(p)
 	default:
-		spec.Vector, err = vectorSpec(p)
+		spec.Algorithm, err = vectorSpec(p)
 	}
 	return spec, err
 }
@@ -92,7 +92,7 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 			Labels: LabelsProto(spec.InitialLabels),
 		},
 	}
-	if spec.MaxIterations != 0 || spec.Spectral == nil {
+	if _, spectral := spec.Algorithm.(*clustering.Spectral); spec.MaxIterations != 0 || !spectral {
 		p.MaxIterations = proto.Uint32(uint32(spec.MaxIterations))
 	}
 	if spec.Tolerance != 0 {
@@ -104,13 +104,13 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 	if spec.FarthestMean {
 		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
 	}
-	switch {
-	case spec.KernelKmeans != nil:
-		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(spec.KernelKmeans)}
-	case spec.Vector != nil:
-		setVector(p, spec.Vector)
-	case spec.Spectral != nil:
-		setSpectral(p, spec.Spectral)
+	switch o := spec.Algorithm.(type) {
+	case *clustering.KernelKmeans:
+		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(o)}
+	case *clustering.Vector:
+		setVector(p, o)
+	case *clustering.Spectral:
+		setSpectral(p, o)
 	}
 	return p
 }

@@ -30,7 +30,7 @@ func anySpec(t *rapid.T) clustering.Spec {
 		Entail:        rapid.Bool().Draw(t, "entail"),
 		FarthestMean:  rapid.Bool().Draw(t, "mean"),
 		Start:         rapid.SampledFrom([]clustering.Start{0, 1, 2, 3, 4, 5}).Draw(t, "start"),
-		KernelKmeans: &clustering.KernelKmeans{
+		Algorithm: &clustering.KernelKmeans{
 			Objective: rapid.SampledFrom([]clustering.Objective{0, 1, 2, 3, 4}).Draw(t, "objective"),
 			Function:  rapid.SampledFrom([]kernel.Function{0, 1, 2, 3, 4, 5, 6}).Draw(t, "function"),
 			Rho:       rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "rho"),
@@ -43,8 +43,9 @@ func anySpec(t *rapid.T) clustering.Spec {
 			KeepDiag:  rapid.Bool().Draw(t, "diagonal"),
 		},
 	}
-	if !s.KernelKmeans.SigmaAuto {
-		s.KernelKmeans.Sigma = real.Draw(t, "sigma")
+	o := s.Algorithm.(*clustering.KernelKmeans)
+	if !o.SigmaAuto {
+		o.Sigma = real.Draw(t, "sigma")
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "constraints") {
 		c := constraint.Constraint{
@@ -61,7 +62,7 @@ func anySpec(t *rapid.T) clustering.Spec {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "labels") {
 		s.InitialLabels = append(s.InitialLabels, number.Draw(t, "label"))
-		s.KernelKmeans.Weights = append(s.KernelKmeans.Weights, real.Draw(t, "weight"))
+		o.Weights = append(o.Weights, real.Draw(t, "weight"))
 	}
 	return s
 }
@@ -92,7 +93,7 @@ func TestSpecDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := clustering.Spec{MaxIterations: DefaultMaxIterations, KernelKmeans: &clustering.KernelKmeans{}}
+	want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &clustering.KernelKmeans{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -39,7 +39,7 @@ func anySpectral(t *rapid.T, kernel *clustering.KernelKmeans) *clustering.Spectr
 func TestSpectralSpecsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySpec(t)
-		want.Spectral, want.KernelKmeans = anySpectral(t, want.KernelKmeans), nil
+		want.Algorithm = anySpectral(t, want.Algorithm.(*clustering.KernelKmeans))
 		encoded, err := proto.Marshal(SpecProto(want))
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestSpectralSpecsSurviveTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Spec(p); err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v %+v, %v; want %+v %+v", got, got.Spectral, err, want, want.Spectral)
+			t.Fatalf("got %+v %+v, %v; want %+v %+v", got, got.Algorithm, err, want, want.Algorithm)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestSpectralSpecsMayBeEmpty(t *testing.T) {
 	} {
 		got, err := Spec(p)
 		algorithm := clustering.SpectralAlgorithm(min(at+1, 3))
-		want := clustering.Spec{Spectral: &clustering.Spectral{Algorithm: algorithm}}
+		want := clustering.Spec{Algorithm: &clustering.Spectral{Algorithm: algorithm}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, %v", p, got, err)
 		}

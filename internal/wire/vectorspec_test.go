@@ -44,10 +44,11 @@ func anyVector(t *rapid.T) *clustering.Vector {
 func TestVectorSpecsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySpec(t)
-		want.KernelKmeans, want.Vector = nil, anyVector(t)
+		v := anyVector(t)
+		want.Algorithm = v
 		want.Start = clustering.Start(rapid.IntRange(0, 8).Draw(t, "start"))
 		for range rapid.IntRange(0, 3).Draw(t, "centroids") {
-			want.Vector.InitialCentroids = append(want.Vector.InitialCentroids, rapid.Float64().Draw(t, "centroid"))
+			v.InitialCentroids = append(v.InitialCentroids, rapid.Float64().Draw(t, "centroid"))
 		}
 		for at := range want.Seeds {
 			want.Seeds[at].Probability = rapid.SampledFrom([]float64{0, 0.25, 1, 3}).Draw(t, "probability")
@@ -65,7 +66,7 @@ func TestVectorSpecsSurviveTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v %+v, want %+v %+v", got, got.Vector, want, want.Vector)
+			t.Fatalf("got %+v %+v, want %+v %+v", got, got.Algorithm, want, want.Algorithm)
 		}
 	})
 }
@@ -119,7 +120,7 @@ func TestVectorSpecsMayBeEmpty(t *testing.T) {
 		{Algorithm: &cleavev1.JobSpec_MpcKmeans{}}, {Algorithm: &cleavev1.JobSpec_HmrfKmeans{}},
 	} {
 		got, err := Spec(p)
-		want := clustering.Spec{MaxIterations: DefaultMaxIterations, Vector: &clustering.Vector{Algorithm: clustering.Algorithm(at + 1)}}
+		want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &clustering.Vector{Algorithm: clustering.Algorithm(at + 1)}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, %v", p, got, err)
 		}

@@ -1,0 +1,78 @@
+package clustering
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// job is a problem on its executor.
+type kernelJob struct {
+	p *Problem
+	x Executor
+}
+
+// RunKernel runs a problem of kernel k-means.
+func RunKernel(ctx context.Context, p *Problem, x Executor, o Observer) (*Result, error) {
+	return RunJob(ctx, kernelJob{p, x}, o)
+}
+
+// Notices implements clustering.Job.
+func (j kernelJob) Notices() []Notice { return j.p.Warnings }
+
+// Begin implements clustering.Job.
+func (j kernelJob) Begin(ctx context.Context, o Observer) (Family, error) {
+	f, err := newKernelFamily(ctx, j.p, j.x, o)
+	if err == nil && f.Restarts() < j.p.spec.Restarts {
+		f.notice(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
+	}
+	return f, err
+}
+
+// K implements clustering.Family.
+func (f *kernelFamily) K() int { return f.p.spec.K }
+
+// Restarts implements clustering.Family.
+func (f *kernelFamily) Restarts() int { return f.p.restarts() }
+
+// Lanes implements clustering.Family.
+func (f *kernelFamily) Lanes() int { return f.lanes }
+
+// MaxIterations implements clustering.Family.
+func (f *kernelFamily) MaxIterations() int { return f.p.spec.MaxIterations }
+
+// Method implements clustering.Family.
+func (f *kernelFamily) Method(restart int, l *Lane, o Observer) Method {
+	return &kernelKmeans{kernelFamily: f, x: lane{l}, o: o, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
+}
+
+// Conclude implements clustering.Family.
+func (f *kernelFamily) Conclude(r *Result) {
+	r.Warnings, r.ObjectiveName, r.Rho = f.notices, f.p.Objective.String(), f.p.Rho()
+	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+}
+
+// restarts is how many runs there will be: starts without randomness are all the same one.
+func (p *Problem) restarts() int {
+	if !p.start().random() {
+		return 1
+	}
+	return max(1, p.spec.Restarts)
+}
+
+// rowsPerLaneK bounds the lanes so that all their sums take at most an eighth of a stored matrix: a row
+// has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
+const rowsPerLaneK = 16
+
+// Lanes is how many restarts run side by side, sharing each reading of the matrix. The answer does not
+// depend on it. A sweep of a graph reads little more than what its own moves touch: nothing to share.
+func (p *Problem) Lanes() int {
+	if p.Matrix.Function == kernel.Adjacency {
+		return 1
+	}
+	lanes := min(p.restarts(), kernel.MostLanes, p.n/(rowsPerLaneK*p.spec.K))
+	if p.MostLanes > 0 {
+		lanes = min(lanes, p.MostLanes)
+	}
+	return max(1, lanes)
+}
