@@ -27,7 +27,7 @@ type beliefs interface {
 // satisfaction is u'Qu.
 func satisfaction(q beliefs, u []float64) float64 {
 	image := make([]float64, len(u))
-	q.multiply([][]float64{image}, [][]float64{u}, ones(len(u)))
+	q.multiply([][]float64{image}, [][]float64{u}, Ones(len(u)))
 	total := 0.0
 	for i, v := range u {
 		total += float64(v * image[i])
@@ -53,7 +53,7 @@ func (p *SpectralProblem) allBeliefs() (beliefs, error) {
 		q.finish()
 		parts = append(parts, pairBeliefs{q})
 	}
-	if seeds := gatherSeeds(p.spec.Seeds); len(seeds) > 0 {
+	if seeds := GatherSeeds(p.spec.Seeds); len(seeds) > 0 {
 		parts = append(parts, newLabelBeliefs(seeds, p.spec.K))
 	}
 	if len(parts) == 1 {

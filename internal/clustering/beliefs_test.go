@@ -31,12 +31,12 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 		pairs := newSymmetric(n)
 		pairs.add(0, int32(n-1), -0.5)
 		pairs.finish()
-		parts := sumOfBeliefs{newLabelBeliefs(gatherSeeds(seeds), k), pairBeliefs{pairs}}
+		parts := sumOfBeliefs{newLabelBeliefs(GatherSeeds(seeds), k), pairBeliefs{pairs}}
 		for _, q := range append(parts, parts) {
 			checkBeliefs(t, q, n, rng)
 		}
 	}
-	certain := newLabelBeliefs(gatherSeeds([]Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}), 2)
+	certain := newLabelBeliefs(GatherSeeds([]Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}), 2)
 	for _, want := range []struct {
 		i, j   int32
 		belief float64

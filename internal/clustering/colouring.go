@@ -89,7 +89,7 @@ func (g *colouring) clique() []int32 {
 // greedy gives the vertices, in an order, the cheapest colour that no neighbour has; it is not ok when
 // a vertex finds none. Costs are k of each vertex.
 func (g *colouring) greedy(order []int32, costs []float64) (colours []int32, ok bool) {
-	colours = unassigned(len(g.components))
+	colours = Unassigned(len(g.components))
 	taken := make([]bool, g.k)
 	for _, v := range order {
 		clear(taken)
@@ -127,7 +127,7 @@ const (
 // (DSATUR). Colours that no vertex has yet are all alike, so that only the first of them is tried.
 func (g *colouring) exact(limit int) ([]int32, verdict) {
 	n := len(g.components)
-	colours := unassigned(n)
+	colours := Unassigned(n)
 	// blocked[v*k+c] counts the neighbours of v that have colour c; saturation is how many are not 0.
 	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
 	set := func(v, c, sign int32) {
@@ -194,7 +194,7 @@ func (g *colouring) cheapen(colours []int32, costs []float64) []int32 {
 				total[int(colours[v])*g.k+c] += costs[int(v)*g.k+c]
 			}
 		}
-		to, taken := unassigned(g.k), make([]bool, g.k)
+		to, taken := Unassigned(g.k), make([]bool, g.k)
 		for from := range g.k {
 			for c := range g.k {
 				if !taken[c] && (to[from] < 0 || total[from*g.k+c] < total[from*g.k+int(to[from])]) {

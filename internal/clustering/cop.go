@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // cop is COP-KMeans: k-means under hard constraints. Components of the must-links are assigned as a
@@ -124,7 +125,7 @@ func (m *cop) pass(costs []float64) ([]int32, error) {
 			len(m.components), m.colouring.k).OnField(field)
 	case undecided:
 		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or more --max-restarts, or take pc-kmeans, which may violate some",
-			plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
+			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
 	return m.cheapen(colours, costs), nil
 }

@@ -58,8 +58,18 @@ func kmeansOn(ctx context.Context, values []float64, columns int, spec Spec) ([]
 
 // balanced is the executor's matrix between two diagonal ones: diag(f) M diag(f).
 type balanced struct {
-	x       Executor
+	matrix  Multiplier
 	factors []float64
+}
+
+// Multiplier is a matrix that can be multiplied with vectors: an executor's.
+type Multiplier interface {
+	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
+}
+
+// NewBalanced is diag(f) M diag(f).
+func NewBalanced(matrix Multiplier, factors []float64) spectral.Operator {
+	return balanced{matrix, factors}
 }
 
 func (b balanced) Rows() int { return len(b.factors) }
@@ -72,31 +82,11 @@ func (b balanced) Multiply(ctx context.Context, columns [][]float64) ([][]float6
 			scaled[v][i] = float64(column[i] * b.factors[i])
 		}
 	}
-	products, err := b.x.Multiply(ctx, scaled)
+	products, err := b.matrix.Multiply(ctx, scaled)
 	for _, y := range products {
 		for i := range y {
 			y[i] *= b.factors[i]
 		}
 	}
 	return products, err
-}
-
-// startTolerance is that of residuals where eigenvectors are only a start.
-const startTolerance = 1e-5
-
-// spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
-// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
-func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
-	factors := make([]float64, m.p.n)
-	for i, a := range m.weights {
-		factors[i] = 1 / math.Sqrt(a)
-	}
-	k := m.p.spec.K
-	options := newSolverSteps(m.o).options(startTolerance)
-	pairs, err := spectral.Largest(ctx, balanced{m.kernelFamily.x, factors}, k, m.p.stream(streamEigen), options)
-	if err != nil {
-		return nil, err
-	}
-	e := embed(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
-	return kmeansOn(ctx, e.Values, e.Columns, Spec{K: k, Seed: m.p.spec.Seed})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // kernelFamily is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the
@@ -101,7 +102,7 @@ func (f *kernelFamily) warnHeavyConstraints(o Observer, typical float64) {
 	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
 		f.notice(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
 			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
-			plural(count, "constraint"), f.p.n, weight, typical, typical))
+			text.Plural(count, "constraint"), f.p.n, weight, typical, typical))
 	}
 }
 
@@ -167,7 +168,7 @@ func (f *kernelFamily) auto(ctx context.Context) (float64, error) {
 		}
 		return y, nil
 	}
-	least, err := spectral.Least(ctx, f.p.n, apply, f.p.stream(streamLanczos))
+	least, err := spectral.Least(ctx, f.p.n, apply, f.p.Random(StreamLanczos))
 	if err != nil {
 		return 0, err
 	}

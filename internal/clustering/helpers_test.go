@@ -1,7 +1,6 @@
 package clustering
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -23,28 +22,6 @@ func (r *recorder) Shift(s ShiftChange)      { r.shifts = append(r.shifts, s) }
 func (r *recorder) Notice(n Notice)          { r.notices = append(r.notices, n) }
 func (r *recorder) Phase(Phase)              {}
 func (r *recorder) Solver(SolverStep)        {}
-
-func solve(t testing.TB, data dataset.Dataset, spec Spec) *Result {
-	t.Helper()
-	result, err := trySolve(data, spec)
-	if err != nil {
-		t.Fatalf("solve: %v", err)
-	}
-	return result
-}
-
-func trySolve(data dataset.Dataset, spec Spec) (*Result, error) {
-	problem, err := Prepare(data, spec)
-	if err != nil {
-		return nil, err
-	}
-	ctx := context.Background()
-	x, err := NewLocal(ctx, problem, data, 2)
-	if err != nil {
-		return nil, err
-	}
-	return RunKernel(ctx, problem, x, &recorder{})
-}
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
@@ -108,9 +85,3 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 	}
 	return labels
 }
-
-func kernelOptions(spec Spec) *KernelKmeans { return spec.Algorithm.(*KernelKmeans) }
-
-func vectorOptions(spec Spec) *Vector { return spec.Algorithm.(*Vector) }
-
-func spectralOptions(spec Spec) *Spectral { return spec.Algorithm.(*Spectral) }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
@@ -202,7 +203,7 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	first := fallbacks[0]
 	m.notices = append(m.notices, Notice{"INFERENCE_FALLBACK", fmt.Sprintf(
 		"%s of the constraints were too much for %v (%s at %d points around point %d) and were left to bp",
-		plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
 }
 
 // warnDegenerate tells, once, when the data do not determine the metric in some direction.

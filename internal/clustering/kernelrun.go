@@ -43,7 +43,7 @@ func (f *kernelFamily) MaxIterations() int { return f.p.spec.MaxIterations }
 
 // Method implements clustering.Family.
 func (f *kernelFamily) Method(restart int, l *Lane, o Observer) Method {
-	return &kernelKmeans{kernelFamily: f, x: lane{l}, o: o, restart: restart, rng: f.p.stream(uint64(restart)), sigma: f.p.options.Sigma}
+	return &kernelKmeans{kernelFamily: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.options.Sigma}
 }
 
 // Conclude implements clustering.Family.
@@ -54,7 +54,7 @@ func (f *kernelFamily) Conclude(r *Result) {
 
 // restarts is how many runs there will be: starts without randomness are all the same one.
 func (p *Problem) restarts() int {
-	if !p.start().random() {
+	if !p.start().Random() {
 		return 1
 	}
 	return max(1, p.spec.Restarts)

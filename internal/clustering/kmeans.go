@@ -29,9 +29,9 @@ func newKmeans(run vectorRun) *kmeans {
 	m.assign, m.repair = m.assignPoints, m.fillEmpty
 	if run.p.options.Algorithm == ConstrainedKmeans {
 		for _, s := range run.p.seeds {
-			m.bound = append(m.bound, s.point)
-			if len(s.labels) > 1 {
-				m.loose = append(m.loose, looseSeed{s.point, s.labels})
+			m.bound = append(m.bound, s.Point)
+			if len(s.Labels) > 1 {
+				m.loose = append(m.loose, looseSeed{s.Point, s.Labels})
 			}
 		}
 	}

@@ -9,16 +9,16 @@ import "slices"
 //
 // which is 1 or -1 where both are certain. It is low rank but for its diagonal, and never stored.
 type labelBeliefs struct {
-	seeds []seed // chances add up to 1
+	seeds []SeededPoint // chances add up to 1
 	k     int
 }
 
-func newLabelBeliefs(seeds []seed, k int) labelBeliefs { return labelBeliefs{seeds, k} }
+func newLabelBeliefs(seeds []SeededPoint, k int) labelBeliefs { return labelBeliefs{seeds, k} }
 
 func (q labelBeliefs) points() []int32 {
 	points := make([]int32, len(q.seeds))
 	for at, s := range q.seeds {
-		points[at] = s.point
+		points[at] = s.Point
 	}
 	return points
 }
@@ -35,18 +35,18 @@ func (q labelBeliefs) entry(i, j int32) float64 {
 		return 0
 	}
 	same := 0.0
-	for at, label := range a.labels {
-		if place := slices.Index(b.labels, label); place >= 0 {
-			same += float64(a.chances[at] * b.chances[place])
+	for at, label := range a.Labels {
+		if place := slices.Index(b.Labels, label); place >= 0 {
+			same += float64(a.Chances[at] * b.Chances[place])
 		}
 	}
 	return float64(2*same) - 1
 }
 
-func (q labelBeliefs) find(point int32) (seed, bool) {
-	at, found := slices.BinarySearchFunc(q.seeds, point, func(s seed, point int32) int { return int(s.point - point) })
+func (q labelBeliefs) find(point int32) (SeededPoint, bool) {
+	at, found := slices.BinarySearchFunc(q.seeds, point, func(s SeededPoint, point int32) int { return int(s.Point - point) })
 	if !found {
-		return seed{}, false
+		return SeededPoint{}, false
 	}
 	return q.seeds[at], true
 }
@@ -58,10 +58,10 @@ func (q labelBeliefs) stored() int { return len(q.seeds) }
 func (q labelBeliefs) sum() float64 {
 	byLabel, diagonal := make([]float64, q.k), 0.0
 	for _, s := range q.seeds {
-		for at, label := range s.labels {
-			byLabel[label] += s.chances[at]
+		for at, label := range s.Labels {
+			byLabel[label] += s.Chances[at]
 		}
-		diagonal += s.diagonal()
+		diagonal += diagonalOf(s)
 	}
 	n := float64(len(q.seeds))
 	total := -float64(n*n) - diagonal
@@ -71,10 +71,10 @@ func (q labelBeliefs) sum() float64 {
 	return total
 }
 
-// diagonal is 2 pi'pi - 1.
-func (s seed) diagonal() float64 {
+// diagonalOf is 2 pi'pi - 1.
+func diagonalOf(s SeededPoint) float64 {
 	square := 0.0
-	for _, chance := range s.chances {
+	for _, chance := range s.Chances {
 		square += float64(chance * chance)
 	}
 	return float64(2*square) - 1
@@ -86,20 +86,20 @@ func (q labelBeliefs) multiply(dst, x [][]float64, scale []float64) {
 		clear(byLabel)
 		total := 0.0
 		for _, s := range q.seeds {
-			t := float64(scale[s.point] * x[v][s.point])
+			t := float64(scale[s.Point] * x[v][s.Point])
 			total += t
-			for at, label := range s.labels {
-				byLabel[label] += float64(s.chances[at] * t)
+			for at, label := range s.Labels {
+				byLabel[label] += float64(s.Chances[at] * t)
 			}
 		}
 		for _, s := range q.seeds {
 			same := 0.0
-			for at, label := range s.labels {
-				same += float64(s.chances[at] * byLabel[label])
+			for at, label := range s.Labels {
+				same += float64(s.Chances[at] * byLabel[label])
 			}
-			t := float64(scale[s.point] * x[v][s.point])
-			image := float64(2*same) - total - float64(s.diagonal()*t)
-			dst[v][s.point] += float64(scale[s.point] * image)
+			t := float64(scale[s.Point] * x[v][s.Point])
+			image := float64(2*same) - total - float64(diagonalOf(s)*t)
+			dst[v][s.Point] += float64(scale[s.Point] * image)
 		}
 	}
 }

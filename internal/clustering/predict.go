@@ -42,7 +42,7 @@ func Predict(ctx context.Context, m *Model, data dataset.Dataset, threads int) (
 // assignAll labels points that have no label yet.
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) ([]int32, error) {
 	const step = 1
-	tiles, labels := partition.All(rows), unassigned(rows)
+	tiles, labels := partition.All(rows), Unassigned(rows)
 	if _, err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}

@@ -47,19 +47,11 @@ func NewKernelPrediction(p *Problem, trained dataset.Dataset, labels []int32, fr
 	m := &prediction.Matrix
 	m.Rows, m.HalfScale = all.N, 0
 	if m.Scale != nil {
-		m.Scale = slices.Concat(m.Scale, ones(after.N))
+		m.Scale = slices.Concat(m.Scale, Ones(after.N))
 	}
 	bound, err := kernel.Bound(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
 	return prediction, err
-}
-
-func ones(n int) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = 1
-	}
-	return values
 }
 
 // Rows is how many points there are, old and new.
@@ -73,13 +65,13 @@ func (p *KernelPrediction) Run(ctx context.Context, x Executor) ([]int32, error)
 	n := len(p.labels)
 	weights, grid := p.Matrix.Scale, p.old.weightGrid
 	if weights == nil {
-		weights = ones(p.Points.N)
+		weights = Ones(p.Points.N)
 	}
 	err := x.Arm(ctx, kernel.Armament{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.N+1)}})
 	if err != nil {
 		return nil, err
 	}
-	labels := slices.Concat(p.labels, unassigned(p.Points.N-n))
+	labels := slices.Concat(p.labels, Unassigned(p.Points.N-n))
 	self, err := x.Load(ctx, labels)
 	if err != nil {
 		return nil, err
@@ -99,7 +91,7 @@ func (p *KernelPrediction) Run(ctx context.Context, x Executor) ([]int32, error)
 	if err != nil {
 		return nil, err
 	}
-	fresh := unassigned(p.Points.N - n)
+	fresh := Unassigned(p.Points.N - n)
 	for _, m := range moves {
 		if at := int(m.Point) - n; at >= 0 {
 			fresh[at] = m.To

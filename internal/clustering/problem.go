@@ -9,10 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
-
-// Notice is a warning that the data and the spec determine.
-type Notice struct{ Code, Message string }
 
 // Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
 // fixed to the last bit.
@@ -39,9 +37,6 @@ func (p *Problem) K() int { return p.spec.K }
 
 // Rho is the kernel's width in force, 0 when the kernel has none.
 func (p *Problem) Rho() float64 { return p.Matrix.Rho }
-
-// largestWeight bounds weights so that their grid and their squares stay representable.
-const largestWeight = 1e150
 
 // Prepare checks the spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec Spec) (*Problem, error) {
@@ -70,12 +65,12 @@ func Prepare(data dataset.Dataset, spec Spec) (*Problem, error) {
 }
 
 func (p *Problem) prepareConstraints() error {
-	set, err := newSet(p.n, p.spec, constraint.KulisWeight(p.n, p.spec.K))
+	set, err := NewConstraintSet(p.n, p.spec, constraint.KulisWeight(p.n, p.spec.K))
 	if err != nil {
 		return err
 	}
 	p.Constraints = set
-	if notice, conflicting := conflicts(set); conflicting {
+	if notice, conflicting := ConflictNotice(set); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}
 	return nil
@@ -91,8 +86,8 @@ func (p *Problem) prepareWeights() error {
 		total += a
 	}
 	_, exponent := math.Frexp(total)
-	if !(total <= largestWeight && total >= 1/largestWeight) {
-		return fault.Invalid("BAD_WEIGHT", "the point weights add up to %g; scale them into %g..%g", total, 1/largestWeight, largestWeight)
+	if !(total <= MaxWeight && total >= 1/MaxWeight) {
+		return fault.Invalid("BAD_WEIGHT", "the point weights add up to %g; scale them into %g..%g", total, 1/MaxWeight, MaxWeight)
 	}
 	p.weightGrid = kernel.Grid(exponent - 62)
 	p.weights = make([]float64, p.n)
@@ -146,7 +141,7 @@ func (p *Problem) prepareKernel(points *dataset.Points) error {
 	case kernel.Gaussian, kernel.Laplacian:
 		m.Rho = p.options.Rho
 		if m.Rho == 0 {
-			rho, err := medianDistance(points, p.stream(streamRho))
+			rho, err := medianDistance(points, p.Random(StreamRho))
 			if err != nil {
 				return err
 			}
@@ -184,7 +179,7 @@ func (p *Problem) checkCut(data dataset.Dataset) error {
 		for at, w := range weights {
 			if w < 0 {
 				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbours[at], w, p.Objective,
-					map[SpectralAlgorithm]string{0: " (ratio-association and kernel-kmeans allow any)", SpectralClustering: " (ratio-association allows any)"}[p.options.behalf])
+					map[string]string{"": " (ratio-association and kernel-kmeans allow any)", "spectral": " (ratio-association allows any)"}[p.options.MatrixOf])
 			}
 			degrees[i] += w
 		}
@@ -215,8 +210,8 @@ func (p *Problem) checkDegrees(degrees []float64) error {
 	if p.Matrix.Rho > 0 {
 		remedy = fmt.Sprintf("take a wider kernel than rho = %.4g, ", p.Matrix.Rho) + remedy
 	}
-	remedy += map[SpectralAlgorithm]string{0: ", or choose ratio-cut or ratio-association", SpectralClustering: ", or choose ratio-association"}[p.options.behalf]
-	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; %s", who, listFirst(isolated, 10), remedy)
+	remedy += map[string]string{"": ", or choose ratio-cut or ratio-association", "spectral": ", or choose ratio-association"}[p.options.MatrixOf]
+	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; %s", who, text.First(isolated, 10), remedy)
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }
@@ -225,15 +220,7 @@ func (p *Problem) isCut() bool {
 	return p.Objective == ObjectiveRatioCut || p.Objective == ObjectiveNormalizedCut
 }
 
-// Streams of randomness: one generator for each purpose, so that none disturbs another. Restarts
-// take the streams 0, 1, 2...
-const (
-	streamRho uint64 = 1<<63 + iota
-	streamLanczos
-	streamEigen
-	streamBeliefs
-)
-
-func (p *Problem) stream(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(p.spec.Seed, stream))
+// Random is the generator for one purpose.
+func (p *Problem) Random(stream uint64) *rand.Rand {
+	return p.spec.Random(stream)
 }

@@ -102,7 +102,7 @@ func (f *kernelFamily) sweep(ctx context.Context, asked []inLane) error {
 func (f *kernelFamily) sweepAll(ctx context.Context, asked []inLane) ([]kernel.Int128, error) {
 	n, k := f.p.n, f.p.spec.K
 	if f.loaded == nil {
-		labels := unassigned(f.lanes * n)
+		labels := Unassigned(f.lanes * n)
 		for _, a := range asked {
 			for i, c := range a.labels {
 				if c >= 0 {

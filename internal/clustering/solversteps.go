@@ -30,3 +30,13 @@ func (s *solverSteps) options(tolerance float64) spectral.Options {
 		s.o.Solver(step)
 	}}
 }
+
+// productsAtOnce is how many vectors the matrix is multiplied with at a time where eigenvectors are wanted.
+const productsAtOnce = 16
+
+// What holds where nothing else is asked for.
+const (
+	EmbeddingRestarts   = 10   // starts of k-means on eigenvectors
+	EmbeddingIterations = 300  // of each
+	EigenTolerance      = 1e-8 // of residuals, relative to the largest eigenvalue
+)

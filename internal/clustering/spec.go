@@ -3,9 +3,10 @@
 package clustering
 
 import (
+	"strings"
+
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
@@ -66,47 +67,10 @@ const (
 	StartSpectral // kernel family: k-means on the leading eigenvectors
 )
 
-// KernelKmeans are the options of the kernel family (Kulis2009).
-type KernelKmeans struct {
-	Objective Objective
-	Function  kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
-	Rho       float64         // 0: auto, the median distance
-	Gamma     *float64        // nil: 1
-	Coef0     *float64        // nil: 0
-	Degree    int             // 0: 2
-	Sigma     float64
-	SigmaAuto bool
-	OnRise    RisePolicy
-	KeepEmpty bool // leave empty clusters empty instead of filling them
-	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
-	Weights   []float64
-
-	behalf SpectralAlgorithm // whose matrix it is, for the advice in errors; 0: kernel k-means' own
+// Field is the API's name of an option of an algorithm.
+func Field(a AnyAlgorithm, option string) string {
+	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }
 
-// Objective is what is minimised or maximised, and reported.
-type Objective uint8
-
-// The objectives. ObjectiveDefault: kernel-kmeans on points and kernel matrices, normalized-cut on
-// graphs.
-const (
-	ObjectiveDefault Objective = iota
-	ObjectiveKernelKmeans
-	ObjectiveRatioAssociation
-	ObjectiveRatioCut
-	ObjectiveNormalizedCut
-)
-
-func (o Objective) String() string {
-	return [...]string{"default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"}[o]
-}
-
-// RisePolicy says what happens when a step raises the objective or repeats a labeling.
-type RisePolicy uint8
-
-// The rise policies.
-const (
-	RiseShift  RisePolicy = iota // undo, set the shift as by auto, go on
-	RiseStop                     // undo and stop
-	RiseIgnore                   // go on
-)
+// Random tells whether a start depends on chance.
+func (s Start) Random() bool { return s == StartRandom || s == StartKmeansPlusPlus }

@@ -109,19 +109,8 @@ func (r *spectralRun) join(ctx context.Context, of []int32, count int) error {
 	return r.family.x.Arm(ctx, kernel.Armament{ID: 2, K: r.spec.K, Weights: r.degrees, Sparse: sparse})
 }
 
-// productsAtOnce is how many vectors the matrix is multiplied with at a time where eigenvectors are wanted.
-const productsAtOnce = 16
-
 // Products is how many vectors the matrix is multiplied with at a time.
 func (p *SpectralProblem) Products() int { return productsAtOnce }
-
-// Products is how many vectors the matrix is multiplied with at a time.
-func (p *Problem) Products() int {
-	if p.start() == StartSpectral {
-		return productsAtOnce
-	}
-	return 1
-}
 
 // SparseEntries is how many entries the sparse part of the matrix has at most.
 func (p *SpectralProblem) SparseEntries() int64 {

@@ -46,7 +46,7 @@ func (r *spectralRun) constrained(ctx context.Context, result *Result) error {
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.Problem{
 		Affinity: r.affinity(), Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
-	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.stream(streamEigen), r.solverOptions())
+	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.Random(StreamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (r *spectralRun) beliefEigenvalues(ctx context.Context) ([]float64, error) 
 	groups, believed := r.beliefs.groups(), 0
 	for _, points := range groups {
 		if len(points) > exactSpectral {
-			found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts), r.stream(streamBeliefs), spectral.Options{Tolerance: 1e-6})
+			found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts), r.Random(StreamBeliefs), spectral.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)

@@ -38,7 +38,7 @@ func (r *spectralRun) learning(ctx context.Context, result *Result) error {
 	}
 	k := r.spec.K
 	op := learned{r, corrections, degrees, largest, dMax}
-	pairs, err := spectral.Largest(ctx, op, k, r.stream(streamEigen), r.solverOptions())
+	pairs, err := spectral.Largest(ctx, op, k, r.Random(StreamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 			y[i] /= l.largest
 		}
 	}
-	l.corrections.multiply(products, columns, ones(l.n))
+	l.corrections.multiply(products, columns, Ones(l.n))
 	for v, y := range products {
 		for i := range y {
 			y[i] = (y[i] + float64((l.dMax-l.degrees[i])*columns[v][i])) / l.dMax

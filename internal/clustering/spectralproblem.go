@@ -28,7 +28,7 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
 	matrix := &KernelKmeans{
 		Objective: ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
-		behalf: o.Algorithm,
+		MatrixOf: o.Algorithm.String(),
 	}
 	weight := constraint.UnitWeight
 	if o.Algorithm == SpectralClustering {
@@ -44,10 +44,10 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	if p.Problem, err = Prepare(data, base); err != nil {
 		return nil, err
 	}
-	if p.given, err = newSet(p.n, spec, weight); err != nil {
+	if p.given, err = NewConstraintSet(p.n, spec, weight); err != nil {
 		return nil, err
 	}
-	if notice, conflicting := conflicts(p.given); conflicting && o.Algorithm != SpectralClustering {
+	if notice, conflicting := ConflictNotice(p.given); conflicting && o.Algorithm != SpectralClustering {
 		p.Warnings = append(p.Warnings, notice)
 	}
 	if o.Algorithm == ConstrainedSpectral {

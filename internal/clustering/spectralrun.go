@@ -140,7 +140,7 @@ func (r *spectralRun) setDegrees() {
 }
 
 // affinity is D^-1/2 M D^-1/2.
-func (r *spectralRun) affinity() spectral.Operator { return balanced{r.family.x, r.roots} }
+func (r *spectralRun) affinity() spectral.Operator { return NewBalanced(r.family.x, r.roots) }
 
 // solverOptions let the observer hear the search.
 func (r *spectralRun) solverOptions() spectral.Options {
@@ -183,7 +183,7 @@ func (p *SpectralProblem) OwnEntries() int64 {
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
 func (r *spectralRun) leading(ctx context.Context, result *Result) error {
 	k := r.spec.K
-	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.stream(streamEigen), r.solverOptions())
+	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.Random(StreamEigen), r.solverOptions())
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,6 @@ package clustering
 
 import "github.com/cleave-project/cleave/internal/kernel"
 
-// What the spectral family does where a spec has zeros.
-const (
-	EmbeddingRestarts   = 10   // starts of k-means on eigenvectors
-	EmbeddingIterations = 300  // of each
-	EigenTolerance      = 1e-8 // of residuals, relative to the largest eigenvalue
-)
-
 // SpectralAlgorithm is one of the spectral family.
 type SpectralAlgorithm uint8
 
@@ -70,21 +63,3 @@ const (
 	DiscretizeSign                           // on the rows of their signs, Wang2014 (15)
 	DiscretizeWeighted                       // on the vectors divided by their costs
 )
-
-// SpectralReport is about the eigenvectors that were used, in the order of their use.
-type SpectralReport struct {
-	Beta            *float64 // of ConstrainedSpectral, as what follows
-	FeasibleVectors *int
-	Volume          float64
-	Eigenvalues     []float64
-	Costs           []float64 // v' Lbar v with v'v = vol
-	Satisfaction    []float64 // u' Q u
-	Residuals       []float64
-	Products        int
-}
-
-// Embedding is the coordinates of the points, row by row.
-type Embedding struct {
-	Rows, Columns int
-	Values        []float64
-}

@@ -2,8 +2,6 @@ package clustering
 
 import (
 	"context"
-
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // start resolves the default start.
@@ -19,9 +17,6 @@ func (p *Problem) start() Start {
 	return StartKmeansPlusPlus
 }
 
-// random tells whether a start depends on chance.
-func (s Start) random() bool { return s == StartRandom || s == StartKmeansPlusPlus }
-
 // start makes the first labels. Empty clusters are filled afterwards.
 func (m *kernelKmeans) start(ctx context.Context) error {
 	switch m.p.start() {
@@ -34,7 +29,7 @@ func (m *kernelKmeans) start(ctx context.Context) error {
 		}
 		return m.load(ctx, labels)
 	case StartSeeds:
-		labels := unassigned(m.p.n)
+		labels := Unassigned(m.p.n)
 		for _, s := range m.p.spec.Seeds {
 			labels[s.Index] = s.Label
 		}
@@ -57,14 +52,6 @@ func (m *kernelKmeans) start(ctx context.Context) error {
 		return err
 	}
 	return m.joinNearest(ctx, labels)
-}
-
-func unassigned(n int) []int32 {
-	labels := make([]int32, n)
-	for i := range labels {
-		labels[i] = -1
-	}
-	return labels
 }
 
 // joinNearest lets every point without a label join the cluster with the smallest d_ic, computed on
@@ -91,11 +78,11 @@ func (m *kernelKmeans) joinNearest(ctx context.Context, labels []int32) error {
 // d(p,q) = K_pp + K_qq - 2 K_pq with K = M / (a a').
 func (m *kernelKmeans) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	n := m.p.n
-	labels := unassigned(n)
+	labels := Unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
 	nearest := make([]float64, n)
 	for c := range m.p.spec.K {
-		q := draw(m.rng.Float64(), chance)
+		q := Draw(m.rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first free one
 			for q = 0; labels[q] >= 0; q++ {
 			}
@@ -125,28 +112,6 @@ func (m *kernelKmeans) pairDistance(p, q int, affinity float64) float64 {
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// draw picks an index with probability proportional to chance from u in [0, 1); -1 when all are 0.
-// Sums are taken tile by tile, as everywhere.
-func draw(u float64, chance []float64) int {
-	n := len(chance)
-	target := u * partition.Sum(n, func(i int) float64 { return chance[i] })
-	last, before := -1, 0.0
-	for tile := range partition.TileCount(n) {
-		rows, part := partition.Tile(n, tile), 0.0
-		for i := rows.From; i < rows.To; i++ {
-			if chance[i] <= 0 {
-				continue
-			}
-			last = i
-			if part += chance[i]; before+part > target {
-				return i
-			}
-		}
-		before += part
-	}
-	return last // rounding at the very end
-}
-
 // farthestFirst is Kulis2009 Algorithm 3: k components of the must-links' closure become the first
 // clusters, the largest first, then always the one farthest from all chosen,
 //
@@ -155,7 +120,7 @@ func draw(u float64, chance []float64) int {
 //
 // preferring candidates that are cannot-linked to every chosen component; ties: lowest index.
 func (m *kernelKmeans) farthestFirst(ctx context.Context) ([]int32, error) {
-	labels := unassigned(m.p.n)
+	labels := Unassigned(m.p.n)
 	set, components := m.p.Constraints, m.p.Constraints.Components()
 	candidates := m.candidates()
 	affinity := make([]float64, m.p.n) // of each point to all chosen points

@@ -1,9 +1,7 @@
 package clustering
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -82,27 +80,4 @@ func validateSeeds(rows int, spec Spec) error {
 		return fault.Invalid("BAD_START", "the start from seeds needs seeds").OnField("spec.supervision.seeds")
 	}
 	return nil
-}
-
-func plural(count int, noun string) string {
-	if count == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", count, noun)
-}
-
-// listFirst writes the first few numbers of a list and how many more there are.
-func listFirst(numbers []int, limit int) string {
-	var b strings.Builder
-	for at, v := range numbers {
-		if at == limit {
-			fmt.Fprintf(&b, " and %d more", len(numbers)-limit)
-			break
-		}
-		if at > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, v)
-	}
-	return b.String()
 }

@@ -69,7 +69,7 @@ func validateKernelFamily(kind dataset.Kind, rows int, o KernelKmeans) error {
 		return fault.Invalid("BAD_DEGREE", "degree is %d; it must be 1 to 1000", o.Degree).OnField(field + "kernel.degree")
 	case !finite(o.Gamma) || !finite(o.Coef0):
 		return fault.Invalid("BAD_KERNEL", "gamma and coef0 must be finite numbers").OnField(field + "kernel")
-	case !(math.Abs(o.Sigma) <= largestWeight):
+	case !(math.Abs(o.Sigma) <= MaxWeight):
 		return fault.Invalid("BAD_SIGMA", "sigma is %v; it must be a finite number or auto", o.Sigma).OnField(field + "shift")
 	case o.SigmaAuto && o.Sigma != 0:
 		return fault.Invalid("BAD_SIGMA", "sigma is both auto and %g; give one", o.Sigma).OnField(field + "shift")

@@ -8,10 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-var spectralFields = map[SpectralAlgorithm]string{
-	SpectralClustering: "spectral", SpectralLearning: "spectral_learning", ConstrainedSpectral: "constrained_spectral",
-}
-
 // leastEigenTolerance is about what rounding leaves of a residual.
 const leastEigenTolerance = 1e-14
 
@@ -21,11 +17,10 @@ func (o *Spectral) Name() string { return o.Algorithm.String() }
 // Validate implements clustering.Algorithm. It checks what needs no values; the kernel's options are checked with its matrix.
 func (o *Spectral) Validate(kind dataset.Kind, _ int, spec Spec) error {
 	const does = "OPTION_DOES_NOT_APPLY"
-	name, known := spectralFields[o.Algorithm]
-	if !known {
+	if o.Algorithm < SpectralClustering || o.Algorithm > ConstrainedSpectral {
 		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", o.Algorithm).OnField("spec.algorithm")
 	}
-	field := "spec." + name + "."
+	field := Field(o, "")
 	constrained := o.Algorithm == ConstrainedSpectral
 	switch {
 	case kind == dataset.KindSparsePoints:

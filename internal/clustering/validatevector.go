@@ -9,12 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// algorithmFields are the names of the algorithms' options in the API.
-var algorithmFields = map[Algorithm]string{
-	Kmeans: "kmeans", SeededKmeans: "seeded_kmeans", ConstrainedKmeans: "constrained_kmeans", CopKmeans: "cop_kmeans",
-	PCKmeans: "pc_kmeans", MKmeans: "m_kmeans", MPCKmeans: "mpc_kmeans", HMRFKmeans: "hmrf_kmeans",
-}
-
 // vectorStarts are the starts that an algorithm can have.
 var vectorStarts = map[Algorithm][]Start{
 	Kmeans:            {StartKmeansPlusPlus, StartRandom, StartLabels, StartCentroids},
@@ -35,11 +29,10 @@ func (v *Vector) Name() string { return v.Algorithm.String() }
 // Validate implements clustering.Algorithm.
 func (v *Vector) Validate(kind dataset.Kind, _ int, spec Spec) error {
 	const does = "OPTION_DOES_NOT_APPLY"
-	name, known := algorithmFields[v.Algorithm]
-	if !known {
+	if v.Algorithm < Kmeans || v.Algorithm > HMRFKmeans {
 		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", v.Algorithm).OnField("spec.algorithm")
 	}
-	field := "spec." + name + "."
+	field := Field(v, "")
 	if kind != dataset.KindPoints && kind != dataset.KindSparsePoints {
 		return fault.Invalid(does, "%v clusters points; this data set is a %v", v.Algorithm, kind).OnField("spec.algorithm")
 	}

@@ -160,3 +160,5 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 	}
 	t.Logf("%d steps; %d of the hard problems had no solution", steps, infeasible)
 }
+
+func vectorOptions(spec Spec) *Vector { return spec.Algorithm.(*Vector) }

@@ -3,7 +3,6 @@ package clustering
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -25,7 +24,7 @@ type VectorProblem struct {
 	options Vector
 	n, d    int
 	source  *vector.Source // of the rows that the coordinator needs itself: constrained points, seeds
-	seeds   []seed         // by point
+	seeds   []SeededPoint  // by point
 	links   []metric.Link  // of the constraints, with rows where the penalty looks at their distance
 	search  *colouring     // of COP-KMeans
 	ranges  []float64      // per feature, the largest less the smallest value; where a penalty needs them
@@ -63,11 +62,11 @@ func PrepareVector(data dataset.Dataset, spec Spec) (*VectorProblem, error) {
 	p.prepareSeeds()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFull {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
-			p.d, p.d, p.d, metric.MaxFull).OnField(p.field("metric"))
+			p.d, p.d, p.d, metric.MaxFull).OnField(Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > largestScatter {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
-			p.d, size, p.n, int64(largestScatter)).OnField(p.field("metric"))
+			p.d, size, p.n, int64(largestScatter)).OnField(Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ var preparations = map[metric.Distortion]vector.Preparation{
 }
 
 func (p *VectorProblem) prepareConstraints() error {
-	set, err := newSet(p.n, p.spec, constraint.UnitWeight)
+	set, err := NewConstraintSet(p.n, p.spec, constraint.UnitWeight)
 	if err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func (p *VectorProblem) prepareConstraints() error {
 	if p.options.Algorithm == CopKmeans {
 		return p.checkFeasible()
 	}
-	if notice, conflicting := conflicts(set); conflicting {
+	if notice, conflicting := ConflictNotice(set); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}
 	return nil
@@ -125,7 +124,7 @@ func (p *VectorProblem) prepareLinks() error {
 			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > largestLinks {
 				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
 					"the penalty %v looks at the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
-					p.options.Penalty, p.d, int64(largestLinks)).OnField(p.field("penalty"))
+					p.options.Penalty, p.d, int64(largestLinks)).OnField(Field(p.spec.Algorithm, "penalty"))
 			}
 			rows[point] = make([]float64, p.d)
 			if err := p.row(rows[point], point); err != nil {
@@ -145,7 +144,7 @@ func (p *VectorProblem) prepareLinks() error {
 
 // prepareSeeds gathers the seeds and warns of clusters that have none.
 func (p *VectorProblem) prepareSeeds() {
-	p.seeds = gatherSeeds(p.spec.Seeds)
+	p.seeds = GatherSeeds(p.spec.Seeds)
 	named := map[int32]bool{}
 	for _, s := range p.spec.Seeds {
 		named[s.Label] = true
@@ -159,11 +158,11 @@ func (p *VectorProblem) prepareSeeds() {
 // heldLabels are the labels that points have before the first assignment: those of certain seeds, where
 // seeds are held.
 func (p *VectorProblem) heldLabels() []int32 {
-	labels := unassigned(p.n)
+	labels := Unassigned(p.n)
 	if p.options.Algorithm == ConstrainedKmeans {
 		for _, s := range p.seeds {
-			if len(s.labels) == 1 {
-				labels[s.point] = s.labels[0]
+			if len(s.Labels) == 1 {
+				labels[s.Point] = s.Labels[0]
 			}
 		}
 	}
@@ -260,17 +259,9 @@ func (v Vector) startKind(start Start) Start {
 	return StartNeighbourhoods
 }
 
-func (p *VectorProblem) field(option string) string {
-	return "spec." + algorithmFields[p.options.Algorithm] + "." + option
-}
-
-func (p *VectorProblem) stream(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(p.spec.Seed, stream))
-}
-
 // newMethod is a fresh run.
 func (p *VectorProblem) newMethod(x VectorExecutor, restart int) Method {
-	run := vectorRun{p: p, x: x, restart: restart, rng: p.stream(uint64(restart))}
+	run := vectorRun{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {
 	case p.options.Algorithm.withParts():
 		return newHMRF(run)

@@ -118,7 +118,7 @@ func (r *vectorRun) kmeansPlusPlus(ctx context.Context, taken []int32) error {
 				chance[i] = 0
 			}
 		}
-		q := draw(r.rng.Float64(), chance)
+		q := Draw(r.rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first free one
 			q = max(0, slices.Index(closed, false))
 		}
@@ -208,14 +208,14 @@ func (r *vectorRun) seedMeans(ctx context.Context) error {
 	row, totals, weights := make([]float64, r.p.d), make([]float64, len(r.centroids)), make([]float64, r.p.spec.K)
 	var points []int32
 	for _, seed := range r.p.seeds {
-		if err := r.p.row(row, seed.point); err != nil {
+		if err := r.p.row(row, seed.Point); err != nil {
 			return err
 		}
-		points = append(points, seed.point)
-		for at, c := range seed.labels {
-			weights[c] += seed.chances[at]
+		points = append(points, seed.Point)
+		for at, c := range seed.Labels {
+			weights[c] += seed.Chances[at]
 			for f, v := range row {
-				totals[int(c)*r.p.d+f] += float64(seed.chances[at] * v)
+				totals[int(c)*r.p.d+f] += float64(seed.Chances[at] * v)
 			}
 		}
 	}

@@ -229,3 +229,5 @@ func TestSpectralStart(t *testing.T) {
 		}
 	}
 }
+
+func spectralOptions(spec Spec) *Spectral { return spec.Algorithm.(*Spectral) }

@@ -1,0 +1,36 @@
+package clustering
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// startTolerance is that of residuals where eigenvectors are only a start.
+const startTolerance = 1e-5
+
+// spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
+// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
+func (m *kernelKmeans) spectralStart(ctx context.Context) ([]int32, error) {
+	factors := make([]float64, m.p.n)
+	for i, a := range m.weights {
+		factors[i] = 1 / math.Sqrt(a)
+	}
+	k := m.p.spec.K
+	options := newSolverSteps(m.o).options(startTolerance)
+	pairs, err := spectral.Largest(ctx, NewBalanced(m.kernelFamily.x, factors), k, m.p.Random(StreamEigen), options)
+	if err != nil {
+		return nil, err
+	}
+	e := embed(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
+	return kmeansOn(ctx, e.Values, e.Columns, Spec{K: k, Seed: m.p.spec.Seed})
+}
+
+// Products is how many vectors the matrix is multiplied with at a time.
+func (p *Problem) Products() int {
+	if p.start() == StartSpectral {
+		return productsAtOnce
+	}
+	return 1
+}
