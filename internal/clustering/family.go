@@ -100,7 +100,7 @@ func (f *kernelFamily) warnHeavyConstraints(o Observer, typical float64) {
 		return
 	}
 	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
-		f.notice(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
+		f.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
 			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
 			text.Plural(count, "constraint"), f.p.n, weight, typical, typical))
 	}
@@ -128,12 +128,33 @@ func (f *kernelFamily) lopsided(labels []int32) []Notice {
 // warnCoarseGrid tells when one outlier eats the bits of everything else.
 func (f *kernelFamily) warnCoarseGrid(o Observer, typical float64) {
 	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
-		f.notice(o, "COARSE_GRID", fmt.Sprintf(
+		f.Warn(o, "COARSE_GRID", fmt.Sprintf(
 			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
 	}
 }
 
-func (f *kernelFamily) notice(o Observer, code, message string) { o.Notice(f.remember(code, message)) }
+// Warn tells the observer and keeps the notice for the result.
+func (f *kernelFamily) Warn(o Observer, code, message string) { o.Notice(f.remember(code, message)) }
+
+// Notices are what there was to warn of so far.
+func (f *kernelFamily) Notices() []Notice { return f.notices }
+
+// Weights are a_i.
+func (f *kernelFamily) Weights() []float64 { return f.weights }
+
+// SetWeights sets a_i for everything that follows.
+func (f *kernelFamily) SetWeights(weights []float64) { f.weights = weights }
+
+// ObjectiveOf is the objective of labels, as kernel k-means reports it.
+func (f *kernelFamily) ObjectiveOf(ctx context.Context, labels []int32) (float64, error) {
+	self, err := f.x.Load(ctx, labels)
+	if err != nil {
+		return 0, err
+	}
+	m := &kernelKmeans{kernelFamily: f}
+	m.setLabels(labels, self)
+	return m.objective(), nil
+}
 
 // remember keeps a notice for the result.
 func (f *kernelFamily) remember(code, message string) Notice {

@@ -1,11 +1,14 @@
 package clustering
 
 import (
+	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // recorder keeps what an observer hears.
@@ -14,14 +17,22 @@ type recorder struct {
 	shifts   []ShiftChange
 	notices  []Notice
 	restarts []int
+	steps    []SolverStep
+	early    int // steps of eigensolvers before the first iteration
 }
 
-func (r *recorder) Restart(restart int)      { r.restarts = append(r.restarts, restart) }
-func (r *recorder) Iteration(_ int, e Entry) { r.entries = append(r.entries, e) }
-func (r *recorder) Shift(s ShiftChange)      { r.shifts = append(r.shifts, s) }
-func (r *recorder) Notice(n Notice)          { r.notices = append(r.notices, n) }
-func (r *recorder) Phase(Phase)              {}
-func (r *recorder) Solver(SolverStep)        {}
+func (r *recorder) Restart(restart int) { r.restarts = append(r.restarts, restart) }
+func (r *recorder) Shift(s ShiftChange) { r.shifts = append(r.shifts, s) }
+func (r *recorder) Notice(n Notice)     { r.notices = append(r.notices, n) }
+func (r *recorder) Phase(Phase)         {}
+func (r *recorder) Solver(s SolverStep) { r.steps = append(r.steps, s) }
+
+func (r *recorder) Iteration(_ int, e Entry) {
+	if len(r.entries) == 0 {
+		r.early = len(r.steps)
+	}
+	r.entries = append(r.entries, e)
+}
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
@@ -84,4 +95,25 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 		labels[i] = int32(rng.IntN(k))
 	}
 	return labels
+}
+
+func mustLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
+}
+
+func cannotLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
+}
+
+func wantFault(t testing.TB, err error, reason string, says ...string) {
+	t.Helper()
+	f, is := errors.AsType[*fault.Error](err)
+	if !is || f.Reason != reason {
+		t.Fatalf("got %v, want a fault %s", err, reason)
+	}
+	for _, part := range says {
+		if !strings.Contains(f.Message, part) {
+			t.Errorf("%q does not say %q", f.Message, part)
+		}
+	}
 }

@@ -24,7 +24,7 @@ func (j kernelJob) Notices() []Notice { return j.p.Warnings }
 func (j kernelJob) Begin(ctx context.Context, o Observer) (Family, error) {
 	f, err := newKernelFamily(ctx, j.p, j.x, o)
 	if err == nil && f.Restarts() < j.p.spec.Restarts {
-		f.notice(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
+		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
 	return f, err
 }

@@ -102,3 +102,12 @@ func sampleIndices(n, size int, rng *rand.Rand) []int {
 	slices.Sort(sample)
 	return sample
 }
+
+func squaredDistance(x, y []float64) float64 {
+	square := 0.0
+	for f, v := range x {
+		d := v - y[f]
+		square += float64(d * d)
+	}
+	return square
+}

@@ -317,3 +317,28 @@ func TestLopsidedStartIsTold(t *testing.T) {
 		t.Error("k-means++ on a sparse graph must be told lopsided, a random start must not")
 	}
 }
+
+// The eigensolver of a spectral start is heard before the first iteration.
+func TestSpectralStartIsHeard(t *testing.T) {
+	g := randomGraph(t, newRand(5), 400, 4)
+	problem, err := Prepare(g, Spec{K: 4, Seed: 1, MaxIterations: 3, Start: StartSpectral, Algorithm: &KernelKmeans{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := NewLocal(context.Background(), problem, g, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard recorder
+	if _, err := RunKernel(context.Background(), problem, x, &heard); err != nil {
+		t.Fatal(err)
+	}
+	if len(heard.steps) < 2 || heard.early != len(heard.steps) {
+		t.Fatalf("%d steps, %d of them before the first iteration", len(heard.steps), heard.early)
+	}
+	for at, s := range heard.steps {
+		if s.Step != at+1 || s.Wanted != 4 || s.Tolerance != startTolerance {
+			t.Errorf("step %d is %+v", at+1, s)
+		}
+	}
+}

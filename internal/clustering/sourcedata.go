@@ -33,12 +33,3 @@ func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 	}
 	return beliefs, nil
 }
-
-func squaredDistance(x, y []float64) float64 {
-	square := 0.0
-	for f, v := range x {
-		d := v - y[f]
-		square += float64(d * d)
-	}
-	return square
-}

@@ -67,7 +67,7 @@ func (r *spectralRun) settleComponents(ctx context.Context) error {
 		if r.options.Algorithm == ConstrainedSpectral { // which alone has the option
 			remedy = "; --components join connects them by weak edges"
 		}
-		r.family.notice(r.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
+		r.family.Warn(r.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
 			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer%s", count, remedy))
 		return nil
 	}
@@ -104,9 +104,9 @@ func (r *spectralRun) join(ctx context.Context, of []int32, count int) error {
 	}
 	r.joined = true
 	r.setDegrees()
-	r.family.weights = r.degrees
-	r.family.notice(r.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", count, least))
-	return r.family.x.Arm(ctx, kernel.Armament{ID: 2, K: r.spec.K, Weights: r.degrees, Sparse: sparse})
+	r.family.SetWeights(r.degrees)
+	r.family.Warn(r.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", count, least))
+	return r.x.Arm(ctx, kernel.Armament{ID: 2, K: r.spec.K, Weights: r.degrees, Sparse: sparse})
 }
 
 // Products is how many vectors the matrix is multiplied with at a time.

@@ -100,7 +100,7 @@ func (r *spectralRun) warnOfChance(result *Result) {
 	if beta <= smaller {
 		smaller = 10 * beta
 	}
-	r.family.notice(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+	r.family.Warn(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
 		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
 		why, beta, smaller))
 }
@@ -127,7 +127,7 @@ func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors []
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := kmeansOn(ctx, rows, columns, r.asked)
+	labels, err := kmeansOn(ctx, rows, columns, r.spec)
 	result.Labels = labels
 	return err
 }

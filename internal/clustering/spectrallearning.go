@@ -14,7 +14,7 @@ import (
 //
 //	N = (A + d_max I - D) / d_max
 func (r *spectralRun) learning(ctx context.Context, result *Result) error {
-	maxima, err := r.family.x.Maxima(ctx)
+	maxima, err := r.x.Maxima(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ type learned struct {
 func (l learned) Rows() int { return l.n }
 
 func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	products, err := l.family.x.Multiply(ctx, columns)
+	products, err := l.x.Multiply(ctx, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (r *spectralRun) affinities(ctx context.Context, pairs [][2]int32) ([]float
 		for at, column := range some {
 			lists[at] = []int32{column}
 		}
-		sums, err := r.family.x.ColumnSums(ctx, lists)
+		sums, err := r.x.ColumnSums(ctx, lists)
 		if err != nil {
 			return nil, err
 		}

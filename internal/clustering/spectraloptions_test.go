@@ -8,22 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// listener keeps the steps of eigensolvers and what was heard before the first iteration.
-type listener struct {
-	recorder
-	steps []SolverStep
-	early int // steps before the first iteration
-}
-
-func (l *listener) Solver(s SolverStep) { l.steps = append(l.steps, s) }
-
-func (l *listener) Iteration(restart int, e Entry) {
-	if len(l.entries) == 0 {
-		l.early = len(l.steps)
-	}
-	l.recorder.Iteration(restart, e)
-}
-
 // The restarts and iterations of a spectral job are those of k-means on its embedding.
 func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 	g := randomGraph(t, newRand(3), 300, 6)
@@ -41,10 +25,7 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 		if c.restarts == 0 {
 			c.restarts, c.iterations = 10, 300
 		}
-		want, err := trySolveVector(points, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Algorithm: &Vector{Algorithm: Kmeans}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := solveRows(t, points, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Algorithm: &Vector{Algorithm: Kmeans}})
 		if !slices.Equal(result.Labels, want.Labels) {
 			t.Errorf("%+v: the labels are not those of k-means", c)
 		}
@@ -72,7 +53,7 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var heard listener
+		var heard recorder
 		result, err := RunSpectral(context.Background(), problem, x, &heard)
 		if err != nil {
 			t.Fatal(err)
@@ -91,30 +72,5 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 			t.Errorf("tolerance %g: at the end %v steps are left", tolerance, last.StepsLeft)
 		}
 		products = result.Spectral.Products
-	}
-}
-
-// The eigensolver of a spectral start is heard before the first iteration.
-func TestSpectralStartIsHeard(t *testing.T) {
-	g := randomGraph(t, newRand(5), 400, 4)
-	problem, err := Prepare(g, Spec{K: 4, Seed: 1, MaxIterations: 3, Start: StartSpectral, Algorithm: &KernelKmeans{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := NewLocal(context.Background(), problem, g, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var heard listener
-	if _, err := RunKernel(context.Background(), problem, x, &heard); err != nil {
-		t.Fatal(err)
-	}
-	if len(heard.steps) < 2 || heard.early != len(heard.steps) {
-		t.Fatalf("%d steps, %d of them before the first iteration", len(heard.steps), heard.early)
-	}
-	for at, s := range heard.steps {
-		if s.Step != at+1 || s.Wanted != 4 || s.Tolerance != startTolerance {
-			t.Errorf("step %d is %+v", at+1, s)
-		}
 	}
 }

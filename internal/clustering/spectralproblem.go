@@ -10,7 +10,8 @@ import (
 type SpectralProblem struct {
 	*Problem
 	options Spectral
-	asked   Spec            // the whole of it: the problem's own spec is that of its matrix
+	spec    Spec // the whole of it: that of the embedded problem is about its matrix alone
+	n       int
 	data    dataset.Dataset // for single affinities
 	beliefs beliefs         // Q of ConstrainedSpectral
 	// Constraints as they are given, also where they are not part of the matrix.
@@ -23,7 +24,7 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 		return nil, err
 	}
 	o := *spec.Algorithm.(*Spectral)
-	p := &SpectralProblem{options: o, asked: spec, data: data}
+	p := &SpectralProblem{options: o, spec: spec, n: data.Rows(), data: data}
 	base := spec
 	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
 	matrix := &KernelKmeans{

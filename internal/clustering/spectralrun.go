@@ -16,6 +16,7 @@ import (
 type spectralRun struct {
 	*SpectralProblem
 	family  *kernelFamily
+	x       Executor
 	o       Observer
 	roots   []float64 // D^-1/2, where the matrix is normalised by it
 	volume  float64   // sum of all degrees
@@ -61,12 +62,12 @@ func (f *spectralFamily) MaxIterations() int { return 1 }
 
 // Method implements clustering.Family.
 func (f *spectralFamily) Method(_ int, _ *Lane, o Observer) Method {
-	return &spectralRun{SpectralProblem: f.p, family: f.kernel, o: o, steps: newSolverSteps(o), stop: StopConverged}
+	return &spectralRun{SpectralProblem: f.p, family: f.kernel, x: f.x, o: o, steps: newSolverSteps(o), stop: StopConverged}
 }
 
 // Conclude implements clustering.Family.
 func (f *spectralFamily) Conclude(r *Result) {
-	r.Warnings, r.ObjectiveName, r.Rho = f.kernel.notices, f.p.Objective.String(), f.p.Rho()
+	r.Warnings, r.ObjectiveName, r.Rho = f.kernel.Notices(), f.p.Objective.String(), f.p.Rho()
 	r.Satisfaction = f.p.given.Satisfaction(r.Labels)
 }
 
@@ -93,7 +94,7 @@ func (r *spectralRun) Step(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if result.Objective, err = r.worth(ctx, result.Labels); err != nil {
+	if result.Objective, err = r.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return Report{}, err
 	}
 	if r.options.Algorithm == ConstrainedSpectral {
@@ -116,9 +117,9 @@ func (r *spectralRun) Conclude(result *Result) {
 
 // loadDegrees takes the degrees of the affinity alone.
 func (r *spectralRun) loadDegrees(ctx context.Context) (err error) {
-	r.degrees = r.family.weights
+	r.degrees = r.family.Weights()
 	if r.Objective != ObjectiveNormalizedCut {
-		if r.degrees, err = r.family.x.Degrees(ctx); err != nil {
+		if r.degrees, err = r.x.Degrees(ctx); err != nil {
 			return err
 		}
 	}
@@ -140,11 +141,11 @@ func (r *spectralRun) setDegrees() {
 }
 
 // affinity is D^-1/2 M D^-1/2.
-func (r *spectralRun) affinity() spectral.Operator { return NewBalanced(r.family.x, r.roots) }
+func (r *spectralRun) affinity() spectral.Operator { return NewBalanced(r.x, r.roots) }
 
 // solverOptions let the observer hear the search.
 func (r *spectralRun) solverOptions() spectral.Options {
-	return r.steps.options(cmp.Or(r.asked.Tolerance, EigenTolerance))
+	return r.steps.options(cmp.Or(r.spec.Tolerance, EigenTolerance))
 }
 
 // Pairs is how many eigenpairs a search looks for.
@@ -205,7 +206,7 @@ func (r *spectralRun) report(result *Result, pairs spectral.Eigen, cost func(j i
 func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
 		r.stop = StopMaxProducts
-		r.family.notice(r.o, "NOT_CONVERGED", fmt.Sprintf(
+		r.family.Warn(r.o, "NOT_CONVERGED", fmt.Sprintf(
 			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
 	}
 }
@@ -213,17 +214,6 @@ func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 // byRows clusters the rows of some vectors by k-means.
 func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64) (err error) {
 	result.Embedding = embed(vectors, r.Objective == ObjectiveNormalizedCut)
-	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.asked)
+	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.spec)
 	return err
-}
-
-// worth is the objective of labels, as kernel k-means reports it.
-func (r *spectralRun) worth(ctx context.Context, labels []int32) (float64, error) {
-	self, err := r.family.x.Load(ctx, labels)
-	if err != nil {
-		return 0, err
-	}
-	m := &kernelKmeans{kernelFamily: r.family}
-	m.setLabels(labels, self)
-	return m.objective(), nil
 }

@@ -218,8 +218,8 @@ func TestDisconnectedGraph(t *testing.T) {
 func TestSpectralStart(t *testing.T) {
 	for seed := range uint64(6) {
 		g := randomGraph(t, newRand(seed), 120, 3)
-		start := solve(t, g, Spec{K: 3, Seed: seed, Start: StartSpectral, Algorithm: &KernelKmeans{}})
-		end := solve(t, g, Spec{K: 3, Seed: seed, MaxIterations: 100, Start: StartSpectral, Algorithm: &KernelKmeans{}})
+		start := solveMatrix(t, g, Spec{K: 3, Seed: seed, Start: StartSpectral, Algorithm: &KernelKmeans{}})
+		end := solveMatrix(t, g, Spec{K: 3, Seed: seed, MaxIterations: 100, Start: StartSpectral, Algorithm: &KernelKmeans{}})
 		spectral, err := trySolveSpectral(g, Spec{K: 3, Seed: seed, Algorithm: &Spectral{Algorithm: SpectralClustering}})
 		if err != nil {
 			t.Fatal(err)
@@ -231,3 +231,39 @@ func TestSpectralStart(t *testing.T) {
 }
 
 func spectralOptions(spec Spec) *Spectral { return spec.Algorithm.(*Spectral) }
+
+// solveRows runs k-means.
+func solveRows(t testing.TB, data dataset.Dataset, spec Spec) *Result {
+	t.Helper()
+	problem, err := PrepareVector(data, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := NewLocalVectors(t.Context(), problem, data, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := RunVector(t.Context(), problem, x, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// solveMatrix runs kernel k-means.
+func solveMatrix(t testing.TB, data dataset.Dataset, spec Spec) *Result {
+	t.Helper()
+	problem, err := Prepare(data, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := NewLocal(t.Context(), problem, data, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := RunKernel(t.Context(), problem, x, Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
