@@ -24,7 +24,7 @@ type Phase uint8
 
 // The phases of a run.
 const (
-	PhaseInitialise Phase = iota + 1
+	PhaseInitialize Phase = iota + 1
 	PhaseIterate
 )
 

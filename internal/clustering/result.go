@@ -23,7 +23,7 @@ type Result struct {
 	ClusterSizes  []int
 	Model         *Model     // vector family
 	Inference     *Inference // of the methods that do any
-	Spectral      *SpectralReport
+	Eigen         *EigenReport
 	Embedding     *Embedding // spectral family
 }
 
@@ -46,7 +46,7 @@ type Inference struct {
 }
 
 // SpectralReport is about the eigenvectors that were used, in the order of their use.
-type SpectralReport struct {
+type EigenReport struct {
 	Beta            *float64 // of ConstrainedSpectral, as what follows
 	FeasibleVectors *int
 	Volume          float64

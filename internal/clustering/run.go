@@ -33,11 +33,11 @@ type Family interface {
 // RunJob is the one loop of all families: every restart from its start until it stops; the best final
 // value wins, ties by restart number. When the context ends, the labels so far are the result, if there
 // are any.
-func RunJob(ctx context.Context, j Job, o Observer) (*Result, error) {
+func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	for _, notice := range j.Notices() {
 		o.Notice(notice)
 	}
-	o.Phase(PhaseInitialise)
+	o.Phase(PhaseInitialize)
 	family, err := j.Begin(ctx, o)
 	if err != nil {
 		return nil, err

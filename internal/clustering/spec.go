@@ -1,5 +1,6 @@
-// Package clustering is the methods: each a state machine over an Executor, which runs its
-// operations over every row wherever the rows live. It logs nothing, knows no clock and no wire.
+// Package clustering is what all algorithms share: the spec of a job, the Method that an algorithm is, the
+// one loop that runs methods and their restarts, and the result. The algorithms themselves are in the rooms
+// below: centroid, kernelkmeans and cut. Nothing here logs, knows a clock, or where rows live.
 package clustering
 
 import (
@@ -31,11 +32,11 @@ type Spec struct {
 	HalfPrecision bool
 
 	// Algorithm is one of the families' options.
-	Algorithm AnyAlgorithm
+	Algorithm Algorithm
 }
 
 // AnyAlgorithm is an algorithm with its options.
-type AnyAlgorithm interface {
+type Algorithm interface {
 	// Name is the algorithm's name in the catalog.
 	Name() string
 	// Validate checks everything about a spec of this algorithm that needs no values of the data.
@@ -61,14 +62,14 @@ const (
 	StartKmeansPlusPlus
 	StartLabels
 	StartSeeds
-	StartNeighbourhoods
+	StartNeighborhoods
 	StartWeightedFarthestFirst
 	StartCentroids
 	StartSpectral // kernel family: k-means on the leading eigenvectors
 )
 
 // Field is the API's name of an option of an algorithm.
-func Field(a AnyAlgorithm, option string) string {
+func Field(a Algorithm, option string) string {
 	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }
 

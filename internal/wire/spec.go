@@ -7,6 +7,9 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -92,7 +95,7 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 			Labels: LabelsProto(spec.InitialLabels),
 		},
 	}
-	if _, spectral := spec.Algorithm.(*clustering.Spectral); spec.MaxIterations != 0 || !spectral {
+	if _, spectral := spec.Algorithm.(*cut.Options); spec.MaxIterations != 0 || !spectral {
 		p.MaxIterations = proto.Uint32(uint32(spec.MaxIterations))
 	}
 	if spec.Tolerance != 0 {
@@ -105,11 +108,11 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
 	}
 	switch o := spec.Algorithm.(type) {
-	case *clustering.KernelKmeans:
+	case *kernelkmeans.Options:
 		p.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: kernelKmeansProto(o)}
-	case *clustering.Vector:
+	case *centroid.Options:
 		setVector(p, o)
-	case *clustering.Spectral:
+	case *cut.Options:
 		setSpectral(p, o)
 	}
 	return p
@@ -152,13 +155,13 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-func kernelKmeans(p *cleavev1.KernelKmeans) (*clustering.KernelKmeans, error) {
+func kernelKmeans(p *cleavev1.KernelKmeans) (*kernelkmeans.Options, error) {
 	k := p.GetKernel()
 	if k == nil {
 		k = &cleavev1.Kernel{}
 	}
-	o := &clustering.KernelKmeans{
-		Objective: clustering.Objective(p.GetObjective()),
+	o := &kernelkmeans.Options{
+		Objective: kernelkmeans.Objective(p.GetObjective()),
 		Function:  kernel.Function(k.GetFunction()),
 		Rho:       k.GetRho(),
 		Gamma:     k.Gamma,
@@ -172,9 +175,9 @@ func kernelKmeans(p *cleavev1.KernelKmeans) (*clustering.KernelKmeans, error) {
 	}
 	switch p.GetOnRise() {
 	case cleavev1.RisePolicy_RISE_POLICY_STOP:
-		o.OnRise = clustering.RiseStop
+		o.OnRise = kernelkmeans.RiseStop
 	case cleavev1.RisePolicy_RISE_POLICY_IGNORE:
-		o.OnRise = clustering.RiseIgnore
+		o.OnRise = kernelkmeans.RiseIgnore
 	}
 	if o.SigmaAuto && o.Sigma != 0 {
 		return nil, fault.Invalid("BAD_SHIFT", "the shift is both auto and %v; give one of them", o.Sigma).OnField("spec.kernel_kmeans.shift")
@@ -182,7 +185,7 @@ func kernelKmeans(p *cleavev1.KernelKmeans) (*clustering.KernelKmeans, error) {
 	return o, checkKernel(p.GetKernel(), "spec.kernel_kmeans.kernel.")
 }
 
-func kernelKmeansProto(o *clustering.KernelKmeans) *cleavev1.KernelKmeans {
+func kernelKmeansProto(o *kernelkmeans.Options) *cleavev1.KernelKmeans {
 	p := &cleavev1.KernelKmeans{
 		Objective: cleavev1.Objective(o.Objective),
 		Kernel:    kernelProto(o.Function, o.Rho, o.Gamma, o.Coef0, o.Degree),
@@ -190,9 +193,9 @@ func kernelKmeansProto(o *clustering.KernelKmeans) *cleavev1.KernelKmeans {
 		Weights:   o.Weights,
 	}
 	switch o.OnRise {
-	case clustering.RiseStop:
+	case kernelkmeans.RiseStop:
 		p.OnRise = cleavev1.RisePolicy_RISE_POLICY_STOP
-	case clustering.RiseIgnore:
+	case kernelkmeans.RiseIgnore:
 		p.OnRise = cleavev1.RisePolicy_RISE_POLICY_IGNORE
 	}
 	if o.KeepEmpty {

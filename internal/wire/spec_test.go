@@ -10,6 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
@@ -30,20 +31,20 @@ func anySpec(t *rapid.T) clustering.Spec {
 		Entail:        rapid.Bool().Draw(t, "entail"),
 		FarthestMean:  rapid.Bool().Draw(t, "mean"),
 		Start:         rapid.SampledFrom([]clustering.Start{0, 1, 2, 3, 4, 5}).Draw(t, "start"),
-		Algorithm: &clustering.KernelKmeans{
-			Objective: rapid.SampledFrom([]clustering.Objective{0, 1, 2, 3, 4}).Draw(t, "objective"),
+		Algorithm: &kernelkmeans.Options{
+			Objective: rapid.SampledFrom([]kernelkmeans.Objective{0, 1, 2, 3, 4}).Draw(t, "objective"),
 			Function:  rapid.SampledFrom([]kernel.Function{0, 1, 2, 3, 4, 5, 6}).Draw(t, "function"),
 			Rho:       rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "rho"),
 			Gamma:     pointer.Draw(t, "gamma"),
 			Coef0:     pointer.Draw(t, "coef0"),
 			Degree:    rapid.IntRange(0, 9).Draw(t, "degree"),
 			SigmaAuto: rapid.Bool().Draw(t, "auto"),
-			OnRise:    rapid.SampledFrom([]clustering.RisePolicy{0, 1, 2}).Draw(t, "rise"),
+			OnRise:    rapid.SampledFrom([]kernelkmeans.RisePolicy{0, 1, 2}).Draw(t, "rise"),
 			KeepEmpty: rapid.Bool().Draw(t, "empty"),
 			KeepDiag:  rapid.Bool().Draw(t, "diagonal"),
 		},
 	}
-	o := s.Algorithm.(*clustering.KernelKmeans)
+	o := s.Algorithm.(*kernelkmeans.Options)
 	if !o.SigmaAuto {
 		o.Sigma = real.Draw(t, "sigma")
 	}
@@ -93,7 +94,7 @@ func TestSpecDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &clustering.KernelKmeans{}}
+	want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &kernelkmeans.Options{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -4,25 +4,27 @@ import (
 	"math"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // spectralSpec reads the options of the spectral family.
-func spectralSpec(p *cleavev1.JobSpec) (*clustering.Spectral, error) {
+func spectralSpec(p *cleavev1.JobSpec) (*cut.Options, error) {
 	if len(p.GetInitialisation().GetCentroids()) > 0 {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "spectral clustering starts from no centroids: it finds its own coordinates first").
 			OnField("spec.initialisation.centroids")
 	}
 	switch a := p.GetAlgorithm().(type) {
 	case *cleavev1.JobSpec_Spectral:
-		o := &clustering.Spectral{Algorithm: clustering.SpectralClustering, Objective: clustering.Objective(a.Spectral.GetObjective())}
+		o := &cut.Options{Algorithm: cut.Spectral, Objective: kernelkmeans.Objective(a.Spectral.GetObjective())}
 		return o, firstError(
 			known(a.Spectral.GetObjective(), cleavev1.Objective_name, "spec.spectral.objective"),
 			affinity(o, a.Spectral.GetKernel(), a.Spectral.GetAffinityDiagonal(), "spec.spectral."))
 	case *cleavev1.JobSpec_SpectralLearning:
-		o := &clustering.Spectral{Algorithm: clustering.SpectralLearning}
+		o := &cut.Options{Algorithm: cut.Learning}
 		return o, affinity(o, a.SpectralLearning.GetKernel(), a.SpectralLearning.GetAffinityDiagonal(), "spec.spectral_learning.")
 	}
 	return constrainedSpectral(p.GetConstrainedSpectral())
@@ -43,16 +45,16 @@ func spectralLimits(p *cleavev1.JobSpec) (maxIterations int, err error) {
 	switch {
 	case p.MaxIterations != nil && p.GetMaxIterations() == 0:
 		return 0, fault.Invalid("BAD_MAX_ITERATIONS", "max_iterations is 0; k-means on the eigenvectors needs at least 1, and has %d where it is absent",
-			clustering.EmbeddingIterations).OnField("spec.max_iterations")
+			embedding.DefaultIterations).OnField("spec.max_iterations")
 	case p.Tolerance != nil && p.GetTolerance() == 0:
 		return 0, fault.Invalid("BAD_TOLERANCE", "tolerance is 0, which no residual of an eigenvector reaches; it must be above 0, or absent for %g",
-			clustering.EigenTolerance).OnField("spec.tolerance")
+			embedding.DefaultTolerance).OnField("spec.tolerance")
 	}
 	return int(p.GetMaxIterations()), nil
 }
 
 // affinity reads the kernel that makes affinities of points.
-func affinity(o *clustering.Spectral, k *cleavev1.Kernel, diagonal cleavev1.AffinityDiagonal, field string) error {
+func affinity(o *cut.Options, k *cleavev1.Kernel, diagonal cleavev1.AffinityDiagonal, field string) error {
 	o.KeepDiag = diagonal == cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP
 	if k != nil {
 		o.Function, o.Rho, o.Degree = kernel.Function(k.GetFunction()), k.GetRho(), int(k.GetDegree())
@@ -63,32 +65,32 @@ func affinity(o *clustering.Spectral, k *cleavev1.Kernel, diagonal cleavev1.Affi
 		known(diagonal, cleavev1.AffinityDiagonal_name, field+"affinity_diagonal"))
 }
 
-func constrainedSpectral(p *cleavev1.ConstrainedSpectral) (*clustering.Spectral, error) {
+func constrainedSpectral(p *cleavev1.ConstrainedSpectral) (*cut.Options, error) {
 	const field = "spec.constrained_spectral."
-	o := &clustering.Spectral{
-		Algorithm:      clustering.ConstrainedSpectral,
+	o := &cut.Options{
+		Algorithm:      cut.Constrained,
 		Transfer:       p.GetTransfer(),
 		JoinComponents: p.GetComponents() == cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN,
 	}
 	switch rule := p.GetBeta().GetRule().(type) {
 	case *cleavev1.Beta_Strict:
 		if rule.Strict {
-			o.BetaRule = clustering.BetaStrict
+			o.BetaRule = cut.BetaStrict
 		}
 	case *cleavev1.Beta_Value:
-		o.BetaRule, o.Beta = clustering.BetaGiven, rule.Value
+		o.BetaRule, o.Beta = cut.BetaGiven, rule.Value
 	}
 	switch p.GetDiscretization() {
 	case cleavev1.Discretization_DISCRETIZATION_SIGN:
-		o.Discretization = clustering.DiscretizeSign
+		o.Discretization = cut.DiscretizeSign
 	case cleavev1.Discretization_DISCRETIZATION_WEIGHTED:
-		o.Discretization = clustering.DiscretizeWeighted
+		o.Discretization = cut.DiscretizeWeighted
 	}
 	for at, b := range p.GetBeliefs() {
 		if b.GetI() > math.MaxInt32 || b.GetJ() > math.MaxInt32 {
 			return nil, outOfRange("belief", at, max(b.GetI(), b.GetJ())).OnField(field + "beliefs")
 		}
-		o.Beliefs = append(o.Beliefs, clustering.Belief{I: int32(b.GetI()), J: int32(b.GetJ()), Value: b.GetValue()})
+		o.Beliefs = append(o.Beliefs, cut.Belief{I: int32(b.GetI()), J: int32(b.GetJ()), Value: b.GetValue()})
 	}
 	return o, firstError(
 		affinity(o, p.GetKernel(), p.GetAffinityDiagonal(), field),
@@ -97,39 +99,39 @@ func constrainedSpectral(p *cleavev1.ConstrainedSpectral) (*clustering.Spectral,
 }
 
 // setSpectral writes the options of the spectral family.
-func setSpectral(p *cleavev1.JobSpec, o *clustering.Spectral) {
+func setSpectral(p *cleavev1.JobSpec, o *cut.Options) {
 	k, diagonal := kernelProto(o.Function, o.Rho, o.Gamma, o.Coef0, o.Degree), cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
 	if o.KeepDiag {
 		diagonal = cleavev1.AffinityDiagonal_AFFINITY_DIAGONAL_KEEP
 	}
 	switch o.Algorithm {
-	case clustering.SpectralClustering:
+	case cut.Spectral:
 		p.Algorithm = &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{
 			Objective: cleavev1.Objective(o.Objective), Kernel: k, AffinityDiagonal: diagonal}}
-	case clustering.SpectralLearning:
+	case cut.Learning:
 		p.Algorithm = &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{Kernel: k, AffinityDiagonal: diagonal}}
-	case clustering.ConstrainedSpectral:
+	case cut.Constrained:
 		p.Algorithm = &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
 			Kernel: k, AffinityDiagonal: diagonal, Beta: betaProto(o), Discretization: discretizationProto(o.Discretization),
 			Beliefs: BeliefsProto(o.Beliefs), Transfer: o.Transfer, Components: componentsProto(o.JoinComponents)}}
 	}
 }
 
-func betaProto(o *clustering.Spectral) *cleavev1.Beta {
+func betaProto(o *cut.Options) *cleavev1.Beta {
 	switch o.BetaRule {
-	case clustering.BetaStrict:
+	case cut.BetaStrict:
 		return &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: true}}
-	case clustering.BetaGiven:
+	case cut.BetaGiven:
 		return &cleavev1.Beta{Rule: &cleavev1.Beta_Value{Value: o.Beta}}
 	}
 	return nil
 }
 
-func discretizationProto(d clustering.Discretization) cleavev1.Discretization {
+func discretizationProto(d cut.Discretization) cleavev1.Discretization {
 	switch d {
-	case clustering.DiscretizeSign:
+	case cut.DiscretizeSign:
 		return cleavev1.Discretization_DISCRETIZATION_SIGN
-	case clustering.DiscretizeWeighted:
+	case cut.DiscretizeWeighted:
 		return cleavev1.Discretization_DISCRETIZATION_WEIGHTED
 	}
 	return cleavev1.Discretization_DISCRETIZATION_PLAIN
@@ -143,7 +145,7 @@ func componentsProto(join bool) cleavev1.ComponentPolicy {
 }
 
 // BeliefsProto is the messages of beliefs.
-func BeliefsProto(list []clustering.Belief) []*cleavev1.Belief {
+func BeliefsProto(list []cut.Belief) []*cleavev1.Belief {
 	converted := make([]*cleavev1.Belief, len(list))
 	for at, b := range list {
 		converted[at] = &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value}

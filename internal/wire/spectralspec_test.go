@@ -9,28 +9,30 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // anySpectral draws options that the algorithm has.
-func anySpectral(t *rapid.T, kernel *clustering.KernelKmeans) *clustering.Spectral {
-	o := &clustering.Spectral{
-		Algorithm: rapid.SampledFrom([]clustering.SpectralAlgorithm{1, 2, 3}).Draw(t, "algorithm"),
+func anySpectral(t *rapid.T, kernel *kernelkmeans.Options) *cut.Options {
+	o := &cut.Options{
+		Algorithm: rapid.SampledFrom([]cut.Algorithm{1, 2, 3}).Draw(t, "algorithm"),
 		Function:  kernel.Function, Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree, KeepDiag: kernel.KeepDiag,
 	}
 	switch o.Algorithm {
-	case clustering.SpectralClustering:
+	case cut.Spectral:
 		o.Objective = kernel.Objective
-	case clustering.ConstrainedSpectral:
-		o.BetaRule = rapid.SampledFrom([]clustering.BetaRule{0, 1, 2}).Draw(t, "rule")
-		if o.BetaRule == clustering.BetaGiven {
+	case cut.Constrained:
+		o.BetaRule = rapid.SampledFrom([]cut.BetaRule{0, 1, 2}).Draw(t, "rule")
+		if o.BetaRule == cut.BetaGiven {
 			o.Beta = rapid.SampledFrom([]float64{-1, 0, 2.5}).Draw(t, "beta")
 		}
-		o.Discretization = rapid.SampledFrom([]clustering.Discretization{0, 1, 2}).Draw(t, "discretization")
+		o.Discretization = rapid.SampledFrom([]cut.Discretization{0, 1, 2}).Draw(t, "discretization")
 		o.Transfer, o.JoinComponents = rapid.Bool().Draw(t, "transfer"), rapid.Bool().Draw(t, "join")
 		for range rapid.IntRange(0, 3).Draw(t, "beliefs") {
 			index := rapid.Int32Range(0, 1<<31-1)
-			o.Beliefs = append(o.Beliefs, clustering.Belief{I: index.Draw(t, "i"), J: index.Draw(t, "j"), Value: rapid.Float64().Draw(t, "value")})
+			o.Beliefs = append(o.Beliefs, cut.Belief{I: index.Draw(t, "i"), J: index.Draw(t, "j"), Value: rapid.Float64().Draw(t, "value")})
 		}
 	}
 	return o
@@ -39,7 +41,7 @@ func anySpectral(t *rapid.T, kernel *clustering.KernelKmeans) *clustering.Spectr
 func TestSpectralSpecsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySpec(t)
-		want.Algorithm = anySpectral(t, want.Algorithm.(*clustering.KernelKmeans))
+		want.Algorithm = anySpectral(t, want.Algorithm.(*kernelkmeans.Options))
 		encoded, err := proto.Marshal(SpecProto(want))
 		if err != nil {
 			t.Fatal(err)
@@ -63,8 +65,8 @@ func TestSpectralSpecsMayBeEmpty(t *testing.T) {
 			Beta: &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: false}}}}},
 	} {
 		got, err := Spec(p)
-		algorithm := clustering.SpectralAlgorithm(min(at+1, 3))
-		want := clustering.Spec{Algorithm: &clustering.Spectral{Algorithm: algorithm}}
+		algorithm := cut.Algorithm(min(at+1, 3))
+		want := clustering.Spec{Algorithm: &cut.Options{Algorithm: algorithm}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, %v", p, got, err)
 		}
@@ -110,7 +112,7 @@ func TestSpectralResultProto(t *testing.T) {
 	beta, feasible, count := 2.5, 3, uint32(3)
 	r := &clustering.Result{
 		Embedding: &clustering.Embedding{Rows: 1, Columns: 1, Values: []float64{1}},
-		Spectral: &clustering.SpectralReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
+		Eigen: &clustering.EigenReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
 			Costs: []float64{3, 4}, Satisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9},
 	}
 	p := ResultProto(r)

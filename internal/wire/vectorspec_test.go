@@ -11,31 +11,32 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
 // anyVector draws options that the algorithm has.
-func anyVector(t *rapid.T) *clustering.Vector {
-	v := &clustering.Vector{Algorithm: rapid.SampledFrom([]clustering.Algorithm{1, 2, 3, 4, 5, 6, 7, 8}).Draw(t, "algorithm")}
+func anyVector(t *rapid.T) *centroid.Options {
+	v := &centroid.Options{Algorithm: rapid.SampledFrom([]centroid.Algorithm{1, 2, 3, 4, 5, 6, 7, 8}).Draw(t, "algorithm")}
 	penalty := rapid.SampledFrom([]metric.Convention{0, metric.Potts, metric.Basu2003, metric.Bilenko2004})
 	form := rapid.SampledFrom([]metric.Form{0, metric.Identity, metric.Diagonal, metric.Full})
 	engine := rapid.SampledFrom([]inference.Engine{0, inference.ICM, inference.BP, inference.LP, inference.Exact})
 	switch v.Algorithm {
-	case clustering.CopKmeans:
+	case centroid.CopKmeans:
 		v.MaxRestarts = rapid.IntRange(0, 20).Draw(t, "restarts")
 		fallthrough
-	case clustering.Kmeans, clustering.SeededKmeans, clustering.ConstrainedKmeans:
+	case centroid.Kmeans, centroid.SeededKmeans, centroid.ConstrainedKmeans:
 		v.Distortion = rapid.SampledFrom([]metric.Distortion{0, metric.SquaredEuclidean, metric.Cosine}).Draw(t, "geometry")
-	case clustering.PCKmeans:
+	case centroid.PCKmeans:
 		v.Inference = engine.Draw(t, "engine")
-	case clustering.MKmeans:
+	case centroid.MKmeans:
 		v.Metric = form.Draw(t, "metric")
-	case clustering.HMRFKmeans:
+	case centroid.HMRFKmeans:
 		v.Distortion = rapid.SampledFrom([]metric.Distortion{0, 1, 2, 3, 4}).Draw(t, "distortion")
 		fallthrough
-	case clustering.MPCKmeans:
+	case centroid.MPCKmeans:
 		v.Penalty, v.Metric, v.Inference = penalty.Draw(t, "penalty"), form.Draw(t, "metric"), engine.Draw(t, "engine")
 	}
 	return v
@@ -94,7 +95,7 @@ func TestVectorNumbersHaveTheSameNames(t *testing.T) {
 		same(cleavev1.Inference(e).String(), e.String())
 	}
 	for start, name := range map[clustering.Start]cleavev1.Start{
-		clustering.StartNeighbourhoods:        cleavev1.Start_START_NEIGHBOURHOODS,
+		clustering.StartNeighborhoods:         cleavev1.Start_START_NEIGHBOURHOODS,
 		clustering.StartWeightedFarthestFirst: cleavev1.Start_START_WEIGHTED_FARTHEST_FIRST,
 		clustering.StartCentroids:             cleavev1.Start_START_CENTROIDS,
 	} {
@@ -120,7 +121,7 @@ func TestVectorSpecsMayBeEmpty(t *testing.T) {
 		{Algorithm: &cleavev1.JobSpec_MpcKmeans{}}, {Algorithm: &cleavev1.JobSpec_HmrfKmeans{}},
 	} {
 		got, err := Spec(p)
-		want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &clustering.Vector{Algorithm: clustering.Algorithm(at + 1)}}
+		want := clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &centroid.Options{Algorithm: centroid.Algorithm(at + 1)}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v, %v", p, got, err)
 		}
