@@ -88,15 +88,6 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 	if f.given("seed") {
 		spec.Seed = f.seed.value
 	}
-	if f.given("restarts") {
-		spec.Restarts = uint32(f.restarts.value)
-	}
-	if f.given("max-iterations") {
-		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
-	}
-	if f.given("tolerance") {
-		spec.Tolerance = proto.Float64(f.tolerance.value)
-	}
 	if f.given("storage") {
 		spec.Storage = storageModes[f.storage.value] // for the vector family always auto
 	}
@@ -106,13 +97,28 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 	f.applyStart(spec)
 	switch algorithmOf(spec).family {
 	case kernelFamily:
+		f.applyLimits(spec)
 		f.applyKernelKmeans(spec.GetKernelKmeans())
 	case vectorFamily:
+		f.applyLimits(spec)
 		f.applyVector(spec)
 	case spectralFamily:
 		f.applySpectral(spec)
 	}
 	return nil
+}
+
+// applyLimits lays the flags over the limits of runs; the spectral family has its own.
+func (f *jobFlags) applyLimits(spec *cleavev1.JobSpec) {
+	if f.given("restarts") {
+		spec.Restarts = uint32(f.restarts.value)
+	}
+	if f.given("max-iterations") {
+		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
+	}
+	if f.given("tolerance") {
+		spec.Tolerance = proto.Float64(f.tolerance.value)
+	}
 }
 
 func (f *jobFlags) applyStart(spec *cleavev1.JobSpec) {
@@ -138,9 +144,9 @@ func (f *jobFlags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 		spec.Objective = objectives[f.objective.value]
 	}
 	if f.given("sigma") {
-		spec.Shift = &cleavev1.Shift{Auto: f.sigma.word == "auto"}
-		if !spec.Shift.Auto {
-			spec.Shift.Sigma = f.sigma.value
+		spec.Shift = &cleavev1.Shift{Kind: &cleavev1.Shift_Sigma{Sigma: f.sigma.value}}
+		if f.sigma.word == "auto" {
+			spec.Shift.Kind = &cleavev1.Shift_Rule{Rule: cleavev1.ShiftRule_SHIFT_RULE_AUTO}
 		}
 	}
 	if f.given("on-rise") {

@@ -145,7 +145,7 @@ func (p *Problem) prepareKernel(points *dataset.Points) error {
 	case kernel.Gaussian, kernel.Laplacian:
 		m.Rho = p.options.Rho
 		if m.Rho == 0 {
-			rho, err := medianDistance(points, p.stream(streamRho))
+			rho, err := medianDistance(points, p.stream(streamRho), p.options.field("kernel.rho"))
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbours and give that as the source graph",
 			points.N, points.N*(points.N-1)/2, MaxSourceRows)
 	}
-	rho, err := medianDistance(points, rand.New(rand.NewPCG(0, streamRho)))
+	rho, err := medianDistance(points, rand.New(rand.NewPCG(0, streamRho)), "")
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,9 @@ import (
 type Spec struct {
 	K    int
 	Seed uint64
-	// In the spectral family Restarts and MaxIterations are those of k-means on the eigenvectors, and
-	// Tolerance is that of the eigensolver's residuals; 0 asks for the default.
+	// The next three are 0 in the spectral family, which has its own: see Eigenvectors.
 	Restarts      int // 0 means 1
-	MaxIterations int // 0 only initialises
+	MaxIterations int // 0 only initializes
 	Tolerance     float64
 
 	Constraints []constraint.Constraint
@@ -75,6 +74,11 @@ type KernelKmeans struct {
 	Weights   []float64
 
 	behalf SpectralAlgorithm // whose matrix it is, for the advice in errors; 0: kernel k-means' own
+}
+
+// field is the path of one of the options in a request: that of the algorithm which asks for the matrix.
+func (o KernelKmeans) field(name string) string {
+	return "spec." + spectralFields[o.behalf] + "." + name
 }
 
 // Objective is what is minimised or maximised, and reported.

@@ -123,7 +123,7 @@ func (r *spectralRun) discretize(ctx context.Context, result *Result, vectors []
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := kmeansOn(ctx, rows, columns, r.asked)
+	labels, err := kmeansOn(ctx, rows, columns, r.rowsSpec())
 	result.Labels = labels
 	return err
 }

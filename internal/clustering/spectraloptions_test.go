@@ -3,9 +3,12 @@ package clustering
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // listener keeps the steps of eigensolvers and what was heard before the first iteration.
@@ -27,10 +30,11 @@ func (l *listener) Iteration(restart int, e Entry) {
 // The restarts and iterations of a spectral job are those of k-means on its embedding.
 func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 	g := randomGraph(t, newRand(3), 300, 6)
-	vague := &Spectral{Algorithm: SpectralClustering, Objective: ObjectiveRatioAssociation}
+	vague := Spectral{Algorithm: SpectralClustering, Objective: ObjectiveRatioAssociation}
 	answers := map[string]bool{}
 	for _, c := range []struct{ restarts, iterations int }{{1, 1}, {1, 300}, {3, 2}, {10, 300}, {0, 0}} {
-		result, err := trySolveSpectral(g, Spec{K: 6, Seed: 4, Restarts: c.restarts, MaxIterations: c.iterations, Spectral: vague})
+		vague.Eigenvectors = Eigenvectors{KmeansRestarts: c.restarts, KmeansMaxIterations: c.iterations}
+		result, err := trySolveSpectral(g, Spec{K: 6, Seed: 4, Spectral: &vague})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +68,8 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 	g := randomGraph(t, newRand(5), 400, 4)
 	products := 1 << 30
 	for _, tolerance := range []float64{1e-11, 0, 1e-3} {
-		problem, err := PrepareSpectral(g, Spec{K: 4, Seed: 1, Tolerance: tolerance, Spectral: &Spectral{Algorithm: SpectralClustering}})
+		problem, err := PrepareSpectral(g, Spec{K: 4, Seed: 1, Spectral: &Spectral{
+			Algorithm: SpectralClustering, Eigenvectors: Eigenvectors{Tolerance: tolerance}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,6 +120,38 @@ func TestSpectralStartIsHeard(t *testing.T) {
 	for at, s := range heard.steps {
 		if s.Step != at+1 || s.Wanted != 4 || s.Tolerance != startTolerance {
 			t.Errorf("step %d is %+v", at+1, s)
+		}
+	}
+}
+
+// Faults of a kernel name the message of the algorithm that was asked for it.
+func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
+	points, err := dataset.NewPoints(4, 1, []float64{1, 1, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}
+	for _, c := range []struct {
+		field, reason string
+		rho           float64
+		degree        int
+	}{
+		{"kernel.degree", "OPTION_DOES_NOT_APPLY", 1, 3},
+		{"kernel.rho", "BAD_RHO", 1e200, 0},
+		{"kernel.rho", "BAD_RHO", 0, 0}, // all points are the same: there is no median distance
+	} {
+		_, err := Prepare(points, Spec{K: 2, KernelKmeans: &KernelKmeans{Rho: c.rho, Degree: c.degree}})
+		check := func(name string, err error) {
+			t.Helper()
+			bad, is := err.(*fault.Error)
+			if !is || bad.Reason != c.reason || bad.Field != "spec."+name+"."+c.field {
+				t.Errorf("%s: got %#v, want %s", name, err, c.field)
+			}
+		}
+		check("kernel_kmeans", err)
+		for algorithm := SpectralClustering; algorithm <= ConstrainedSpectral; algorithm++ {
+			_, err := PrepareSpectral(points, Spec{K: 2, Constraints: pair, Spectral: &Spectral{Algorithm: algorithm, Rho: c.rho, Degree: c.degree}})
+			check(strings.ReplaceAll(algorithm.String(), "-", "_"), err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func PrepareSpectral(data dataset.Dataset, spec Spec) (*SpectralProblem, error) 
 	p := &SpectralProblem{options: o, asked: spec, data: data}
 	base := spec
 	base.Spectral = nil
-	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
+	base.Restarts = 1
 	base.KernelKmeans = &KernelKmeans{
 		Objective: ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
 		behalf: o.Algorithm,

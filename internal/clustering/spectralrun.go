@@ -102,7 +102,7 @@ func (r *spectralRun) affinity() spectral.Operator { return balanced{r.family.x,
 
 // solverOptions let the observer hear the search.
 func (r *spectralRun) solverOptions() spectral.Options {
-	return r.steps.options(cmp.Or(r.asked.Tolerance, EigenTolerance))
+	return r.steps.options(cmp.Or(r.options.Eigenvectors.Tolerance, EigenTolerance))
 }
 
 // Pairs is how many eigenpairs a search looks for.
@@ -167,10 +167,16 @@ func (r *spectralRun) warnUnconverged(converged bool, residuals []float64) {
 	}
 }
 
+// rowsSpec is what is asked of k-means on the rows of eigenvectors.
+func (r *spectralRun) rowsSpec() Spec {
+	e := r.options.Eigenvectors
+	return Spec{K: r.asked.K, Seed: r.asked.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
+}
+
 // byRows clusters the rows of some vectors by k-means.
 func (r *spectralRun) byRows(ctx context.Context, result *Result, vectors [][]float64) (err error) {
 	result.Embedding = embed(vectors, r.Objective == ObjectiveNormalizedCut)
-	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.asked)
+	result.Labels, err = kmeansOn(ctx, result.Embedding.Values, result.Embedding.Columns, r.rowsSpec())
 	return err
 }
 

@@ -135,7 +135,7 @@ func validateKernelFamily(kind dataset.Kind, rows int, o KernelKmeans) error {
 	}
 	hasWidth := function == kernel.Gaussian || function == kernel.Laplacian
 	hasProduct := function == kernel.Polynomial || function == kernel.Sigmoid
-	const field = "spec.kernel_kmeans."
+	field := o.field("")
 	switch {
 	case o.Objective > ObjectiveNormalizedCut:
 		return fault.Invalid("BAD_OBJECTIVE", "objective %d is unknown", o.Objective).OnField(field + "objective")

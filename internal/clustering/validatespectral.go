@@ -8,8 +8,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
+// spectralFields are the names of the messages that hold the options; 0 is kernel k-means.
 var spectralFields = map[SpectralAlgorithm]string{
-	SpectralClustering: "spectral", SpectralLearning: "spectral_learning", ConstrainedSpectral: "constrained_spectral",
+	0: "kernel_kmeans", SpectralClustering: "spectral", SpectralLearning: "spectral_learning", ConstrainedSpectral: "constrained_spectral",
 }
 
 // leastEigenTolerance is about what rounding leaves of a residual.
@@ -19,7 +20,7 @@ const leastEigenTolerance = 1e-14
 func validateSpectral(kind dataset.Kind, spec Spec) error {
 	o, does := *spec.Spectral, "OPTION_DOES_NOT_APPLY"
 	name, known := spectralFields[o.Algorithm]
-	if !known {
+	if !known || o.Algorithm == 0 {
 		return fault.Invalid("BAD_ALGORITHM", "algorithm %d is unknown", o.Algorithm).OnField("spec.algorithm")
 	}
 	field := "spec." + name + "."
@@ -35,9 +36,15 @@ func validateSpectral(kind dataset.Kind, spec Spec) error {
 		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialization.farthest")
 	case len(spec.Seeds) > 0 && !constrained:
 		return fault.Invalid(does, "%v knows no seeds; give constraints, or take constrained-spectral", o.Algorithm).OnField("spec.supervision.seeds")
-	case spec.Tolerance != 0 && !(spec.Tolerance >= leastEigenTolerance && spec.Tolerance < 1):
+	case spec.Restarts != 0 || spec.MaxIterations != 0 || spec.Tolerance != 0:
+		return fault.Invalid(does, "restarts, iterations and the tolerance of %v are those of its eigenvectors", o.Algorithm).OnField(field + "eigenvectors")
+	case o.Eigenvectors.Tolerance != 0 && !(o.Eigenvectors.Tolerance >= leastEigenTolerance && o.Eigenvectors.Tolerance < 1):
 		return fault.Invalid("BAD_TOLERANCE", "tolerance is %g; it is of the residuals of eigenvectors, relative to the largest eigenvalue, and must be %g or more and below 1",
-			spec.Tolerance, leastEigenTolerance).OnField("spec.tolerance")
+			o.Eigenvectors.Tolerance, leastEigenTolerance).OnField(field + "eigenvectors.tolerance")
+	case o.Eigenvectors.KmeansRestarts < 0 || o.Eigenvectors.KmeansRestarts > MaxRestarts:
+		return fault.Invalid("BAD_RESTARTS", "restarts is %d; it must be 1 to %d", o.Eigenvectors.KmeansRestarts, MaxRestarts).OnField(field + "eigenvectors.kmeans_restarts")
+	case o.Eigenvectors.KmeansMaxIterations < 0:
+		return fault.Invalid("BAD_MAX_ITERATIONS", "max iterations is %d; it must be at least 1", o.Eigenvectors.KmeansMaxIterations).OnField(field + "eigenvectors.kmeans_max_iterations")
 	case o.Objective != ObjectiveDefault && (o.Algorithm != SpectralClustering || o.Objective != ObjectiveNormalizedCut && o.Objective != ObjectiveRatioAssociation):
 		return fault.Invalid(does, "the objective of spectral is normalized-cut or ratio-association, and the others have none to choose").OnField(field + "objective")
 	case spec.K < 2:

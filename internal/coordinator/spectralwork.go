@@ -33,7 +33,7 @@ func (w *spectralWork) need() planning.Problem {
 			AtOnce:   w.problem.AtOnce(),
 			Sparse:   w.problem.OwnEntries(),
 			Columns:  w.problem.Columns(),
-			Restarts: cmp.Or(w.spec.Restarts, clustering.EmbeddingRestarts),
+			Restarts: cmp.Or(w.spec.Spectral.Eigenvectors.KmeansRestarts, clustering.EmbeddingRestarts),
 		},
 	}
 }

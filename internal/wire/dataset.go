@@ -9,13 +9,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind reads the kind of a data set.
-func Kind(p cleavev1.DatasetKind) dataset.Kind { return dataset.Kind(p) }
+// Kind reads the kind of a data set, 0 when it is unknown.
+func Kind(p cleavev1.DatasetKind) dataset.Kind { return kinds[p] }
 
 // DatasetProto describes a data set; the id, name and time are the caller's.
 func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 	p := &cleavev1.Dataset{
-		Kind:  cleavev1.DatasetKind(d.Kind()),
+		Kind:  kinds.write(d.Kind()),
 		Rows:  uint64(d.Rows()),
 		Bytes: uint64(dataset.EncodedSize(d)),
 	}
