@@ -34,7 +34,7 @@ var (
 		"kmeans++":       cleavev1.Start_START_KMEANS_PLUS_PLUS,
 		"seeds":          cleavev1.Start_START_SEEDS,
 		"labels":         cleavev1.Start_START_LABELS,
-		"neighbourhoods": cleavev1.Start_START_NEIGHBOURHOODS,
+		"neighbourhoods": cleavev1.Start_START_NEIGHBORHOODS,
 		"centroids":      cleavev1.Start_START_CENTROIDS,
 		"spectral":       cleavev1.Start_START_SPECTRAL,
 
@@ -88,15 +88,6 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 	if f.given("seed") {
 		spec.Seed = f.seed.value
 	}
-	if f.given("restarts") {
-		spec.Restarts = uint32(f.restarts.value)
-	}
-	if f.given("max-iterations") {
-		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
-	}
-	if f.given("tolerance") {
-		spec.Tolerance = proto.Float64(f.tolerance.value)
-	}
 	if f.given("storage") {
 		spec.Storage = storageModes[f.storage.value] // for the vector family always auto
 	}
@@ -106,8 +97,10 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 	f.applyStart(spec)
 	switch algorithmOf(spec).family {
 	case kernelFamily:
+		f.applyLimits(spec)
 		f.applyKernelKmeans(spec.GetKernelKmeans())
 	case vectorFamily:
+		f.applyLimits(spec)
 		f.applyVector(spec)
 	case spectralFamily:
 		f.applySpectral(spec)
@@ -115,21 +108,34 @@ func (f *jobFlags) apply(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
+// applyLimits lays the flags over the limits of runs; the spectral family has its own.
+func (f *jobFlags) applyLimits(spec *cleavev1.JobSpec) {
+	if f.given("restarts") {
+		spec.Restarts = uint32(f.restarts.value)
+	}
+	if f.given("max-iterations") {
+		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.value))
+	}
+	if f.given("tolerance") {
+		spec.Tolerance = proto.Float64(f.tolerance.value)
+	}
+}
+
 func (f *jobFlags) applyStart(spec *cleavev1.JobSpec) {
 	if f.given("entail") {
 		supervision(spec).Entail = f.entail
 	}
 	if f.given("init") || f.given("farthest") {
-		if spec.Initialisation == nil {
-			spec.Initialisation = &cleavev1.Initialisation{}
+		if spec.Initialization == nil {
+			spec.Initialization = &cleavev1.Initialization{}
 		}
 	}
 	if f.given("init") {
-		spec.Initialisation.Start = starts[f.init.value]
-		spec.Initialisation.Labels, spec.Initialisation.Centroids = nil, nil
+		spec.Initialization.Start = starts[f.init.value]
+		spec.Initialization.Labels, spec.Initialization.Centroids = nil, nil
 	}
 	if f.given("farthest") {
-		spec.Initialisation.Farthest = farthestRules[f.farthest.value]
+		spec.Initialization.Farthest = farthestRules[f.farthest.value]
 	}
 }
 
@@ -138,9 +144,9 @@ func (f *jobFlags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 		spec.Objective = objectives[f.objective.value]
 	}
 	if f.given("sigma") {
-		spec.Shift = &cleavev1.Shift{Auto: f.sigma.word == "auto"}
-		if !spec.Shift.Auto {
-			spec.Shift.Sigma = f.sigma.value
+		spec.Shift = &cleavev1.Shift{Kind: &cleavev1.Shift_Sigma{Sigma: f.sigma.value}}
+		if f.sigma.word == "auto" {
+			spec.Shift.Kind = &cleavev1.Shift_Rule{Rule: cleavev1.ShiftRule_SHIFT_RULE_AUTO}
 		}
 	}
 	if f.given("on-rise") {
@@ -219,9 +225,9 @@ func (f *jobFlags) loadTables(j *job) error {
 	var err error
 	switch f.init.value {
 	case "labels":
-		spec.Initialisation.Labels, err = loadStart(f.init.path, rows, spec.K, j.left)
+		spec.Initialization.Labels, err = loadStart(f.init.path, rows, spec.K, j.left)
 	case "centroids":
-		spec.Initialisation.Centroids, err = loadCentroids(f.init.path, j)
+		spec.Initialization.Centroids, err = loadCentroids(f.init.path, j)
 	}
 	if err != nil {
 		return err
@@ -229,7 +235,7 @@ func (f *jobFlags) loadTables(j *job) error {
 	if err := j.left.spec(spec); err != nil {
 		return err
 	}
-	start := spec.GetInitialisation()
+	start := spec.GetInitialization()
 	if f.constraints != "" && len(spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with ever more
 		// constraints may begin at none with the same flags.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -36,6 +37,9 @@ func (f *jobFlags) applySpectral(spec *cleavev1.JobSpec) {
 	if slices.ContainsFunc(kernelFlags, f.given) {
 		f.applyKernel(options.Mutable(fields.ByName("kernel")).Message().Interface().(*cleavev1.Kernel))
 	}
+	if slices.ContainsFunc(eigenvectorFlags, f.given) {
+		f.applyEigenvectors(options.Mutable(fields.ByName("eigenvectors")).Message().Interface().(*cleavev1.Eigenvectors))
+	}
 	if o := spec.GetSpectral(); o != nil && f.given("objective") {
 		o.Objective = objectives[f.objective.value]
 	}
@@ -54,15 +58,30 @@ func (f *jobFlags) applySpectral(spec *cleavev1.JobSpec) {
 	}
 }
 
-// betaRule is what --beta says; auto is no rule.
+var eigenvectorFlags = []string{"restarts", "max-iterations", "tolerance"}
+
+// applyEigenvectors lays the flags that limit runs over what the spectral family has instead.
+func (f *jobFlags) applyEigenvectors(e *cleavev1.Eigenvectors) {
+	if f.given("restarts") {
+		e.KmeansRestarts = proto.Uint32(uint32(f.restarts.value))
+	}
+	if f.given("max-iterations") {
+		e.KmeansMaxIterations = proto.Uint32(uint32(f.maxIterations.value))
+	}
+	if f.given("tolerance") {
+		e.Tolerance = proto.Float64(f.tolerance.value)
+	}
+}
+
+// betaRule is what --beta says; auto is what it is anyway.
 func (f *jobFlags) betaRule() *cleavev1.Beta {
 	switch f.beta.word {
 	case "auto":
 		return nil
 	case "strict":
-		return &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: true}}
+		return &cleavev1.Beta{Kind: &cleavev1.Beta_Rule{Rule: cleavev1.BetaRule_BETA_RULE_STRICT}}
 	}
-	return &cleavev1.Beta{Rule: &cleavev1.Beta_Value{Value: f.beta.value}}
+	return &cleavev1.Beta{Kind: &cleavev1.Beta_Value{Value: f.beta.value}}
 }
 
 // checkSpectral refuses what does not go together in the spectral family.

@@ -14,10 +14,9 @@ import (
 type Spec struct {
 	K    int
 	Seed uint64
-	// In the spectral family Restarts and MaxIterations are those of k-means on the eigenvectors, and
-	// Tolerance is that of the eigensolver's residuals; 0 asks for the default.
+	// The next three are 0 in the spectral family, which has its own: see cut.Eigenvectors.
 	Restarts      int // 0 means 1
-	MaxIterations int // 0 only initialises
+	MaxIterations int // 0 only initializes
 	Tolerance     float64
 
 	Constraints []constraint.Constraint

@@ -39,14 +39,14 @@ func validateStart(rows int, spec Spec) error {
 		return err
 	}
 	if (spec.Start == StartLabels) != (len(spec.InitialLabels) > 0) {
-		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialisation.labels")
+		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialization.labels")
 	}
 	if spec.Start == StartLabels && len(spec.InitialLabels) != rows {
-		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.InitialLabels), rows).OnField("spec.initialisation.labels")
+		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.InitialLabels), rows).OnField("spec.initialization.labels")
 	}
 	for i, c := range spec.InitialLabels {
 		if c < 0 || int(c) >= spec.K {
-			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialisation.labels")
+			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialization.labels")
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 		"spectral-learning":    {Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
 		"constrained-spectral": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
 		"kernel k-means": {Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}),
-			Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_SPECTRAL}},
+			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL}},
 	}
 	for _, spec := range specs {
 		spec.K, spec.Seed, spec.Supervision = k, 3, &cleavev1.Supervision{Constraints: s.constraints}
@@ -76,7 +76,7 @@ var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	}
 	large := groupedGraph(2001, 2, 12, 2)
 	spec := large.spectralSpecs(2)["constrained-spectral"]
-	spec.Tolerance = proto.Float64(1e-2)
+	spec.GetConstrainedSpectral().Eigenvectors = &cleavev1.Eigenvectors{Tolerance: proto.Float64(1e-2)}
 	jobs["constrained-spectral of a larger graph"] = newWorkload(large.data, spec)
 	return jobs
 })

@@ -36,7 +36,7 @@ func (w *spectralWork) need() planning.Problem {
 			AtOnce:   w.problem.AtOnce(),
 			Sparse:   w.problem.OwnEntries(),
 			Columns:  w.problem.Columns(),
-			Restarts: cmp.Or(w.spec.Restarts, embedding.DefaultRestarts),
+			Restarts: cmp.Or(w.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
 		},
 	}
 }

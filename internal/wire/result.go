@@ -64,7 +64,7 @@ func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
 		return nil
 	}
 	return &cleavev1.InferenceReport{
-		Engine: cleavev1.Inference(i.Engine), Exact: i.Exact, LpValue: i.LPValue,
+		Engine: inferences.write(i.Engine), Exact: i.Exact, LpValue: i.LPValue,
 		Fallbacks: uint32(i.Fallbacks), Rounds: uint32(i.Rounds),
 	}
 }

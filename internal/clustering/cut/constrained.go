@@ -129,7 +129,7 @@ func (r *method) discretize(ctx context.Context, result *clustering.Result, vect
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := embedding.Cluster(ctx, rows, columns, r.spec)
+	labels, err := embedding.Cluster(ctx, rows, columns, r.rowsSpec())
 	result.Labels = labels
 	return err
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Degree   int
 	KeepDiag bool // keep the diagonal of the affinity
 
+	Eigenvectors Eigenvectors
+
 	// Of ConstrainedSpectral.
 	BetaRule       BetaRule
 	Beta           float64 // for BetaGiven
@@ -42,6 +44,14 @@ type Options struct {
 	Beliefs        []Belief // a whole Q, instead of constraints
 	Transfer       bool     // Q is a graph of its own
 	JoinComponents bool
+}
+
+// Eigenvectors is how well eigenvectors are found, and how k-means clusters their rows. Zeros ask for the
+// defaults.
+type Eigenvectors struct {
+	Tolerance           float64
+	KmeansRestarts      int
+	KmeansMaxIterations int
 }
 
 // Belief is one entry of Q, for an unordered pair or on the diagonal: above 0 together, below 0 apart.

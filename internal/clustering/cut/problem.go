@@ -28,7 +28,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	o := *spec.Algorithm.(*Options)
 	p := &Problem{options: o, spec: spec, n: data.Rows(), data: data}
 	base := spec
-	base.Restarts, base.MaxIterations, base.Tolerance = 1, 0, 0
+	base.Restarts = 1
 	matrix := &kernelkmeans.Options{
 		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
 		MatrixOf: o.Algorithm.String(),

@@ -148,7 +148,7 @@ func (r *method) affinity() spectral.Operator { return embedding.NewBalanced(r.x
 
 // solverOptions let the observer hear the search.
 func (r *method) solverOptions() spectral.Options {
-	return r.steps.Options(cmp.Or(r.spec.Tolerance, embedding.DefaultTolerance))
+	return r.steps.Options(cmp.Or(r.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
 }
 
 // Pairs is how many eigenpairs a search looks for.
@@ -214,9 +214,15 @@ func (r *method) warnUnconverged(converged bool, residuals []float64) {
 	}
 }
 
+// rowsSpec is what is asked of k-means on the rows of eigenvectors.
+func (r *method) rowsSpec() clustering.Spec {
+	e := r.options.Eigenvectors
+	return clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
+}
+
 // byRows clusters the rows of some vectors by k-means.
 func (r *method) byRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
 	result.Embedding = embedding.New(vectors, r.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, r.spec)
+	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, r.rowsSpec())
 	return err
 }

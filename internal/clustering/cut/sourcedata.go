@@ -20,7 +20,7 @@ func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbours and give that as the source graph",
 			points.N, points.N*(points.N-1)/2, MaxSourceRows)
 	}
-	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)))
+	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")
 	if err != nil {
 		return nil, err
 	}

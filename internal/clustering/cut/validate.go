@@ -30,14 +30,20 @@ func (o *Options) Validate(kind dataset.Kind, _ int, spec clustering.Spec) error
 	case spec.HalfPrecision:
 		return fault.Invalid(does, "float16 storage is for kernel k-means: eigenvectors would be those of another matrix").OnField("spec.storage")
 	case spec.Start != clustering.StartDefault || len(spec.InitialLabels) > 0:
-		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialisation.start")
+		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialization.start")
 	case spec.FarthestMean:
-		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialization.farthest")
 	case len(spec.Seeds) > 0 && !constrained:
 		return fault.Invalid(does, "%v knows no seeds; give constraints, or take constrained-spectral", o.Algorithm).OnField("spec.supervision.seeds")
-	case spec.Tolerance != 0 && !(spec.Tolerance >= leastEigenTolerance && spec.Tolerance < 1):
+	case spec.Restarts != 0 || spec.MaxIterations != 0 || spec.Tolerance != 0:
+		return fault.Invalid(does, "restarts, iterations and the tolerance of %v are those of its eigenvectors", o.Algorithm).OnField(field + "eigenvectors")
+	case o.Eigenvectors.Tolerance != 0 && !(o.Eigenvectors.Tolerance >= leastEigenTolerance && o.Eigenvectors.Tolerance < 1):
 		return fault.Invalid("BAD_TOLERANCE", "tolerance is %g; it is of the residuals of eigenvectors, relative to the largest eigenvalue, and must be %g or more and below 1",
-			spec.Tolerance, leastEigenTolerance).OnField("spec.tolerance")
+			o.Eigenvectors.Tolerance, leastEigenTolerance).OnField(field + "eigenvectors.tolerance")
+	case o.Eigenvectors.KmeansRestarts < 0 || o.Eigenvectors.KmeansRestarts > clustering.MaxRestarts:
+		return fault.Invalid("BAD_RESTARTS", "restarts is %d; it must be 1 to %d", o.Eigenvectors.KmeansRestarts, clustering.MaxRestarts).OnField(field + "eigenvectors.kmeans_restarts")
+	case o.Eigenvectors.KmeansMaxIterations < 0:
+		return fault.Invalid("BAD_MAX_ITERATIONS", "max iterations is %d; it must be at least 1", o.Eigenvectors.KmeansMaxIterations).OnField(field + "eigenvectors.kmeans_max_iterations")
 	case o.Objective != kernelkmeans.ObjectiveDefault && (o.Algorithm != Spectral || o.Objective != kernelkmeans.ObjectiveNormalizedCut && o.Objective != kernelkmeans.ObjectiveRatioAssociation):
 		return fault.Invalid(does, "the objective of spectral is normalized-cut or ratio-association, and the others have none to choose").OnField(field + "objective")
 	case spec.K < 2:

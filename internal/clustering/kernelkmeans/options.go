@@ -4,7 +4,12 @@
 // other.
 package kernelkmeans
 
-import "github.com/cleave-project/cleave/internal/kernel"
+import (
+	"cmp"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
 
 // KernelKmeans are the options of the kernel family (Kulis2009).
 type Options struct {
@@ -24,6 +29,12 @@ type Options struct {
 	// MatrixOf is the name of another algorithm whose matrix this is, which errors then speak of.
 	MatrixOf string
 }
+
+// Name implements clustering.Algorithm. It is that of the algorithm which asks for the matrix.
+func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
+
+// field is the API's name of an option.
+func (o *Options) field(option string) string { return clustering.Field(o, option) }
 
 // Objective is what is minimised or maximised, and reported.
 type Objective uint8

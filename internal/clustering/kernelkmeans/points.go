@@ -22,8 +22,9 @@ func columnMeans(points *dataset.Points) []float64 {
 // medianSample is how many points the automatic kernel width looks at.
 const medianSample = 1000
 
-// medianDistance is the median Euclidean distance over pairs of all points, or of a sample.
-func MedianDistance(points *dataset.Points, rng *rand.Rand) (float64, error) {
+// MedianDistance is the median Euclidean distance over pairs of all points, or of a sample. The field is that
+// of the request which asks for it.
+func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float64, error) {
 	sample := sampleIndices(points.N, medianSample, rng)
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
@@ -41,7 +42,7 @@ func MedianDistance(points *dataset.Points, rng *rand.Rand) (float64, error) {
 		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
 	}
 	if !(median > 0) || math.IsInf(median, 0) {
-		return 0, fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as a number", median).OnField("spec.kernel_kmeans.kernel.rho")
+		return 0, fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as a number", median).OnField(field)
 	}
 	return median, nil
 }

@@ -142,7 +142,7 @@ func (p *Problem) prepareKernel(points *dataset.Points) error {
 	case kernel.Gaussian, kernel.Laplacian:
 		m.Rho = p.options.Rho
 		if m.Rho == 0 {
-			rho, err := MedianDistance(points, p.Random(clustering.StreamRho))
+			rho, err := MedianDistance(points, p.Random(clustering.StreamRho), p.options.field("kernel.rho"))
 			if err != nil {
 				return err
 			}

@@ -9,9 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Name implements clustering.Algorithm.
-func (o *Options) Name() string { return "kernel-kmeans" }
-
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(kind dataset.Kind, rows int, spec clustering.Spec) error {
 	if err := validateStart(spec); err != nil {
@@ -23,10 +20,10 @@ func (o *Options) Validate(kind dataset.Kind, rows int, spec clustering.Spec) er
 // validateKernelStart checks what only the kernel family knows, and refuses what it does not.
 func validateStart(spec clustering.Spec) error {
 	if spec.Start > clustering.StartSeeds && spec.Start != clustering.StartSpectral {
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialisation.start")
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialization.start")
 	}
 	if spec.FarthestMean && spec.Start != clustering.StartFarthestFirst && (spec.Start != clustering.StartDefault || len(spec.Constraints) == 0 || len(spec.Seeds) > 0) {
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialization.farthest")
 	}
 	for at, s := range spec.Seeds {
 		if s.Probability != 0 {
@@ -50,7 +47,7 @@ func validateOptions(kind dataset.Kind, rows int, o Options) error {
 	}
 	hasWidth := function == kernel.Gaussian || function == kernel.Laplacian
 	hasProduct := function == kernel.Polynomial || function == kernel.Sigmoid
-	const field = "spec.kernel_kmeans."
+	field := o.field("")
 	switch {
 	case o.Objective > ObjectiveNormalizedCut:
 		return fault.Invalid("BAD_OBJECTIVE", "objective %d is unknown", o.Objective).OnField(field + "objective")
