@@ -63,8 +63,12 @@ var house = []room{
 	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
+	{"cli/jobflags", api, "cli/shell clustering constraint dataset fault format wire"},
+	{"cli/client", api, "cli/shell clustering coordinator dataset wire worker"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
 
+	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench
 	{"bench/cmd/bench", testOnly, ""},

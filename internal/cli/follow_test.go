@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -28,14 +28,14 @@ type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
 		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
-		if err := stream.Send(eventItem(event)); err != nil {
+		if err := stream.Send(clitest.EventItem(event)); err != nil {
 			return err
 		}
 	}
 	if ended == nil {
 		return nil
 	}
-	return stream.Send(eventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
+	return stream.Send(clitest.EventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
 }
 
 var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
@@ -75,7 +75,7 @@ SUCCEEDED: CONVERGED
 func TestWatchJSONAndAfter(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(_ int, request *cleavev1.WatchJobRequest, stream watchStream) error {
-		if err := stream.Send(progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
+		if err := stream.Send(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
 			return err
 		}
 		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
@@ -139,7 +139,7 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 }
 
 func TestSubmit(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	f := startFake(t)
 	f.refusals = 1
 	environment := func(name string) string { return map[string]string{serverVariable: f.address}[name] }
@@ -176,7 +176,7 @@ func TestSubmit(t *testing.T) {
 }
 
 func TestSubmitAndWait(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	f := startFake(t)
 	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
 		return sendSteps(stream, 1, 2, succeeded)
@@ -188,7 +188,7 @@ func TestSubmitAndWait(t *testing.T) {
 }
 
 func TestInterruptCancelsTheJob(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
 		command   string
 		cancelled int
@@ -222,7 +222,7 @@ func TestInterruptCancelsTheJob(t *testing.T) {
 }
 
 func TestInterruptBeforeThereIsAJob(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	for _, command := range []string{"run", "submit"} {
 		f := startFake(t)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -232,18 +232,5 @@ func TestInterruptBeforeThereIsAJob(t *testing.T) {
 		if r.code != 130 || r.stderr != "cleave: cancelled\n" || len(f.requests) != 0 {
 			t.Errorf("%s: exit code %d, %q, %d jobs", command, r.code, r.stderr, len(f.requests))
 		}
-	}
-}
-
-func TestABrokenPartIsTheReason(t *testing.T) {
-	broken := errors.New("worker-0 broke down")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	other := errors.New("context canceled")
-	if got := because(ctx, other); got != other {
-		t.Errorf("before: %v", got)
-	}
-	cancel(broken)
-	if got := because(ctx, other); got != broken {
-		t.Errorf("after: %v", got)
 	}
 }
