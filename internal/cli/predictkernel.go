@@ -77,10 +77,10 @@ func loadKernelModel(f *predictFlags, document *report.ResultDocument) (*kernelM
 		K:              document.K,
 		MaxIterations:  proto.Uint32(0),
 		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // one pass is all there is
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_LABELS},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS},
 		Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options},
 	}
-	if m.spec.Initialisation.Labels, err = jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), rows, document.K, left); err != nil {
+	if m.spec.Initialization.Labels, err = jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), rows, document.K, left); err != nil {
 		return nil, err
 	}
 	return m, left.Apply(m.spec)

@@ -62,14 +62,14 @@ func validateStart(rows int, spec Spec) error {
 		return err
 	}
 	if (spec.Start == StartLabels) != (len(spec.InitialLabels) > 0) {
-		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialisation.labels")
+		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialization.labels")
 	}
 	if spec.Start == StartLabels && len(spec.InitialLabels) != rows {
-		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.InitialLabels), rows).OnField("spec.initialisation.labels")
+		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.InitialLabels), rows).OnField("spec.initialization.labels")
 	}
 	for i, c := range spec.InitialLabels {
 		if c < 0 || int(c) >= spec.K {
-			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialisation.labels")
+			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialization.labels")
 		}
 	}
 	return nil
@@ -78,10 +78,10 @@ func validateStart(rows int, spec Spec) error {
 // validateKernelStart checks what only the kernel family knows, and refuses what it does not.
 func validateKernelStart(spec Spec) error {
 	if spec.Start > StartSeeds && spec.Start != StartSpectral {
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialisation.start")
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "this start is for the vector family: kernel k-means has no centroids").OnField("spec.initialization.start")
 	}
 	if spec.FarthestMean && spec.Start != StartFarthestFirst && (spec.Start != StartDefault || len(spec.Constraints) == 0 || len(spec.Seeds) > 0) {
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+		return fault.Invalid("OPTION_DOES_NOT_APPLY", "the farthest rule applies to the farthest-first start only").OnField("spec.initialization.farthest")
 	}
 	for at, s := range spec.Seeds {
 		if s.Probability != 0 {

@@ -30,9 +30,9 @@ func validateSpectral(kind dataset.Kind, spec Spec) error {
 	case spec.HalfPrecision:
 		return fault.Invalid(does, "float16 storage is for kernel k-means: eigenvectors would be those of another matrix").OnField("spec.storage")
 	case spec.Start != StartDefault || len(spec.InitialLabels) > 0:
-		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialisation.start")
+		return fault.Invalid(does, "%v has no start: its labels come from eigenvectors", o.Algorithm).OnField("spec.initialization.start")
 	case spec.FarthestMean:
-		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialisation.farthest")
+		return fault.Invalid(does, "the farthest rule applies to the farthest-first start only").OnField("spec.initialization.farthest")
 	case len(spec.Seeds) > 0 && !constrained:
 		return fault.Invalid(does, "%v knows no seeds; give constraints, or take constrained-spectral", o.Algorithm).OnField("spec.supervision.seeds")
 	case spec.Tolerance != 0 && !(spec.Tolerance >= leastEigenTolerance && spec.Tolerance < 1):

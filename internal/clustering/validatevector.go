@@ -43,7 +43,7 @@ func validateVector(kind dataset.Kind, spec Spec) error {
 	case spec.HalfPrecision:
 		return fault.Invalid(does, "float16 storage is for kernel matrices; %v has none", v.Algorithm).OnField("spec.storage")
 	case spec.FarthestMean:
-		return fault.Invalid(does, "the farthest rule applies to the farthest-first start of the kernel family only").OnField("spec.initialisation.farthest")
+		return fault.Invalid(does, "the farthest rule applies to the farthest-first start of the kernel family only").OnField("spec.initialization.farthest")
 	case len(spec.Constraints) > 0 && v.Algorithm < CopKmeans:
 		return fault.Invalid(does, "%v knows no constraints; cop-kmeans keeps them, pc-kmeans, mpc-kmeans and hmrf-kmeans weigh them", v.Algorithm).OnField("spec.supervision.constraints")
 	case len(spec.Seeds) > 0 && !v.Algorithm.seeded():
@@ -51,9 +51,9 @@ func validateVector(kind dataset.Kind, spec Spec) error {
 	case len(spec.Seeds) == 0 && v.Algorithm.seeded():
 		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", v.Algorithm).OnField("spec.supervision.seeds")
 	case spec.Start != StartDefault && !slices.Contains(vectorStarts[v.Algorithm], spec.Start):
-		return fault.Invalid(does, "%v does not start that way", v.Algorithm).OnField("spec.initialisation.start")
+		return fault.Invalid(does, "%v does not start that way", v.Algorithm).OnField("spec.initialization.start")
 	case (v.startKind(spec.Start) == StartCentroids) != (len(v.InitialCentroids) > 0):
-		return fault.Invalid("BAD_START", "initial centroids and the start from centroids go together: give both or neither").OnField("spec.initialisation.centroids")
+		return fault.Invalid("BAD_START", "initial centroids and the start from centroids go together: give both or neither").OnField("spec.initialization.centroids")
 	case v.Distortion > metric.IDivergence:
 		return fault.Invalid("BAD_DISTORTION", "distortion %d is unknown", v.Distortion).OnField(field + "distortion")
 	case v.Distortion > metric.Cosine && v.Algorithm != HMRFKmeans, v.Distortion == metric.Cosine && v.Algorithm.withParts() && v.Algorithm != HMRFKmeans:

@@ -176,7 +176,7 @@ func (p *VectorProblem) prepareCentroids() error {
 	if p.startKind() != StartCentroids {
 		return nil
 	}
-	const field = "spec.initialisation.centroids"
+	const field = "spec.initialization.centroids"
 	if len(given) != p.spec.K*p.d {
 		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}

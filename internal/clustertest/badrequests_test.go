@@ -76,7 +76,7 @@ var badSpecs = []struct {
 	{"a width of 0", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Rho: proto.Float64(0)} },
 		codes.InvalidArgument, "BAD_RHO", "rho"},
 	{"labels out of range", "points", func(s *cleavev1.JobSpec) {
-		s.Initialisation = &cleavev1.Initialisation{Start: cleavev1.Start_START_LABELS, Labels: []uint32{0, 1, 0, 1, 0, 9}}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: []uint32{0, 1, 0, 1, 0, 9}}
 	}, codes.InvalidArgument, "BAD_START", "9"},
 	{"an enum of tomorrow", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Objective = 77 },
 		codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "77"},

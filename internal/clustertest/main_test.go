@@ -87,7 +87,7 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 var longPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
 		K: 12, Seed: 3, Restarts: restarts(40),
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
 })
@@ -97,7 +97,7 @@ var longBuild = sync.OnceValue(func() *workload {
 	iterations := uint32(5)
 	return newWorkload(gaussians(6000, 48, 12, 8), &cleavev1.JobSpec{
 		K: 12, Seed: 1, MaxIterations: &iterations,
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
 })
@@ -120,7 +120,7 @@ var longGraph = sync.OnceValue(func() *workload {
 	return newWorkload(graph, &cleavev1.JobSpec{
 		K: 12, Seed: 3, Restarts: restarts(24),
 		Supervision:    &cleavev1.Supervision{Constraints: wire.ConstraintsProto(pairs)},
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
 })

@@ -55,7 +55,7 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 		"spectral-learning":    {Algorithm: &cleavev1.JobSpec_SpectralLearning{SpectralLearning: &cleavev1.SpectralLearning{}}},
 		"constrained-spectral": {Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{}}},
 		"kernel k-means": {Algorithm: kernelKmeans(&cleavev1.KernelKmeans{}),
-			Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_SPECTRAL}},
+			Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL}},
 	}
 	for _, spec := range specs {
 		spec.K, spec.Seed, spec.Supervision = k, 3, &cleavev1.Supervision{Constraints: s.constraints}

@@ -108,7 +108,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 var longVectors = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
 		K: 12, Seed: 3, Restarts: restarts(40),
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
 	})
 })
@@ -119,7 +119,7 @@ var longMetrics = sync.OnceValue(func() *workload {
 	return newWorkload(known.sparse, &cleavev1.JobSpec{
 		K: 8, Seed: 3, Restarts: restarts(24),
 		Supervision:    &cleavev1.Supervision{Constraints: known.constraints},
-		Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
 	})
 })

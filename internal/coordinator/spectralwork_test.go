@@ -62,7 +62,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		"constrained":       {points, &cleavev1.JobSpec{K: 2, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}},
 		"joined": {rings, &cleavev1.JobSpec{K: 2, Supervision: supervision, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{
 			ConstrainedSpectral: &cleavev1.ConstrainedSpectral{Components: cleavev1.ComponentPolicy_COMPONENT_POLICY_JOIN}}}},
-		"start": {points, &cleavev1.JobSpec{K: 3, Initialisation: &cleavev1.Initialisation{Start: cleavev1.Start_START_SPECTRAL},
+		"start": {points, &cleavev1.JobSpec{K: 3, Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 	} {
 		d, err := wire.SendDataset(t.Context(), h.datasets, name, c.data)

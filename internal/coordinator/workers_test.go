@@ -95,7 +95,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	s.K, s.Restarts = 4, 2
 	must := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK
 	s.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}}}
-	s.Initialisation = &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM}
+	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
 
 	// Without workers the job waits and says so, to those who ask and to those who watch.

@@ -26,7 +26,7 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		Tolerance:     p.GetTolerance(),
 		Entail:        p.GetSupervision().GetEntail(),
 		HalfPrecision: p.GetStorage() == cleavev1.StorageMode_STORAGE_MODE_FLOAT16,
-		FarthestMean:  p.GetInitialisation().GetFarthest() == cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
+		FarthestMean:  p.GetInitialization().GetFarthest() == cleavev1.FarthestRule_FARTHEST_RULE_MEAN,
 	}
 	var err error
 	if spec.MaxIterations, err = maxIterations(p); err != nil {
@@ -41,19 +41,19 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 	if spec.Seeds, err = seeds(p.GetSupervision().GetSeeds()); err != nil {
 		return spec, err
 	}
-	if spec.InitialLabels, err = labels(p.GetInitialisation().GetLabels()); err != nil {
+	if spec.InitialLabels, err = labels(p.GetInitialization().GetLabels()); err != nil {
 		return spec, err
 	}
-	spec.Start = clustering.Start(p.GetInitialisation().GetStart())
+	spec.Start = clustering.Start(p.GetInitialization().GetStart())
 	switch a := p.GetAlgorithm().(type) {
 	case nil:
 		return spec, fault.Invalid("ALGORITHM_MISSING",
 			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").
 			OnField("spec.kernel_kmeans")
 	case *cleavev1.JobSpec_KernelKmeans:
-		if len(p.GetInitialisation().GetCentroids()) > 0 {
+		if len(p.GetInitialization().GetCentroids()) > 0 {
 			return spec, fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
-				OnField("spec.initialisation.centroids")
+				OnField("spec.initialization.centroids")
 		}
 		spec.KernelKmeans, err = kernelKmeans(a.KernelKmeans)
 	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
@@ -87,7 +87,7 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 			Seeds:       SeedsProto(spec.Seeds),
 			Entail:      spec.Entail,
 		},
-		Initialisation: &cleavev1.Initialisation{
+		Initialization: &cleavev1.Initialization{
 			Start:  cleavev1.Start(spec.Start),
 			Labels: LabelsProto(spec.InitialLabels),
 		},
@@ -102,7 +102,7 @@ func SpecProto(spec clustering.Spec) *cleavev1.JobSpec {
 		p.Storage = cleavev1.StorageMode_STORAGE_MODE_FLOAT16
 	}
 	if spec.FarthestMean {
-		p.Initialisation.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
+		p.Initialization.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_MEAN
 	}
 	switch {
 	case spec.KernelKmeans != nil:
@@ -126,8 +126,8 @@ func checkEnums(p *cleavev1.JobSpec) error {
 	k := p.GetKernelKmeans()
 	return firstError(
 		known(p.GetStorage(), cleavev1.StorageMode_name, "spec.storage"),
-		known(p.GetInitialisation().GetStart(), cleavev1.Start_name, "spec.initialisation.start"),
-		known(p.GetInitialisation().GetFarthest(), cleavev1.FarthestRule_name, "spec.initialisation.farthest"),
+		known(p.GetInitialization().GetStart(), cleavev1.Start_name, "spec.initialization.start"),
+		known(p.GetInitialization().GetFarthest(), cleavev1.FarthestRule_name, "spec.initialization.farthest"),
 		known(k.GetObjective(), cleavev1.Objective_name, "spec.kernel_kmeans.objective"),
 		known(k.GetOnRise(), cleavev1.RisePolicy_name, "spec.kernel_kmeans.on_rise"),
 		known(k.GetOnEmpty(), cleavev1.EmptyPolicy_name, "spec.kernel_kmeans.on_empty"),
@@ -278,7 +278,7 @@ func labels(list []uint32) ([]int32, error) {
 	converted := make([]int32, len(list))
 	for at, label := range list {
 		if label > math.MaxInt32 {
-			return nil, outOfRange("initial label", at, label).OnField("spec.initialisation.labels")
+			return nil, outOfRange("initial label", at, label).OnField("spec.initialization.labels")
 		}
 		converted[at] = int32(label)
 	}

@@ -108,8 +108,8 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		spec          *cleavev1.JobSpec
 	}{
 		{"ALGORITHM_MISSING", "spec.kernel_kmeans", &cleavev1.JobSpec{}},
-		{"OPTION_DOES_NOT_APPLY", "spec.initialisation.centroids", &cleavev1.JobSpec{
-			Initialisation: &cleavev1.Initialisation{Centroids: []float64{1}},
+		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", &cleavev1.JobSpec{
+			Initialization: &cleavev1.Initialization{Centroids: []float64{1}},
 			Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &zero}})},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &nan}})},
@@ -117,12 +117,12 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"BAD_SHIFT", "spec.kernel_kmeans.shift", kmeans(&cleavev1.KernelKmeans{Shift: &cleavev1.Shift{Auto: true, Sigma: 1}})},
 		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.objective", kmeans(&cleavev1.KernelKmeans{Objective: 77})},
 		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.kernel.function", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: 77}})},
-		{"UNKNOWN_ENUM_VALUE", "spec.initialisation.start", &cleavev1.JobSpec{Initialisation: &cleavev1.Initialisation{Start: -1}}},
+		{"UNKNOWN_ENUM_VALUE", "spec.initialization.start", &cleavev1.JobSpec{Initialization: &cleavev1.Initialization{Start: -1}}},
 		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
 			Constraints: []*cleavev1.Constraint{{I: 1, J: 1 << 31}}}}},
 		{"INDEX_OUT_OF_RANGE", "spec.supervision.seeds", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
 			Seeds: []*cleavev1.Seed{{Index: math.MaxUint32}}}}},
-		{"INDEX_OUT_OF_RANGE", "spec.initialisation.labels", &cleavev1.JobSpec{Initialisation: &cleavev1.Initialisation{
+		{"INDEX_OUT_OF_RANGE", "spec.initialization.labels", &cleavev1.JobSpec{Initialization: &cleavev1.Initialization{
 			Labels: []uint32{1 << 31}}}},
 	} {
 		_, err := Spec(c.spec)

@@ -11,9 +11,9 @@ import (
 
 // spectralSpec reads the options of the spectral family.
 func spectralSpec(p *cleavev1.JobSpec) (*clustering.Spectral, error) {
-	if len(p.GetInitialisation().GetCentroids()) > 0 {
+	if len(p.GetInitialization().GetCentroids()) > 0 {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "spectral clustering starts from no centroids: it finds its own coordinates first").
-			OnField("spec.initialisation.centroids")
+			OnField("spec.initialization.centroids")
 	}
 	switch a := p.GetAlgorithm().(type) {
 	case *cleavev1.JobSpec_Spectral:

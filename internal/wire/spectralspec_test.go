@@ -83,8 +83,8 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 		reason, field string
 		spec          *cleavev1.JobSpec
 	}{
-		{"OPTION_DOES_NOT_APPLY", "spec.initialisation.centroids", &cleavev1.JobSpec{
-			Initialisation: &cleavev1.Initialisation{Centroids: []float64{1}}, Algorithm: &cleavev1.JobSpec_Spectral{}}},
+		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", &cleavev1.JobSpec{
+			Initialization: &cleavev1.Initialization{Centroids: []float64{1}}, Algorithm: &cleavev1.JobSpec_Spectral{}}},
 		{"BAD_MAX_ITERATIONS", "spec.max_iterations", &cleavev1.JobSpec{MaxIterations: &none, Algorithm: &cleavev1.JobSpec_Spectral{}}},
 		{"BAD_TOLERANCE", "spec.tolerance", &cleavev1.JobSpec{Tolerance: &zero, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
 		{"UNKNOWN_ENUM_VALUE", "spec.spectral.objective", &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{Objective: 257}}}},

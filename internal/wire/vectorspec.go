@@ -14,7 +14,7 @@ func vectorSpec(p *cleavev1.JobSpec) (*clustering.Vector, error) {
 	if p.GetStorage() != cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "storage is about the kernel matrix, and the vector family has none").OnField("spec.storage")
 	}
-	v := &clustering.Vector{InitialCentroids: p.GetInitialisation().GetCentroids()}
+	v := &clustering.Vector{InitialCentroids: p.GetInitialization().GetCentroids()}
 	if len(v.InitialCentroids) == 0 {
 		v.InitialCentroids = nil
 	}
@@ -87,7 +87,7 @@ func learned(v *clustering.Vector, penalty cleavev1.Penalty, form cleavev1.Metri
 
 // setVector writes the options of the vector family. What an algorithm implies has no field there.
 func setVector(p *cleavev1.JobSpec, v *clustering.Vector) {
-	p.Initialisation.Centroids = v.InitialCentroids
+	p.Initialization.Centroids = v.InitialCentroids
 	geometry := cleavev1.Geometry(v.Distortion) // squared Euclidean and cosine have the numbers of their geometries
 	distortion, penalty := cleavev1.Distortion(v.Distortion), cleavev1.Penalty(v.Penalty)
 	form, engine := cleavev1.Metric(v.Metric), cleavev1.Inference(v.Inference)

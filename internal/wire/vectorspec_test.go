@@ -93,7 +93,7 @@ func TestVectorNumbersHaveTheSameNames(t *testing.T) {
 		same(cleavev1.Inference(e).String(), e.String())
 	}
 	for start, name := range map[clustering.Start]cleavev1.Start{
-		clustering.StartNeighbourhoods:        cleavev1.Start_START_NEIGHBOURHOODS,
+		clustering.StartNeighbourhoods:        cleavev1.Start_START_NEIGHBORHOODS,
 		clustering.StartWeightedFarthestFirst: cleavev1.Start_START_WEIGHTED_FARTHEST_FIRST,
 		clustering.StartCentroids:             cleavev1.Start_START_CENTROIDS,
 	} {

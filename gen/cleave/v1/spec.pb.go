@@ -134,7 +134,7 @@ type Start int32
 const (
 	// Kernel family: with seeds SEEDS, else with constraints FARTHEST_FIRST, else KMEANS_PLUS_PLUS.
 	// k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. COP-KMeans: RANDOM. The others:
-	// NEIGHBOURHOODS.
+	// NEIGHBORHOODS.
 	Start_START_UNSPECIFIED      Start = 0
 	Start_START_FARTHEST_FIRST   Start = 1
 	Start_START_RANDOM           Start = 2
@@ -142,7 +142,7 @@ const (
 	Start_START_LABELS           Start = 4
 	Start_START_SEEDS            Start = 5
 	// The centroids of the largest must-link components (Basu et al. 2003, 3.1).
-	Start_START_NEIGHBOURHOODS Start = 6
+	Start_START_NEIGHBORHOODS Start = 6
 	// Neighbourhoods that are large and far apart (Basu et al. 2004).
 	Start_START_WEIGHTED_FARTHEST_FIRST Start = 7
 	Start_START_CENTROIDS               Start = 8
@@ -159,7 +159,7 @@ var (
 		3: "START_KMEANS_PLUS_PLUS",
 		4: "START_LABELS",
 		5: "START_SEEDS",
-		6: "START_NEIGHBOURHOODS",
+		6: "START_NEIGHBORHOODS",
 		7: "START_WEIGHTED_FARTHEST_FIRST",
 		8: "START_CENTROIDS",
 		9: "START_SPECTRAL",
@@ -171,7 +171,7 @@ var (
 		"START_KMEANS_PLUS_PLUS":        3,
 		"START_LABELS":                  4,
 		"START_SEEDS":                   5,
-		"START_NEIGHBOURHOODS":          6,
+		"START_NEIGHBORHOODS":           6,
 		"START_WEIGHTED_FARTHEST_FIRST": 7,
 		"START_CENTROIDS":               8,
 		"START_SPECTRAL":                9,
@@ -935,7 +935,7 @@ type JobSpec struct {
 	// Runs from different starts, the best of which wins; 0 means 1. Spectral family: those of k-means
 	// on the eigenvectors; 0 means 10.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
-	// 0 only initialises: the labels are the start. Absent means 100. Spectral family: of k-means on the
+	// 0 only initializes: the labels are the start. Absent means 100. Spectral family: of k-means on the
 	// eigenvectors, at least 1; absent means 300.
 	MaxIterations *uint32 `protobuf:"varint,6,opt,name=max_iterations,json=maxIterations,proto3,oneof" json:"max_iterations,omitempty"`
 	// Stop when the relative decrease of the objective is at most this; 0, or absent, never. Spectral
@@ -943,7 +943,7 @@ type JobSpec struct {
 	// eigenvalue, above 0 and below 1; absent means 1e-8.
 	Tolerance      *float64        `protobuf:"fixed64,7,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
-	Initialisation *Initialisation `protobuf:"bytes,9,opt,name=initialisation,proto3" json:"initialisation,omitempty"`
+	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
 	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
 	// Types that are valid to be assigned to Algorithm:
 	//
@@ -1050,9 +1050,9 @@ func (x *JobSpec) GetSupervision() *Supervision {
 	return nil
 }
 
-func (x *JobSpec) GetInitialisation() *Initialisation {
+func (x *JobSpec) GetInitialization() *Initialization {
 	if x != nil {
-		return x.Initialisation
+		return x.Initialization
 	}
 	return nil
 }
@@ -1451,7 +1451,7 @@ func (x *Seed) GetProbability() float64 {
 	return 0
 }
 
-type Initialisation struct {
+type Initialization struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Start Start                  `protobuf:"varint,1,opt,name=start,proto3,enum=cleave.v1.Start" json:"start,omitempty"`
 	// For START_LABELS: one label for every row.
@@ -1463,20 +1463,20 @@ type Initialisation struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Initialisation) Reset() {
-	*x = Initialisation{}
+func (x *Initialization) Reset() {
+	*x = Initialization{}
 	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Initialisation) String() string {
+func (x *Initialization) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Initialisation) ProtoMessage() {}
+func (*Initialization) ProtoMessage() {}
 
-func (x *Initialisation) ProtoReflect() protoreflect.Message {
+func (x *Initialization) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1488,33 +1488,33 @@ func (x *Initialisation) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Initialisation.ProtoReflect.Descriptor instead.
-func (*Initialisation) Descriptor() ([]byte, []int) {
+// Deprecated: Use Initialization.ProtoReflect.Descriptor instead.
+func (*Initialization) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Initialisation) GetStart() Start {
+func (x *Initialization) GetStart() Start {
 	if x != nil {
 		return x.Start
 	}
 	return Start_START_UNSPECIFIED
 }
 
-func (x *Initialisation) GetLabels() []uint32 {
+func (x *Initialization) GetLabels() []uint32 {
 	if x != nil {
 		return x.Labels
 	}
 	return nil
 }
 
-func (x *Initialisation) GetFarthest() FarthestRule {
+func (x *Initialization) GetFarthest() FarthestRule {
 	if x != nil {
 		return x.Farthest
 	}
 	return FarthestRule_FARTHEST_RULE_UNSPECIFIED
 }
 
-func (x *Initialisation) GetCentroids() []float64 {
+func (x *Initialization) GetCentroids() []float64 {
 	if x != nil {
 		return x.Centroids
 	}
@@ -2536,7 +2536,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0emax_iterations\x18\x06 \x01(\rH\x01R\rmaxIterations\x88\x01\x01\x12!\n" +
 	"\ttolerance\x18\a \x01(\x01H\x02R\ttolerance\x88\x01\x01\x128\n" +
 	"\vsupervision\x18\b \x01(\v2\x16.cleave.v1.SupervisionR\vsupervision\x12A\n" +
-	"\x0einitialisation\x18\t \x01(\v2\x19.cleave.v1.InitialisationR\x0einitialisation\x120\n" +
+	"\x0einitialization\x18\t \x01(\v2\x19.cleave.v1.InitializationR\x0einitialization\x120\n" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
@@ -2574,7 +2574,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\rR\x05label\x12%\n" +
 	"\vprobability\x18\x03 \x01(\x01H\x00R\vprobability\x88\x01\x01B\x0e\n" +
 	"\f_probability\"\xa3\x01\n" +
-	"\x0eInitialisation\x12&\n" +
+	"\x0eInitialization\x12&\n" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\rR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
@@ -2659,15 +2659,15 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xef\x01\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xee\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +
 	"\fSTART_RANDOM\x10\x02\x12\x1a\n" +
 	"\x16START_KMEANS_PLUS_PLUS\x10\x03\x12\x10\n" +
 	"\fSTART_LABELS\x10\x04\x12\x0f\n" +
-	"\vSTART_SEEDS\x10\x05\x12\x18\n" +
-	"\x14START_NEIGHBOURHOODS\x10\x06\x12!\n" +
+	"\vSTART_SEEDS\x10\x05\x12\x17\n" +
+	"\x13START_NEIGHBORHOODS\x10\x06\x12!\n" +
 	"\x1dSTART_WEIGHTED_FARTHEST_FIRST\x10\a\x12\x13\n" +
 	"\x0fSTART_CENTROIDS\x10\b\x12\x12\n" +
 	"\x0eSTART_SPECTRAL\x10\t*^\n" +
@@ -2775,7 +2775,7 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(*Supervision)(nil),         // 17: cleave.v1.Supervision
 	(*Constraint)(nil),          // 18: cleave.v1.Constraint
 	(*Seed)(nil),                // 19: cleave.v1.Seed
-	(*Initialisation)(nil),      // 20: cleave.v1.Initialisation
+	(*Initialization)(nil),      // 20: cleave.v1.Initialization
 	(*KernelKmeans)(nil),        // 21: cleave.v1.KernelKmeans
 	(*Kernel)(nil),              // 22: cleave.v1.Kernel
 	(*Shift)(nil),               // 23: cleave.v1.Shift
@@ -2795,7 +2795,7 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
 	17, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	20, // 1: cleave.v1.JobSpec.initialisation:type_name -> cleave.v1.Initialisation
+	20, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
 	21, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
 	24, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
@@ -2812,8 +2812,8 @@ var file_cleave_v1_spec_proto_depIdxs = []int32{
 	18, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
 	19, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
 	0,  // 17: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
-	2,  // 18: cleave.v1.Initialisation.start:type_name -> cleave.v1.Start
-	3,  // 19: cleave.v1.Initialisation.farthest:type_name -> cleave.v1.FarthestRule
+	2,  // 18: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	3,  // 19: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
 	4,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
 	22, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
 	23, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift

@@ -101,7 +101,7 @@ func (s *RowFilter) Apply(spec *cleavev1.JobSpec) (err error) {
 		}
 		s.constraints, s.seeds = constraints-len(given.Constraints), seeds-len(given.Seeds)
 	}
-	if start := spec.GetInitialisation(); start != nil {
+	if start := spec.GetInitialization(); start != nil {
 		if start.Labels, err = keptValues(s, start.Labels, "labels to start from"); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ var (
 		"kmeans++":       cleavev1.Start_START_KMEANS_PLUS_PLUS,
 		"seeds":          cleavev1.Start_START_SEEDS,
 		"labels":         cleavev1.Start_START_LABELS,
-		"neighbourhoods": cleavev1.Start_START_NEIGHBOURHOODS,
+		"neighbourhoods": cleavev1.Start_START_NEIGHBORHOODS,
 		"centroids":      cleavev1.Start_START_CENTROIDS,
 		"spectral":       cleavev1.Start_START_SPECTRAL,
 
@@ -120,16 +120,16 @@ func (f *Flags) applyStart(spec *cleavev1.JobSpec) {
 		supervision(spec).Entail = f.entail
 	}
 	if f.Given("init") || f.Given("farthest") {
-		if spec.Initialisation == nil {
-			spec.Initialisation = &cleavev1.Initialisation{}
+		if spec.Initialization == nil {
+			spec.Initialization = &cleavev1.Initialization{}
 		}
 	}
 	if f.Given("init") {
-		spec.Initialisation.Start = starts[f.init.Value]
-		spec.Initialisation.Labels, spec.Initialisation.Centroids = nil, nil
+		spec.Initialization.Start = starts[f.init.Value]
+		spec.Initialization.Labels, spec.Initialization.Centroids = nil, nil
 	}
 	if f.Given("farthest") {
-		spec.Initialisation.Farthest = farthestRules[f.farthest.Value]
+		spec.Initialization.Farthest = farthestRules[f.farthest.Value]
 	}
 }
 
@@ -219,9 +219,9 @@ func (f *Flags) loadTables(j *Job) error {
 	var err error
 	switch f.init.Value {
 	case "labels":
-		spec.Initialisation.Labels, err = LoadStartLabels(f.init.path, rows, spec.K, j.Filter)
+		spec.Initialization.Labels, err = LoadStartLabels(f.init.path, rows, spec.K, j.Filter)
 	case "centroids":
-		spec.Initialisation.Centroids, err = loadCentroids(f.init.path, j)
+		spec.Initialization.Centroids, err = loadCentroids(f.init.path, j)
 	}
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}
-	start := spec.GetInitialisation()
+	start := spec.GetInitialization()
 	if f.constraints != "" && len(spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with ever more
 		// constraints may begin at none with the same flags.

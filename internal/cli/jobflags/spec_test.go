@@ -40,17 +40,17 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --constraints c.csv --entail --farthest mean",
 			`display_name:"p.csv" k:2 supervision:{entail:true
 				constraints:{j:1 kind:CONSTRAINT_KIND_MUST_LINK} constraints:{j:2 kind:CONSTRAINT_KIND_CANNOT_LINK weight:2.5}}
-				initialisation:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{} initialisation:{} kernel_kmeans:{}`},
+				initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{} initialization:{} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --seeds s.csv --init seeds",
-			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialisation:{start:START_SEEDS} kernel_kmeans:{}`},
+			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialization:{start:START_SEEDS} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init labels:l.csv",
-			`display_name:"p.csv" k:2 initialisation:{start:START_LABELS labels:0 labels:0 labels:1 labels:1} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --init kmeans++", `display_name:"p.csv" k:2 initialisation:{start:START_KMEANS_PLUS_PLUS} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --init random", `display_name:"p.csv" k:2 initialisation:{start:START_RANDOM} kernel_kmeans:{}`},
+			`display_name:"p.csv" k:2 initialization:{start:START_LABELS labels:0 labels:0 labels:1 labels:1} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --init kmeans++", `display_name:"p.csv" k:2 initialization:{start:START_KMEANS_PLUS_PLUS} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --init random", `display_name:"p.csv" k:2 initialization:{start:START_RANDOM} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init farthest-first --farthest total",
-			`display_name:"p.csv" k:2 initialisation:{start:START_FARTHEST_FIRST farthest:FARTHEST_RULE_TOTAL} kernel_kmeans:{}`},
+			`display_name:"p.csv" k:2 initialization:{start:START_FARTHEST_FIRST farthest:FARTHEST_RULE_TOTAL} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --storage float32", `display_name:"p.csv" k:2 storage:STORAGE_MODE_FLOAT32 kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --storage none", `display_name:"p.csv" k:2 storage:STORAGE_MODE_NONE kernel_kmeans:{}`},
 		{"--graph e.csv --k 2 --storage float32", `display_name:"e.csv" k:2 storage:STORAGE_MODE_FLOAT32 kernel_kmeans:{}`},
@@ -65,7 +65,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 kmeans:{geometry:GEOMETRY_SPHERICAL}`}, // the rest is implied
 		{"--data x.svm --k 2 --algorithm kmeans --geometry euclidean --distortion euclidean", `display_name:"x.svm" k:2 kmeans:{geometry:GEOMETRY_EUCLIDEAN}`},
 		{"--data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init seeds",
-			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialisation:{start:START_SEEDS} seeded_kmeans:{}`},
+			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialization:{start:START_SEEDS} seeded_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm constrained-kmeans --seeds likely.csv", `display_name:"p.csv" k:2
 			supervision:{seeds:{probability:0.75} seeds:{label:1 probability:0.25} seeds:{index:2 label:1}} constrained_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm cop-kmeans --constraints c.csv --max-restarts 3 --empty keep", `display_name:"p.csv" k:2
@@ -74,17 +74,17 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --algorithm pc-kmeans --penalty potts --metric identity --inference lp", `display_name:"p.csv" k:2 pc_kmeans:{inference:INFERENCE_LP}`},
 		{"--data p.csv --k 2 --algorithm m-kmeans --metric full --geometry euclidean", `display_name:"p.csv" k:2 m_kmeans:{metric:METRIC_FULL}`},
 		{"--data p.csv --k 2 --algorithm mpc-kmeans --penalty bilenko2004 --metric diagonal --inference exact --init weighted-farthest-first",
-			`display_name:"p.csv" k:2 initialisation:{start:START_WEIGHTED_FARTHEST_FIRST}
+			`display_name:"p.csv" k:2 initialization:{start:START_WEIGHTED_FARTHEST_FIRST}
 			mpc_kmeans:{penalty:PENALTY_BILENKO2004 metric:METRIC_DIAGONAL inference:INFERENCE_EXACT}`},
 		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion i-divergence --penalty basu2003 --inference bp --init neighbourhoods",
-			`display_name:"p.csv" k:2 initialisation:{start:START_NEIGHBOURHOODS}
+			`display_name:"p.csv" k:2 initialization:{start:START_NEIGHBORHOODS}
 			hmrf_kmeans:{distortion:DISTORTION_I_DIVERGENCE penalty:PENALTY_BASU2003 inference:INFERENCE_BP}`},
 		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion cosine --geometry spherical --metric identity",
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE metric:METRIC_IDENTITY}`},
 		{"--data p.csv --k 2 --algorithm kmeans --init centroids:m.csv",
-			`display_name:"p.csv" k:2 initialisation:{start:START_CENTROIDS centroids:0 centroids:0.5 centroids:5 centroids:5.5} kmeans:{}`},
+			`display_name:"p.csv" k:2 initialization:{start:START_CENTROIDS centroids:0 centroids:0.5 centroids:5 centroids:5.5} kmeans:{}`},
 		{"--data x.svm --k 2 --algorithm kmeans --init centroids:m3.csv",
-			`display_name:"x.svm" k:2 initialisation:{start:START_CENTROIDS centroids:0 centroids:0 centroids:0 centroids:1 centroids:1 centroids:1} kmeans:{}`},
+			`display_name:"x.svm" k:2 initialization:{start:START_CENTROIDS centroids:0 centroids:0 centroids:0 centroids:1 centroids:1 centroids:1} kmeans:{}`},
 		{"--data p.csv -f hmrf.yaml --inference lp",
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE inference:INFERENCE_LP}`},
 		{"--data p.csv -f hmrf.yaml --algorithm hmrf-kmeans", // the same one keeps its options

@@ -32,7 +32,7 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:{i:1 j:2 value:-1}}`},
 		{"--graph e.csv -f csp.yaml --beta auto --beliefs q.csv",
 			`display_name:"e.csv" k:2 constrained_spectral:{beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
-		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialisation:{start:START_SPECTRAL} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialization:{start:START_SPECTRAL} kernel_kmeans:{}`},
 	} {
 		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
 	}
