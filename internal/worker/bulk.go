@@ -78,7 +78,7 @@ func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error
 	err := persist(j.ctx, func() error {
 		ctx, cancel := context.WithCancel(j.ctx)
 		defer cancel()
-		stream, err := j.session.worker.client.FetchOperand(ctx, &workerv1.FetchOperandRequest{SessionId: j.session.id, Reference: reference})
+		stream, err := j.session.worker.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
 		if err != nil {
 			return err
 		}
