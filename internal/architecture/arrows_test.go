@@ -57,13 +57,14 @@ var house = []room{
 	{"format", io, "constraint dataset fault segment"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
+	{"backoff", io, ""},
 
 	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
 	{"fleet", api, "clustering dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
-	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
+	{"coordinator", api, "backoff clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
+	{"cli", api, "backoff cli/shell clustering constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
 
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench
