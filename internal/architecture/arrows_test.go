@@ -57,14 +57,15 @@ var house = []room{
 	{"format", io, "constraint dataset fault segment"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
+	{"backoff", io, ""},
 
 	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
 	{"fleet", api, "clustering dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
-	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
+	{"coordinator", api, "backoff clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "cli/shell clustering constraint dataset fault format wire"},
-	{"cli/client", api, "cli/shell clustering coordinator dataset wire worker"},
+	{"cli/jobflags", api, "cli/shell clustering dataset fault format wire"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture"},
 	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
 

@@ -66,8 +66,8 @@ func (e *Executor) arm(ctx context.Context, g *group) error {
 	}
 	a := e.armed
 	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Arm{Arm: &workerv1.Arm{
-			K: uint32(a.k), Lanes: uint32(a.lanes), Armament: a.id,
+		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
+			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
 			Weights:      a.weights.payload(),
 			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
 		}}
@@ -217,7 +217,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, merging) {
 func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	packed := wire.StatsToProto(stats)
 	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
+		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
 	})
 }
 
@@ -225,7 +225,7 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.M
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	packed := wire.StatsToProto(stats)
 	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
+		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
 	})
 }
 

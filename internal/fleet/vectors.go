@@ -119,7 +119,7 @@ func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int
 	defer packed.drop()
 	defer stay.drop()
 	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearer{Nearer: &workerv1.Nearer{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
 	})
 }
 
@@ -131,8 +131,8 @@ func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, co
 	defer stay.drop()
 	defer sizes.drop()
 	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Outermost{
-			Outermost: &workerv1.Outermost{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
+		c.Operation = &workerv1.Command_VectorFarthest{
+			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
 	})
 	return best[0], err
 }
@@ -243,7 +243,7 @@ func (e *VectorExecutor) scatter(ctx context.Context, m *model, kind vector.Scat
 		tiles: tiles,
 		limit: func(tiles []int) int { return 8 * size * len(tiles) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: uint32(kind)}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: wire.ScatterToProto(kind)}}
 		},
 		merge: func(of []int, done *reply) error {
 			if len(done.values) != 8*size*len(of) {
