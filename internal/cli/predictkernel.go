@@ -93,7 +93,7 @@ func (m *kernelModel) predict(ctx context.Context, a *app, fresh dataset.Dataset
 		return nil, err
 	}
 	defer c.Close()
-	ctx, done := c.During(ctx)
+	ctx, done := c.Context(ctx)
 	defer done()
 	p := report.NewProgress(a.stderr, true)
 	id, err := c.Complete(ctx, m.spec, m.points, p)

@@ -90,7 +90,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		}
 		defer c.Close()
 	}
-	ctx, done := c.During(ctx)
+	ctx, done := c.Context(ctx)
 	defer done()
 	id, err := c.Complete(ctx, j.Spec, j.Data, p)
 	if err != nil {

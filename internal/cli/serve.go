@@ -45,24 +45,21 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		cfg.Store = "memory"
 	}
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
-	k, err := client.StartCluster(ctx, cfg)
+	cluster, err := client.StartCluster(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	k.AddWorkers(int(f.workers.Value), worker.Config{
-		Coordinator: k.Address.String(),
+	cluster.AddWorkers(int(f.workers.Value), worker.Config{
+		Coordinator: cluster.Address.String(),
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 	})
-	waiting, done := k.During(ctx)
+	ctx, done := cluster.Context(ctx)
 	defer done()
-	if k.AwaitWorkers(waiting, int(f.workers.Value)) == nil { // so that the first request finds them
-		fmt.Fprintf(a.stdout, "listening on %s\n", k.Address)
+	if cluster.AwaitWorkers(ctx, int(f.workers.Value)) == nil { // so that the first request finds them
+		fmt.Fprintf(a.stdout, "listening on %s\n", cluster.Address)
 	}
-	select {
-	case <-ctx.Done():
-	case <-k.Broken.Done():
-	}
-	k.Stop()
-	return k.Err()
+	<-ctx.Done()
+	cluster.Stop()
+	return cluster.Err()
 }

@@ -83,5 +83,5 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 			return err
 		}
 	}
-	return c.Failure(ctx, created.GetJobId(), ended)
+	return c.JobError(ctx, created.GetJobId(), ended)
 }

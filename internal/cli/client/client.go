@@ -22,32 +22,33 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// retries: only UNAVAILABLE is tried again, because only then can the call not have been refused
-// for a reason. Creating a job is safe to repeat: it always carries a request id.
+// retries is gRPC's own policy: only UNAVAILABLE is tried again, which is never the refusal of a request.
+// Creating a job is safe to repeat because it always carries a request id.
 const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
 	"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
 	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
 
-// A watch may be silent for long; pings find out whether anybody is still there.
+// A watch may be silent for a long time; pings find out whether the coordinator is still there.
 const (
 	pingEvery   = 30 * time.Second
 	pingTimeout = 10 * time.Second
 )
 
-// largestMessage is the most that one answer may take.
+// maxMessageBytes is the size limit of one request or answer.
 const maxMessageBytes = 64 << 20
 
-// client speaks to one coordinator, remote or embedded.
+// Client speaks to one coordinator, remote or embedded.
 type Client struct {
-	connection *grpc.ClientConn
-	embedded   *cluster // nil: the coordinator is another process
+	Datasets cleavev1.DatasetServiceClient
+	Jobs     cleavev1.JobServiceClient
+	Cluster  cleavev1.ClusterServiceClient
+
 	address    string
-	Datasets   cleavev1.DatasetServiceClient
-	Jobs       cleavev1.JobServiceClient
-	Cluster    cleavev1.ClusterServiceClient
+	connection *grpc.ClientConn
+	embedded   *Cluster // nil: the coordinator is another process
 }
 
-// connect prepares a connection; it is made when the first call needs it.
+// Connect prepares a connection to a coordinator. Nothing is sent before the first call.
 func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -68,7 +69,7 @@ func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	}, nil
 }
 
-// close ends the connection, and an embedded cluster with it.
+// Close ends the connection, and an embedded cluster with it.
 func (c *Client) Close() {
 	c.connection.Close()
 	if c.embedded != nil {
@@ -76,16 +77,16 @@ func (c *Client) Close() {
 	}
 }
 
-// during is ctx, but it ends with the cause when a part of an embedded cluster breaks down.
-func (c *Client) During(ctx context.Context) (context.Context, context.CancelFunc) {
+// Context is ctx, but it also ends, with the cause, when a part of an embedded cluster breaks down.
+func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.embedded == nil {
 		return context.WithCancel(ctx)
 	}
-	return c.embedded.During(ctx)
+	return c.embedded.Context(ctx)
 }
 
-// explain turns the error of a call back into the fault it was, and names the coordinator where
-// nobody answered.
+// Explain turns the error of a call into the fault that the coordinator reported, and names the coordinator
+// when it did not answer.
 func (c *Client) Explain(err error) error {
 	if status.Code(err) == codes.Unavailable {
 		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
@@ -93,7 +94,7 @@ func (c *Client) Explain(err error) error {
 	return wire.Fault(err)
 }
 
-// innermost is what happened, without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
+// innermost is the cause of a failed connection without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
 func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {
 		message = message[at+len("desc = "):]
@@ -101,7 +102,7 @@ func innermost(message string) string {
 	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
 }
 
-// describeDataset is what the coordinator knows about a data set.
+// DescribeDataset is what the coordinator knows about a data set.
 func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Dataset, error) {
 	response, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
 	if err != nil {
@@ -110,8 +111,8 @@ func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Data
 	return response.GetDataset(), nil
 }
 
-// createJob creates a job. With a request id of the user's the call may be repeated later, with the
-// one made here only within this call's own retries.
+// createJob creates a job. A request id from the user also makes later calls idempotent; one made here only
+// the retries of this call.
 func (c *Client) createJob(ctx context.Context, spec *cleavev1.JobSpec, requestID string) (*cleavev1.Job, error) {
 	if requestID == "" {
 		requestID = uuid.NewString()

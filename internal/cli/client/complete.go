@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// submit uploads the data, if need be, and creates the job.
+// Submit uploads the data, unless data is nil or the coordinator has them, and creates the job.
 func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, requestID string, w Watcher) (*cleavev1.Job, error) {
 	if data != nil {
 		id, err := c.Upload(ctx, data, spec.GetDisplayName(), w)
@@ -23,16 +23,16 @@ func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data datase
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// An interrupt must not leave a job behind whose id nobody knows: hear the answer out.
+	// An interrupt must not leave a job behind whose id nobody knows: wait for the answer.
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	return c.createJob(ctx, spec, requestID)
 }
 
-// graceTime is how long the last calls may take after the user has interrupted.
+// graceTime is how long the last calls may take after an interrupt.
 const graceTime = 5 * time.Second
 
-// lingering is a context that outlives another by the grace time.
+// withGrace is a context that outlives another by the grace time.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -45,8 +45,8 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// complete sees a job through from its upload to its success, and returns its id. When ctx ends on the
-// way the job is cancelled.
+// Complete submits a job, waits until it has succeeded, and returns its id. When ctx ends before, the job
+// is canceled.
 func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) (string, error) {
 	created, err := c.Submit(ctx, spec, data, "", w)
 	if err != nil {
@@ -60,10 +60,10 @@ func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data data
 	if err != nil {
 		return "", err
 	}
-	return id, c.Failure(ctx, id, ended)
+	return id, c.JobError(ctx, id, ended)
 }
 
-// abort cancels a job whose user has given up.
+// abort cancels a job after an interrupt.
 func (c *Client) abort(ctx context.Context, jobID string) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
@@ -73,8 +73,8 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	return shell.Cancelled("cancelled")
 }
 
-// because is why an operation failed: when a part of an embedded cluster broke down, everything
-// else that fails does so for that.
+// Cause is why an operation failed. When a part of an embedded cluster broke down, that is why everything
+// else fails.
 func Cause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

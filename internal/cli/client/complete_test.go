@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestABrokenPartIsTheReason(t *testing.T) {
+func TestCauseIsTheBrokenPart(t *testing.T) {
 	broken := errors.New("worker-0 broke down")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	other := errors.New("context canceled")

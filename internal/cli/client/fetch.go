@@ -13,18 +13,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// outcome is what a job found. The model and the embedding can be large: they are there where the job has
-// them and the caller wanted them.
+// Outcome is what a job found.
 type Outcome struct {
 	Result      *cleavev1.Result
 	Labels      []int32 // of the rows that were clustered
 	ModelHead   *cleavev1.ModelHead
-	Model       *clustering.Model
+	Model       *clustering.Model // nil if it was not fetched or there is none, and so the embedding
 	Embedding   *clustering.Embedding
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
 }
 
-// fetch brings the outcome of a job, with its model or embedding where withModel asks for them.
+// Fetch fetches the outcome of a job. The model and the embedding can be large: they come only withModel.
 func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outcome, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	if err != nil {
@@ -99,13 +98,13 @@ func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error)
 	return receiveLabels(c, stream.Recv)
 }
 
-// labelPart is a portion of labels, of a job's own points or of new ones.
+// labelPart is a part of a stream of labels, of a job's own points or of new ones.
 type labelPart interface {
 	GetFirstIndex() uint64
 	GetLabels() []uint32
 }
 
-// receiveLabels puts the portions of a stream together.
+// receiveLabels joins the parts of a stream.
 func receiveLabels[P labelPart](c *Client, receive func() (P, error)) ([]int32, error) {
 	var labels []int32
 	for {
@@ -125,7 +124,7 @@ func receiveLabels[P labelPart](c *Client, receive func() (P, error)) ([]int32, 
 	}
 }
 
-// fetchModel fetches the model of a job of the vector family.
+// FetchModel fetches the model of a job of the vector family.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
 	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
 	if err != nil {
@@ -140,7 +139,7 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Mode
 
 // fetchModelHead fetches what a model is, without its values.
 func (c *Client) fetchModelHead(ctx context.Context, jobID string) (*cleavev1.ModelHead, error) {
-	ctx, cancel := context.WithCancel(ctx) // lets go of the rest
+	ctx, cancel := context.WithCancel(ctx) // ends the stream
 	defer cancel()
 	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
 	if err != nil {
@@ -153,7 +152,7 @@ func (c *Client) fetchModelHead(ctx context.Context, jobID string) (*cleavev1.Mo
 	return part.GetHead(), nil
 }
 
-// predict has the coordinator assign new points to the clusters of one of its jobs.
+// Predict has the coordinator assign new points to the clusters of one of its jobs.
 func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
 	id, err := c.Upload(ctx, points, "new points", w)
 	if err != nil {

@@ -10,33 +10,39 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// How long a watch tries to get back to a coordinator that went away, and how often.
-const (
-	reconnectTimeout = time.Minute
-	firstReconnect   = 100 * time.Millisecond
-	maxReconnect     = 2 * time.Second
-)
+// reconnects paces the attempts to get back to a coordinator that went away; reconnectTimeout is how long
+// they go on.
+var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
-// watcher hears what happens to a job.
+const reconnectTimeout = time.Minute
+
+// Watcher is told what happens to a job.
 type Watcher interface {
+	// Uploading is called before the data are sent.
 	Uploading(rows int, bytes uint64)
+	// Item is called with every event of the job, and with the live progress in between.
 	Item(*cleavev1.WatchJobResponse)
+	// Say is called with what happens to the connection.
 	Say(format string, args ...any)
 }
 
-// follow watches a job until it ends. When the connection breaks it comes back and asks for what
-// follows the last number it saw, so that no event is missed or seen twice.
+// Follow watches a job until it ends. When the connection breaks it connects again and asks for the events
+// after the last one it has seen, so that no event is missed or seen twice.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watcher) (*cleavev1.JobEnded, error) {
-	wait, contact := firstReconnect, time.Now()
-	for met := false; ; {
-		heard := func() { met, wait, contact = true, firstReconnect, time.Now() }
-		ended, err := c.watchOnce(ctx, jobID, &after, w, heard)
+	pause := backoff.New(reconnects)
+	var lastContact time.Time // zero: never
+	for {
+		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
+			pause.Reset()
+			lastContact = time.Now()
+		})
 		if errors.Is(err, io.EOF) {
 			ended, err = c.endOf(ctx, jobID)
 		}
@@ -47,24 +53,20 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 			return nil, ctx.Err()
 		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
-		case !met || time.Since(contact) > reconnectTimeout:
+		case time.Since(lastContact) > reconnectTimeout:
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
 		}
-		if wait == firstReconnect {
+		if pause.Waits() == 0 {
 			w.Say("the connection to the coordinator broke; trying to get back")
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-timer.C:
+		if err := pause.Wait(ctx); err != nil {
+			return nil, err
 		}
-		wait = min(2*wait, maxReconnect)
 	}
 }
 
-// watchOnce follows one stream to its end; a stream that ends before its job is io.EOF.
+// watchOnce follows one stream to its end and calls heard with every message. A stream that ends before its
+// job gives io.EOF.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint64, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
 	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
 	if err != nil {
@@ -86,7 +88,8 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint64, w W
 	}
 }
 
-// endOf is how a job ended whose last event was seen before, nil when it has not ended.
+// endOf is how a job ended, nil when it has not ended. The stream of a job whose last event was seen before
+// ends without it.
 func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
@@ -100,8 +103,8 @@ func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, e
 	return nil, nil
 }
 
-// failure is the error that a job's end amounts to, nil when it succeeded.
-func (c *Client) Failure(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
+// JobError is the error that a job's end amounts to, nil when it succeeded.
+func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil

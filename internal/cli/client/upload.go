@@ -15,7 +15,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// upload brings a data set to the coordinator unless it is there already, and returns its id.
+// Upload sends a data set to the coordinator, unless it has it already, and returns its id.
 func (c *Client) Upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	id, err := DatasetID(data)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Upload(ctx context.Context, data dataset.Dataset, name string, 
 	return id, nil
 }
 
-// identify is the name that a data set has everywhere: the SHA-256 of its canonical bytes.
+// DatasetID is the id of a data set at every coordinator: the SHA-256 of its canonical bytes.
 func DatasetID(data dataset.Dataset) (string, error) {
 	hash := sha256.New()
 	if err := dataset.Encode(hash, data); err != nil {

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// folder makes a folder of small files and steps into it, so that flags can name them shortly.
+// Folder makes a folder of small files and steps into it, so that flags can name them shortly.
 func Folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -58,7 +58,7 @@ func Read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// write makes a file of the test.
+// Write makes a file of the test.
 func Write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {

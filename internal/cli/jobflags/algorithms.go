@@ -83,10 +83,10 @@ func algorithmOf(spec *cleavev1.JobSpec) algorithm {
 	return algorithms[slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == word })]
 }
 
-// clustersVectors tells whether the algorithm of a spec works on points and centroids, not on a matrix.
+// ClustersVectors tells whether the algorithm of a spec works on points and centroids, not on a matrix.
 func ClustersVectors(spec *cleavev1.JobSpec) bool { return algorithmOf(spec).family == vectorFamily }
 
-// algorithmWord is the word for a spec's algorithm, "" when it has none: the API's name with hyphens.
+// AlgorithmName is the word for a spec's algorithm, "" when it has none: the API's name with hyphens.
 func AlgorithmName(spec *cleavev1.JobSpec) string {
 	m := spec.ProtoReflect()
 	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))

@@ -12,7 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// dataFlags are the flags that name a file of data.
+// DataFlags are the flags that name a file of data.
 type DataFlags struct {
 	set *pflag.FlagSet
 
@@ -24,7 +24,7 @@ func newDataFlags(set *pflag.FlagSet) DataFlags {
 	return DataFlags{set: set, vertices: &Whole{Max: math.MaxInt32}}
 }
 
-// addDrawnData declares the flags that name the data of a job that has ended, so that they can be drawn.
+// AddDataFlags declares the flags that name the data of a job that has ended, so that they can be drawn.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
 	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
@@ -34,7 +34,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	return &f
 }
 
-// given tells whether a flag is on the command line.
+// Given tells whether a flag is on the command line.
 func (f *DataFlags) Given(flag string) bool { return f.set.Changed(flag) }
 
 // source is the flag that names the data, empty when none does.
@@ -70,7 +70,7 @@ func (f *DataFlags) kindOf(flag string) cleavev1.DatasetKind {
 	return cleavev1.DatasetKind_DATASET_KIND_UNSPECIFIED
 }
 
-// loadData reads the data that the flags name, nil when they name none, and the names of its columns
+// Load reads the data that the flags name, nil when they name none, and the names of its columns
 // where it has any.
 func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	flag, err := f.source()

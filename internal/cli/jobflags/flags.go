@@ -18,7 +18,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// jobFlags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
+// Flags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
 type Flags struct {
 	DataFlags
 	missing *choice
@@ -64,7 +64,7 @@ type Flags struct {
 	name string
 }
 
-// addJobFlags declares the flags. Their defaults are the service's own: a flag that is not given
+// Add declares the flags. Their defaults are the service's own: a flag that is not given
 // leaves its field of the JobSpec unset.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{
@@ -148,7 +148,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	return f
 }
 
-// constrained tells whether a file of constraints was given, if perhaps one without any.
+// Constrained tells whether a file of constraints was given, if perhaps one without any.
 func (f *Flags) Constrained() bool { return f.constraints != "" }
 
 // displayName is what the job and its data are called: as the user says, or like the data file. A

@@ -27,7 +27,7 @@ func (c *choice) Set(text string) error {
 	return fmt.Errorf("use %s", joinOr(c.options))
 }
 
-// number is a flag that takes a finite number, or one of a few words in its place.
+// Number is a flag that takes a finite number, or one of a few words in its place.
 type Number struct {
 	Value       float64
 	Keyword     string // the word given, empty for a number
@@ -67,7 +67,7 @@ func (n *Number) Set(text string) error {
 	return nil
 }
 
-// whole is a flag that takes a whole number within bounds.
+// Whole is a flag that takes a whole number within bounds.
 type Whole struct {
 	Value, Min, Max uint64
 }
@@ -87,7 +87,7 @@ func (w *Whole) Set(text string) error {
 	return nil
 }
 
-// start is the flag --init: a word, or what a file holds and its name.
+// startFlag is the flag --init: a word, or what a file holds and its name.
 type startFlag struct {
 	choice
 	path string // FILE of labels:FILE or centroids:FILE
@@ -112,7 +112,7 @@ func (s *startFlag) Set(text string) error {
 	return nil
 }
 
-// either lists words for a sentence: "a, b or c".
+// joinOr lists words for a sentence: "a, b or c".
 func joinOr(words []string) string {
 	if len(words) == 1 {
 		return words[0]

@@ -12,7 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// loadPoints reads points, sparse ones by their suffix; columns is the number that sparse ones have, 0
+// LoadPoints reads points, sparse ones by their suffix; columns is the number that sparse ones have, 0
 // to take it from the file.
 func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	if format.IsSparse(path) {
@@ -24,7 +24,7 @@ func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	return data, header, err
 }
 
-// columnsOf is the number of columns of points, 0 of other data.
+// ColumnsOf is the number of columns of points, 0 of other data.
 func ColumnsOf(data dataset.Dataset) int {
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -35,7 +35,7 @@ func ColumnsOf(data dataset.Dataset) int {
 	return 0
 }
 
-// orNil keeps a nil pointer from becoming a data set that is not nil.
+// asDataset keeps a nil pointer from becoming a data set that is not nil.
 func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed,
 	return wired, nil
 }
 
-// loadStart reads the labels to start from; they are cluster numbers, but for rows that are left out.
+// LoadStartLabels reads the labels to start from; they are cluster numbers, but for rows that are left out.
 func LoadStartLabels(path string, rows int, k uint32, left *RowFilter) ([]uint32, error) {
 	labels, err := format.LoadLabels(path, rows)
 	if err != nil {
@@ -107,7 +107,7 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	return points.Values, nil
 }
 
-// abridged lists the first names of columns.
+// Abridged lists the first names of columns.
 func Abridged(names []string) string {
 	const most = 8
 	if len(names) > most {
@@ -116,13 +116,13 @@ func Abridged(names []string) string {
 	return strings.Join(names, ",")
 }
 
-// truth is what the labels are scored against.
+// Truth is what the labels are scored against.
 type Truth struct {
 	Labels  []int64
 	ScoreOn []int32 // nil: all points
 }
 
-// loadTruth reads the truth, nil when there is none to read.
+// LoadTruth reads the truth, nil when there is none to read.
 func LoadTruth(path, scoreOn string, rows int) (*Truth, error) {
 	if path == "" {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// loadSelected reads points without the rows that cannot be clustered: those with missing values and,
+// LoadUsablePoints reads points without the rows that cannot be clustered: those with missing values and,
 // where directions are compared, those of zeros.
 func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
 	var data dataset.Dataset
@@ -42,7 +42,7 @@ func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, 
 	return data, header, s, err
 }
 
-// dropsRows tells whether rows with missing values are left out.
+// DropsRows tells whether rows with missing values are left out.
 func (f *Flags) DropsRows() bool { return f.missing.Value == "drop" }
 
 // comparesDirections tells whether a job has no use for rows of zeros.
@@ -82,7 +82,7 @@ func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 	return data, nil
 }
 
-// orDrop adds to the refusal of a file what else could be done about it.
+// hintMissingDrop adds to the refusal of a file what else could be done about it.
 func hintMissingDrop(err error) error {
 	bad, ok := errors.AsType[*fault.Error](err)
 	if !ok || bad.Reason != "MISSING_VALUE" && bad.Reason != "NOT_FINITE" {

@@ -12,7 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// selection is the rows of a file that are clustered where others are left out (--missing drop). A
+// RowFilter is the rows of a file that are clustered where others are left out (--missing drop). A
 // coordinator only ever sees those that are kept; the files that people read and write speak of the rows
 // of the data file. nil keeps all rows.
 type RowFilter struct {
@@ -26,7 +26,7 @@ type RowFilter struct {
 // droppedRow is the place, and in labels.csv the label, of a row that was left out.
 const droppedRow = -1
 
-// newSelection keeps the rows of data that can be clustered, which lacks the incomplete rows of its file
+// newRowFilter keeps the rows of data that can be clustered, which lacks the incomplete rows of its file
 // already: where directions are compared, those that have one.
 func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
 	s := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
@@ -69,7 +69,7 @@ func (s *RowFilter) String() string {
 	return text
 }
 
-// rows is the number of rows of the file of which so many are kept.
+// FileRows is the number of rows of the file of which so many are kept.
 func (s *RowFilter) FileRows(kept int) int {
 	if s == nil {
 		return kept
@@ -77,13 +77,13 @@ func (s *RowFilter) FileRows(kept int) int {
 	return len(s.position)
 }
 
-// dropped is the number of rows that were left out.
+// Dropped is the number of rows that were left out.
 func (s *RowFilter) Dropped() int { return len(s.position) - len(s.Kept) }
 
 // keeps tells whether a row of the file is kept.
 func (s *RowFilter) keeps(row int) bool { return s == nil || s.position[row] != droppedRow }
 
-// spec makes a spec that speaks of the rows of the file speak of those that are kept, and leaves out what
+// Apply makes a spec that speaks of the rows of the file speak of those that are kept, and leaves out what
 // it says of the others.
 func (s *RowFilter) Apply(spec *cleavev1.JobSpec) (err error) {
 	if s == nil {
@@ -117,7 +117,7 @@ func (s *RowFilter) Apply(spec *cleavev1.JobSpec) (err error) {
 	return err
 }
 
-// all replaces rows by their places, and tells whether all of them are kept.
+// translate replaces rows by their places, and tells whether all of them are kept.
 func (s *RowFilter) translate(rows ...*uint32) (bool, error) {
 	for _, row := range rows {
 		if int64(*row) >= int64(len(s.position)) {
@@ -143,7 +143,7 @@ func filterItems[T any](items []T, keep func(T) (bool, error)) ([]T, error) {
 	}), err
 }
 
-// picked are the values of the rows that are kept; no values stay none.
+// keptValues are the values of the rows that are kept; no values stay none.
 func keptValues[T any](s *RowFilter, values []T, what string) ([]T, error) {
 	if s == nil || len(values) == 0 {
 		return values, nil
@@ -158,7 +158,7 @@ func keptValues[T any](s *RowFilter, values []T, what string) ([]T, error) {
 	return few, nil
 }
 
-// truth is the truth about the rows that are kept.
+// Truth is the truth about the rows that are kept.
 func (s *RowFilter) Truth(t *Truth) (*Truth, error) {
 	if s == nil || t == nil {
 		return t, nil
@@ -176,7 +176,7 @@ func (s *RowFilter) Truth(t *Truth) (*Truth, error) {
 	return few, err
 }
 
-// restore is the way back: a label for each row of the file.
+// Restore is the way back: a label for each row of the file.
 func (s *RowFilter) Restore(labels []int32) []int32 {
 	if s == nil {
 		return labels

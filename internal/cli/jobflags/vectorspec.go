@@ -37,7 +37,7 @@ func enumOf(field protoreflect.FieldDescriptor, word string) protoreflect.EnumNu
 	return field.Enum().Values().ByName(protoreflect.Name(name)).Number()
 }
 
-// enumWord is a value of the API as the flags write it, "" for none: DISTORTION_I_DIVERGENCE is
+// EnumName is a value of the API as the flags write it, "" for none: DISTORTION_I_DIVERGENCE is
 // i-divergence.
 func EnumName(value protoreflect.Enum) string {
 	known := value.Descriptor().Values().ByNumber(value.Number())
@@ -48,7 +48,7 @@ func EnumName(value protoreflect.Enum) string {
 	return strings.ToLower(strings.ReplaceAll(word, "_", "-"))
 }
 
-// optionWord is the value of a vector option in a spec, "" when it is not set.
+// optionName is the value of a vector option in a spec, "" when it is not set.
 func optionName(spec *cleavev1.JobSpec, option string) string {
 	options := optionsOf(spec)
 	field := options.Descriptor().Fields().ByName(protoreflect.Name(option))

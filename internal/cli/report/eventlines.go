@@ -10,7 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// newEventLines writes every event as a line of JSON.
+// NewEventLines writes every event as a line of JSON.
 func NewEventLines(events, notes io.Writer) *eventLines { return &eventLines{events, notes} }
 
 // eventLines writes numbered events as lines of JSON; live progress is not part of the record.

@@ -25,7 +25,7 @@ const (
 	ResultFile    = "result.json"
 )
 
-// mostModelBytes bounds each of them: text of wide sparse data can be much larger than the data.
+// maxModelBytes bounds each of them: text of wide sparse data can be much larger than the data.
 const maxModelBytes = 200 << 20
 
 // modelFiles are centroids.csv, a row for each cluster, and metric.csv: the weights of a diagonal
@@ -73,7 +73,7 @@ func (r *Report) centroids() *dataset.Points {
 	return &dataset.Points{N: r.Model.K, D: r.Model.D, Values: r.Model.Centroids}
 }
 
-// loadModel reads the model of the vector family that result.json speaks of from the same folder, and
+// LoadModel reads the model of the vector family that result.json speaks of from the same folder, and
 // the names of its columns.
 func LoadModel(folder string, document *ResultDocument) (*clustering.Model, []string, error) {
 	report := document.Model

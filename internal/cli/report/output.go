@@ -14,13 +14,13 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// outputFile is one file of an output folder.
+// File is one file of an output folder.
 type File struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// outputDir is a folder made ready before the work begins, so that a mistake in its name does not
+// OutputDir is a folder made ready before the work begins, so that a mistake in its name does not
 // cost a whole run.
 type OutputDir struct {
 	Path string
@@ -42,14 +42,14 @@ func OpenOutput(path string) (*OutputDir, error) {
 	return &OutputDir{Path: path, made: true}, nil
 }
 
-// abandon removes a folder that was made for nothing; one with files in it stays.
+// Abandon removes a folder that was made for nothing; one with files in it stays.
 func (d *OutputDir) Abandon() {
 	if d != nil && d.made {
 		os.Remove(d.Path)
 	}
 }
 
-// write makes the files, each in one piece, in order: who finds the last finds them all. It writes
+// Write makes the files, each in one piece, in order: who finds the last finds them all. It writes
 // nothing when the user has given up.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
@@ -83,7 +83,7 @@ func (d *OutputDir) clear(files []File) error {
 	return nil
 }
 
-// writeFolder writes files into a folder, which it makes where there is none.
+// WriteFolder writes files into a folder, which it makes where there is none.
 func WriteFolder(ctx context.Context, path string, files []File) error {
 	out, err := OpenOutput(path)
 	if err != nil {

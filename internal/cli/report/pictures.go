@@ -20,7 +20,7 @@ const (
 	objectiveFile = "objective.svg"
 )
 
-// scene is what a picture of the clusters shows besides the outcome.
+// Scene is what a picture of the clusters shows besides the outcome.
 type Scene struct {
 	Data        dataset.Dataset // nil: it is not here, and there is no such picture
 	Header      []string        // the names of its columns
@@ -29,7 +29,7 @@ type Scene struct {
 	Title       string
 }
 
-// files are what --out writes: labels.csv, the model or embedding, the pictures, and result.json last. A picture
+// Files are what --out writes: labels.csv, the model or embedding, the pictures, and result.json last. A picture
 // that cannot be drawn is left out: it must not cost the result. complain hears why.
 func (r *Report) Files(s Scene, complain func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabels(w, r.rows.Restore(r.Labels)) }}}
@@ -126,7 +126,7 @@ func (r *Report) subtitle() string {
 	return text
 }
 
-// ranks replaces labels by their places among the sorted distinct ones.
+// Ranks replaces labels by their places among the sorted distinct ones.
 func Ranks(labels []int64) []int32 {
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	ranked := make([]int32, len(labels))

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// printJSON writes a document as people read it.
+// PrintJSON writes a document as people read it.
 func PrintJSON(w io.Writer, document any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -21,7 +21,7 @@ func PrintJSON(w io.Writer, document any) error {
 	return encoder.Encode(document)
 }
 
-// printMessage writes a message of the API as JSON. protojson varies its white space from build to
+// PrintMessage writes a message of the API as JSON. protojson varies its white space from build to
 // build on purpose; going through encoding/json settles it.
 func PrintMessage(w io.Writer, message proto.Message) error {
 	text, err := protojson.Marshal(message)
@@ -31,7 +31,7 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 	return PrintJSON(w, json.RawMessage(text))
 }
 
-// word is an enumeration's value as people write it: JOB_STATE_RUNNING is RUNNING.
+// ShortName is an enumeration's value as people write it: JOB_STATE_RUNNING is RUNNING.
 func ShortName(value fmt.Stringer) string {
 	name := value.String()
 	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_"} {
@@ -47,8 +47,8 @@ func FormatTime(t *timestamppb.Timestamp) string {
 	return t.AsTime().Local().Format(time.DateTime)
 }
 
-// exact writes a number so that it reads back the same.
+// Exact writes a number so that it reads back the same.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// brief writes a number for a glance.
+// Brief writes a number for a glance.
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -40,17 +40,17 @@ type progress struct {
 	left time.Duration // of an eigensolver, by the last progress; 0: it cannot be told
 }
 
-// newProgress shows the progress of a job on w, of which a quiet one shows nothing.
+// NewProgress shows the progress of a job on w, of which a quiet one shows nothing.
 func NewProgress(w io.Writer, quiet bool) *progress {
 	return &progress{w: w, width: terminalWidth(w), quiet: quiet, now: time.Now}
 }
 
-// newProtocol shows every iteration of a job, however many there are.
+// NewProgressOfEach shows every iteration of a job, however many there are.
 func NewProgressOfEach(w io.Writer) *progress {
 	return &progress{w: w, width: terminalWidth(w), every: true, now: time.Now}
 }
 
-// say writes a line of its own.
+// Say writes a line of its own.
 func (p *progress) Say(format string, args ...any) {
 	if !p.quiet {
 		p.clear()
@@ -58,14 +58,14 @@ func (p *progress) Say(format string, args ...any) {
 	}
 }
 
-// uploading shows that data are on their way to the coordinator; only a terminal shows it.
+// Uploading shows that data are on their way to the coordinator; only a terminal shows it.
 func (p *progress) Uploading(rows int, bytes uint64) {
 	if p.width > 0 {
 		p.draw(fmt.Sprintf("load  sending %s, %s", shell.Plural(rows, "row"), shell.FormatBytes(bytes)))
 	}
 }
 
-// item shows what the coordinator sent.
+// Item shows what the coordinator sent.
 func (p *progress) Item(item *cleavev1.WatchJobResponse) {
 	if p.quiet {
 		return
@@ -94,7 +94,7 @@ func (p *progress) Item(item *cleavev1.WatchJobResponse) {
 	}
 }
 
-// end writes what was held back and leaves the terminal clean.
+// End writes what was held back and leaves the terminal clean.
 func (p *progress) End() {
 	p.flush()
 	p.clear()

@@ -19,14 +19,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// jobReport is what people and programs get of a job's outcome.
+// Report is what people and programs get of a job's outcome.
 type Report struct {
 	*client.Outcome
 	rows     *jobflags.RowFilter // nil: all rows of the data file were clustered
 	Document *ResultDocument
 }
 
-// newReport reports the outcome of a job of a spec on the rows that a filter kept. constrained says that
+// New reports the outcome of a job of a spec on the rows that a filter kept. constrained says that
 // constraints were given, if perhaps none of them.
 func New(o *client.Outcome, spec *cleavev1.JobSpec, rows *jobflags.RowFilter, constrained bool) *Report {
 	r := &Report{Outcome: o, rows: rows, Document: newDocument(o.Result, constrained)}
@@ -41,7 +41,7 @@ func New(o *client.Outcome, spec *cleavev1.JobSpec, rows *jobflags.RowFilter, co
 	return r
 }
 
-// score compares the labels with the truth, if there is one.
+// Score compares the labels with the truth, if there is one.
 func (r *Report) Score(t *jobflags.Truth) error {
 	if t == nil {
 		return nil
@@ -57,7 +57,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 	return nil
 }
 
-// summarise writes what a person wants to know first, and the files that tell the rest.
+// Summarize writes what a person wants to know first, and the files that tell the rest.
 func (d *ResultDocument) Summarize(w io.Writer, files []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {

@@ -12,7 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultDocument is result.json. Its names and their order are an interface: programs read it.
+// ResultDocument is result.json. Its names and their order are an interface: programs read it.
 // Numbers are written in the shortest form that reads back to the same bits.
 type ResultDocument struct {
 	State         string             `json:"state"`
@@ -70,7 +70,7 @@ type inferenceReport struct {
 	Rounds    uint32   `json:"rounds"`
 }
 
-// modelReport says what centroids.csv and metric.csv are, so that new points can be assigned by them.
+// ModelReport says what centroids.csv and metric.csv are, so that new points can be assigned by them.
 type ModelReport struct {
 	Distortion string `json:"distortion"`
 	Metric     string `json:"metric"`
@@ -101,7 +101,7 @@ type PlanReport struct {
 	GridExponent  int32  `json:"gridExponent"`
 }
 
-// timingsReport is in seconds.
+// TimingsReport is in seconds.
 type TimingsReport struct {
 	Load       float64 `json:"load"`
 	Build      float64 `json:"build"`
@@ -189,7 +189,7 @@ func ReportOf(s constraint.Satisfaction) *ConstraintsReport {
 
 func seconds(d *durationpb.Duration) float64 { return d.AsDuration().Seconds() }
 
-// kernelReport says by which kernel points were compared, with the parameters that it has.
+// KernelReport says by which kernel points were compared, with the parameters that it has.
 type KernelReport struct {
 	Function string   `json:"function"`
 	Rho      *float64 `json:"rho,omitempty"`
