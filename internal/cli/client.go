@@ -130,7 +130,7 @@ func (c *client) labels(ctx context.Context, jobID string) ([]int32, error) {
 
 // labelPart is a portion of labels, of a job's own points or of new ones.
 type labelPart interface {
-	GetFirstIndex() uint64
+	GetFirstIndex() uint32
 	GetLabels() []uint32
 }
 
@@ -145,7 +145,7 @@ func receiveLabels[P labelPart](c *client, receive func() (P, error)) ([]int32, 
 		if err != nil {
 			return nil, c.explain(err)
 		}
-		if part.GetFirstIndex() != uint64(len(labels)) {
+		if int(part.GetFirstIndex()) != len(labels) {
 			return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
 		}
 		for _, label := range part.GetLabels() {

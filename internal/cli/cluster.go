@@ -20,17 +20,31 @@ func (a *app) workersCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return a.onServer(*server, func(c *client) error {
-			response, err := c.cluster.ListWorkers(cmd.Context(), &cleavev1.ListWorkersRequest{})
+			workers, err := c.workers(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printMessage(a.stdout, response)
+				return printMessage(a.stdout, &cleavev1.ListWorkersResponse{Workers: workers})
 			}
-			return a.printWorkers(response.GetWorkers())
+			return a.printWorkers(workers)
 		})
 	}
 	return cmd
+}
+
+func (c *client) workers(ctx context.Context) ([]*cleavev1.Worker, error) {
+	var all []*cleavev1.Worker
+	for token := ""; ; {
+		page, err := c.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.GetWorkers()...)
+		if token = page.GetNextPageToken(); token == "" {
+			return all, nil
+		}
+	}
 }
 
 func (a *app) printWorkers(workers []*cleavev1.Worker) error {

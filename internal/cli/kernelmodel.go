@@ -91,7 +91,7 @@ func loadKernelModel(f *predictFlags, document *resultDocument) (*kernelModel, e
 	if err != nil {
 		return nil, err
 	}
-	if kept := m.points.Rows(); uint64(kept) != document.N {
+	if kept := m.points.Rows(); uint32(kept) != document.N {
 		return nil, fault.Invalid("OTHER_DATASET", "%s: these are %s; %s was made of %d", f.trainedOn, plural(kept, "point"), f.model, document.N)
 	}
 	rows := left.rows(m.points.Rows())

@@ -40,7 +40,7 @@ func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec
 	}
 	o := &outcome{labels: labels, document: newDocument(response.GetResult(), constrained)}
 	o.document.Kernel = newKernelReport(spec, o.document.Rho)
-	if whole && response.GetResult().GetHasEmbedding() {
+	if whole && response.GetResult().GetEmbedding() != nil {
 		if o.embedding, err = c.embedding(ctx, jobID); err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (c *client) fetch(ctx context.Context, jobID string, spec *cleavev1.JobSpec
 			return nil, err
 		}
 	}
-	if !response.GetResult().GetHasModel() {
+	if response.GetResult().GetModel() == nil {
 		return o, nil
 	}
 	var head *cleavev1.ModelHead
@@ -170,7 +170,7 @@ func (i *inferenceReport) String() string {
 }
 
 // sizes lists cluster sizes, of very many only the first.
-func sizes(clusters []uint64) string {
+func sizes(clusters []uint32) string {
 	const most = 20
 	var words []string
 	for at, size := range clusters {
@@ -178,7 +178,7 @@ func sizes(clusters []uint64) string {
 			words = append(words, fmt.Sprintf("... (%d more)", len(clusters)-most))
 			break
 		}
-		words = append(words, strconv.FormatUint(size, 10))
+		words = append(words, strconv.FormatUint(uint64(size), 10))
 	}
 	return strings.Join(words, ", ")
 }

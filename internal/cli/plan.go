@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -66,7 +67,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 			return err
 		}
 	}
-	response, err := c.cluster.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.spec})
+	response, err := c.jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.spec})
 	if err != nil {
 		return c.explain(err)
 	}
@@ -86,7 +87,7 @@ func printPlan(w io.Writer, j *job, p *cleavev1.Plan) error {
 		what, columns = "points", j.columns
 	}
 	line(what, "%d x %d in %s of %d rows", j.rows, columns, plural(int(p.GetTiles()), "tile"), p.GetTileRows())
-	line("storage", "%s: %d stored (%s), %d computed when needed", p.GetStorage(), p.GetStoredTiles(), size(p.GetTileBytes()), p.GetComputedTiles())
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), size(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", size(p.GetBytes()), plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
 		line("coordinator", "%s for eigenvectors, beside the data", size(p.GetCoordinatorBytes()))

@@ -179,7 +179,7 @@ func TestSizesForPeople(t *testing.T) {
 			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
 		}
 	}
-	if got := sizes(make([]uint64, 25)); !strings.HasSuffix(got, "0, ... (5 more)") {
+	if got := sizes(make([]uint32, 25)); !strings.HasSuffix(got, "0, ... (5 more)") {
 		t.Errorf("25 clusters are %q", got)
 	}
 	if got := fmt.Sprint(plural(1, "row"), plural(2, "row")); got != "1 row2 rows" {

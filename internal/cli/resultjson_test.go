@@ -29,14 +29,14 @@ func exampleResult() *cleavev1.Result {
 		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
 		Sigma:        1.5,
 		Warnings:     []*cleavev1.Notice{{Code: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
-		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: "float32+none", StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
+		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
 		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
 		Restart:      1,
 		Shifts:       []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},
-		Rho:          proto.Float64(0.7),
+		Kernel:       &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(0.7)},
 		K:            2,
 		Rows:         4,
-		ClusterSizes: []uint64{3, 1},
+		ClusterSizes: []uint32{3, 1},
 	}
 }
 
@@ -58,7 +58,7 @@ func TestResultJSON(t *testing.T) {
 
 func TestResultJSONLeavesOutWhatThereIsNot(t *testing.T) {
 	result := exampleResult()
-	result.Constraints, result.Rho, result.Shifts, result.Warnings, result.History = nil, nil, nil, nil, nil
+	result.Constraints, result.Kernel, result.Shifts, result.Warnings, result.History = nil, nil, nil, nil, nil
 	fields := func(constrained bool) map[string]json.RawMessage {
 		text, err := json.Marshal(newDocument(result, constrained))
 		if err != nil {

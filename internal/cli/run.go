@@ -143,7 +143,7 @@ func (c *client) complete(ctx context.Context, j *job, p *progress) (string, err
 		return "", err
 	}
 	p.end()
-	return id, c.failure(ctx, id, ended)
+	return id, failure(id, ended)
 }
 
 // abort cancels a job whose user has given up.

@@ -13,13 +13,14 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 func solverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
 	return eventItem(&cleavev1.Event{Sequence: uint64(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
-		Step: step, Products: uint64(10 * step), Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
+		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
 }
 
 // startSpectral is a coordinator with a job of constrained-spectral over p.csv that has ended, after these
@@ -31,7 +32,7 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 	f.embedding = &clustering.Embedding{Rows: 4, Columns: 2, Values: []float64{1, 0.1, 1, -0.25, -1, 0, -1, 1.0 / 3}}
 	f.result = exampleResult()
 	f.result.Iterations, f.result.History, f.result.Shifts, f.result.Sigma = 0, nil, nil, 0
-	f.result.ObjectiveName, f.result.HasEmbedding = "constrained-spectral", true
+	f.result.ObjectiveName, f.result.Embedding = "constrained-spectral", wire.EmbeddingHead(f.embedding)
 	f.result.Spectral = &cleavev1.SpectralReport{
 		Beta: proto.Float64(1.5), Volume: 14, FeasibleVectors: proto.Uint32(3), Eigenvalues: []float64{0.25, 0.5}, Costs: []float64{2, 4},
 		ConstraintSatisfaction: []float64{16, 15}, Residuals: []float64{1e-12, 2e-12}, Products: 20,
@@ -108,7 +109,7 @@ func TestProgressOfASolver(t *testing.T) {
 	first, second, third := solverItem(1, 0.51234, 0), solverItem(2, 1e-4, 1), solverItem(3, 1e-9, 2)
 	second.GetEvent().GetSolver().StepsLeft = proto.Uint32(7)
 	third.GetEvent().GetSolver().StepsLeft = proto.Uint32(0)
-	starting, iterating := cleavev1.Phase_PHASE_INITIALISING, cleavev1.Phase_PHASE_ITERATING
+	starting, iterating := cleavev1.Phase_PHASE_INITIALIZING, cleavev1.Phase_PHASE_ITERATING
 	for _, p := range []*progress{lines, live} {
 		for _, item := range []*cleavev1.WatchJobResponse{
 			progressed(starting, nil, 0), first, progressed(starting, first, 0), progressed(iterating, second, 3500*time.Millisecond), second,

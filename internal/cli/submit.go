@@ -81,5 +81,5 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 			return err
 		}
 	}
-	return c.failure(ctx, created.GetJobId(), ended)
+	return failure(created.GetJobId(), ended)
 }

@@ -41,7 +41,7 @@ func (a *app) watch(ctx context.Context, c *client, jobID string, after uint64, 
 	if err != nil {
 		return err
 	}
-	if err := c.failure(ctx, jobID, ended); err != nil {
+	if err := failure(jobID, ended); err != nil {
 		return err
 	}
 	if !asJSON {
