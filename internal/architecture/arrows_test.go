@@ -66,7 +66,7 @@ var house = []room{
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "cli/shell clustering dataset fault format wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
 	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
 
 	{"cli/clitest", testOnly, ""},

@@ -104,7 +104,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 		}
 	}
 	d := document(t, clitest.Read(t, "deep/o/result.json"))
-	var sum uint64
+	var sum uint32
 	for _, size := range d.ClusterSizes {
 		sum += size
 	}

@@ -100,23 +100,22 @@ func TestWatchOfAJobThatEndedBefore(t *testing.T) {
 
 func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 	for _, c := range []struct {
-		job  *cleavev1.Job
+		end  *cleavev1.JobEnded
 		code int
 		want string
 	}{
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "ISOLATED_VERTICES", FailureCode: int32(codes.InvalidArgument),
-			StatusMessage: "vertex 7 has degree 0"}, 2, "cleave: vertex 7 has degree 0\n"},
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "INTERNAL", FailureCode: int32(codes.Internal),
-			StatusMessage: "a tile broke"}, 1, "cleave: a tile broke\n"},
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.InvalidArgument), Reason: "ISOLATED_VERTICES",
+			Message: "vertex 7 has degree 0"}}, 2, "cleave: vertex 7 has degree 0\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.Internal), Reason: "INTERNAL",
+			Message: "a tile broke"}}, 1, "cleave: a tile broke\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
 	} {
 		f := startFake(t)
-		f.job = c.job
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
-			return sendSteps(stream, 1, 0, &cleavev1.JobEnded{State: c.job.GetState()})
+			return sendSteps(stream, 1, 0, c.end)
 		}
 		if r := invoke(t, "watch job-1 --server "+f.address); r.code != c.code || r.stderr != c.want {
-			t.Errorf("%v: exit code %d, %q; want %d, %q", c.job, r.code, r.stderr, c.code, c.want)
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.end, r.code, r.stderr, c.code, c.want)
 		}
 	}
 }

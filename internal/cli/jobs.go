@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -115,7 +116,7 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	if j.GetStopReason() != cleavev1.StopReason_STOP_REASON_UNSPECIFIED {
 		line("stopped", report.ShortName(j.GetStopReason()))
 	}
-	line("message", j.GetStatusMessage())
+	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
 	line("algorithm", jobflags.AlgorithmName(spec))
 	line("clusters", fmt.Sprint(spec.GetK()))

@@ -62,7 +62,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 			return err
 		}
 	}
-	response, err := c.Cluster.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})
+	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})
 	if err != nil {
 		return c.Explain(err)
 	}

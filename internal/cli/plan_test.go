@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	if err := json.Unmarshal([]byte(succeed(t, "plan --json --workers 3 "+job)), &p); err != nil {
 		t.Fatal(err)
 	}
-	if p.Tiles != 19 || p.TileRows != 16 || p.StoredTiles != 19 || p.ComputedTiles != 0 || p.Storage != "float32" || p.Workers != 3 ||
+	if p.Tiles != 19 || p.TileRows != 16 || p.StoredTiles != 19 || p.ComputedTiles != 0 || p.Storage != "PLAN_STORAGE_FLOAT32" || p.Workers != 3 ||
 		len(p.Shares) != 3 || p.TileBytes != "364800" || p.Passes < 2 || !strings.Contains(p.Explanation, "all of the matrix is stored") {
 		t.Errorf("the plan is %+v", p)
 	}

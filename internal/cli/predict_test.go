@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -36,7 +37,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 	f.model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{0, 0.5, 5, 5.5}, Metric: form}
 	f.labels = []int32{0, 0, 1, 1}
 	f.result = clitest.ExampleResult()
-	f.result.ObjectiveName, f.result.Rho, f.result.Shifts, f.result.HasModel = "hmrf-kmeans", nil, nil, true
+	f.result.ObjectiveName, f.result.Kernel, f.result.Shifts, f.result.Model = "hmrf-kmeans", nil, nil, wire.ModelHead(f.model)
 	f.result.History = []*cleavev1.Iteration{
 		{Iteration: 1, Objective: 3.5, Moved: 4, AssignmentObjective: proto.Float64(4.25),
 			Parts: &cleavev1.ObjectiveParts{Distortion: 1, MustLink: 2, LogDet: -0.5, Violated: 1, MetricSpread: 8}},

@@ -59,7 +59,7 @@ func loadKernelModel(f *predictFlags, document *report.ResultDocument) (*kernelM
 	if err != nil {
 		return nil, err
 	}
-	if kept := m.points.Rows(); uint64(kept) != document.N {
+	if kept := m.points.Rows(); uint32(kept) != document.N {
 		return nil, fault.Invalid("OTHER_DATASET", "%s: these are %s; %s was made of %d", f.trainedOn, shell.Plural(kept, "point"), f.model, document.N)
 	}
 	rows := left.FileRows(m.points.Rows())

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -27,7 +28,7 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 	f.embedding = &clustering.Embedding{Rows: 4, Columns: 2, Values: []float64{1, 0.1, 1, -0.25, -1, 0, -1, 1.0 / 3}}
 	f.result = clitest.ExampleResult()
 	f.result.Iterations, f.result.History, f.result.Shifts, f.result.Sigma = 0, nil, nil, 0
-	f.result.ObjectiveName, f.result.HasEmbedding = "constrained-spectral", true
+	f.result.ObjectiveName, f.result.Embedding = "constrained-spectral", wire.EmbeddingHead(f.embedding)
 	f.result.Spectral = &cleavev1.SpectralReport{
 		Beta: proto.Float64(1.5), Volume: 14, FeasibleVectors: proto.Uint32(3), Eigenvalues: []float64{0.25, 0.5}, Costs: []float64{2, 4},
 		ConstraintSatisfaction: []float64{16, 15}, Residuals: []float64{1e-12, 2e-12}, Products: 20,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -83,5 +84,5 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 			return err
 		}
 	}
-	return c.JobError(ctx, created.GetJobId(), ended)
+	return client.JobError(created.GetJobId(), ended)
 }

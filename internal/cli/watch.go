@@ -38,7 +38,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if err != nil {
 		return err
 	}
-	if err := c.JobError(ctx, jobID, ended); err != nil {
+	if err := client.JobError(jobID, ended); err != nil {
 		return err
 	}
 	if !asJSON {

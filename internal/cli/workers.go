@@ -22,14 +22,14 @@ func (a *app) workersCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return a.onServer(*server, func(c *client.Client) error {
-			response, err := c.Cluster.ListWorkers(cmd.Context(), &cleavev1.ListWorkersRequest{})
+			workers, err := c.ListWorkers(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return report.PrintMessage(a.stdout, response)
+				return report.PrintMessage(a.stdout, &cleavev1.ListWorkersResponse{Workers: workers})
 			}
-			return a.printWorkers(response.GetWorkers())
+			return a.printWorkers(workers)
 		})
 	}
 	return cmd

@@ -60,7 +60,7 @@ func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data data
 	if err != nil {
 		return "", err
 	}
-	return id, c.JobError(ctx, id, ended)
+	return id, JobError(id, ended)
 }
 
 // abort cancels a job after an interrupt.

@@ -33,7 +33,7 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	if o.Labels, err = c.fetchLabels(ctx, jobID); err != nil {
 		return nil, err
 	}
-	if withModel && o.Result.GetHasEmbedding() {
+	if withModel && o.Result.GetEmbedding() != nil {
 		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 			return nil, err
 		}
 	}
-	if !o.Result.GetHasModel() {
+	if o.Result.GetModel() == nil {
 		return o, nil
 	}
 	if !withModel {
@@ -100,7 +100,7 @@ func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error)
 
 // labelPart is a part of a stream of labels, of a job's own points or of new ones.
 type labelPart interface {
-	GetFirstIndex() uint64
+	GetFirstIndex() uint32
 	GetLabels() []uint32
 }
 
@@ -115,7 +115,7 @@ func receiveLabels[P labelPart](c *Client, receive func() (P, error)) ([]int32, 
 		if err != nil {
 			return nil, c.Explain(err)
 		}
-		if part.GetFirstIndex() != uint64(len(labels)) {
+		if int(part.GetFirstIndex()) != len(labels) {
 			return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
 		}
 		for _, label := range part.GetLabels() {

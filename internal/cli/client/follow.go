@@ -98,25 +98,21 @@ func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, e
 	job := response.GetJob()
 	switch job.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
-		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage()}, nil
+		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
 	}
 	return nil, nil
 }
 
 // JobError is the error that a job's end amounts to, nil when it succeeded.
-func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
+func JobError(jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
 		return shell.Cancelled("job %s was cancelled", jobID)
 	}
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
-	if err != nil {
-		return c.Explain(err)
-	}
-	if err := wire.JobFault(response.GetJob()); err != nil {
+	if err := wire.FaultOf(ended.GetError()); err != nil {
 		return err
 	}
-	return fmt.Errorf("job %s failed: %s", jobID, ended.GetMessage())
+	return fmt.Errorf("job %s failed", jobID)
 }

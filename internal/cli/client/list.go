@@ -35,3 +35,18 @@ func (c *Client) ListDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) 
 		}
 	}
 }
+
+// ListWorkers lists all workers.
+func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
+	var workers []*cleavev1.Worker
+	for token := ""; ; {
+		page, err := c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		workers = append(workers, page.GetWorkers()...)
+		if token = page.GetNextPageToken(); token == "" {
+			return workers, nil
+		}
+	}
+}

@@ -96,14 +96,14 @@ func ExampleResult() *cleavev1.Result {
 		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
 		Sigma:        1.5,
 		Warnings:     []*cleavev1.Notice{{Code: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
-		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: "float32+none", StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
+		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
 		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
 		Restart:      1,
 		Shifts:       []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},
-		Rho:          proto.Float64(0.7),
+		Kernel:       &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(0.7)},
 		K:            2,
 		Rows:         4,
-		ClusterSizes: []uint64{3, 1},
+		ClusterSizes: []uint32{3, 1},
 	}
 }
 
@@ -121,5 +121,5 @@ var SpectralFiles = func() map[string]string {
 
 func SolverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
 	return EventItem(&cleavev1.Event{Sequence: uint64(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
-		Step: step, Products: uint64(10 * step), Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
+		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
 }

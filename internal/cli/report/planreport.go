@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -22,7 +23,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		what, columns = "points", j.Columns
 	}
 	line(what, "%d x %d in %s of %d rows", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), p.GetTileRows())
-	line("storage", "%s: %d stored (%s), %d computed when needed", p.GetStorage(), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", shell.FormatBytes(p.GetBytes()), shell.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
 		line("coordinator", "%s for eigenvectors, beside the data", shell.FormatBytes(p.GetCoordinatorBytes()))

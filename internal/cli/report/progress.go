@@ -191,7 +191,7 @@ var phases = map[cleavev1.Phase]string{
 	cleavev1.Phase_PHASE_WAITING:      "wait",
 	cleavev1.Phase_PHASE_LOADING:      "load",
 	cleavev1.Phase_PHASE_BUILDING:     "build",
-	cleavev1.Phase_PHASE_INITIALISING: "start",
+	cleavev1.Phase_PHASE_INITIALIZING: "start",
 	cleavev1.Phase_PHASE_ITERATING:    "iterate",
 }
 
@@ -203,7 +203,7 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 			break // not cut yet
 		}
 		parts = append(parts, fmt.Sprintf("%d of %d tiles", live.GetTilesBuilt(), live.GetTiles()))
-	case cleavev1.Phase_PHASE_INITIALISING:
+	case cleavev1.Phase_PHASE_INITIALIZING:
 		if s := live.GetSolver(); s != nil {
 			parts = append(parts, solverParts(s)...)
 		}

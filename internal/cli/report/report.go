@@ -137,7 +137,7 @@ func (i *inferenceReport) String() string {
 }
 
 // sizes lists cluster sizes, of very many only the first.
-func sizes(clusters []uint64) string {
+func sizes(clusters []uint32) string {
 	const most = 20
 	var words []string
 	for at, size := range clusters {
@@ -145,7 +145,7 @@ func sizes(clusters []uint64) string {
 			words = append(words, fmt.Sprintf("... (%d more)", len(clusters)-most))
 			break
 		}
-		words = append(words, strconv.FormatUint(size, 10))
+		words = append(words, strconv.FormatUint(uint64(size), 10))
 	}
 	return strings.Join(words, ", ")
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestSizesOfClusters(t *testing.T) {
-	if got := sizes(make([]uint64, 25)); !strings.HasSuffix(got, "0, ... (5 more)") {
+	if got := sizes(make([]uint32, 25)); !strings.HasSuffix(got, "0, ... (5 more)") {
 		t.Errorf("25 clusters are %q", got)
 	}
 }

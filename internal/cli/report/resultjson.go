@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -28,8 +29,8 @@ type ResultDocument struct {
 	Plan          PlanReport         `json:"plan"`
 	Timings       TimingsReport      `json:"timings"`
 	K             uint32             `json:"k"`
-	N             uint64             `json:"n"`
-	ClusterSizes  []uint64           `json:"clusterSizes"`
+	N             uint32             `json:"n"`
+	ClusterSizes  []uint32           `json:"clusterSizes"`
 	Restart       uint32             `json:"restart"`
 	Shifts        []shiftEntry       `json:"shifts,omitempty"`
 	Rho           *float64           `json:"rho,omitempty"`
@@ -129,22 +130,24 @@ func newDocument(r *cleavev1.Result, constrained bool) *ResultDocument {
 		Sigma:         r.GetSigma(),
 		Warnings:      []Warning{},
 		Plan: PlanReport{
-			Tiles: r.GetPlan().GetTiles(), TileRows: r.GetPlan().GetTileRows(), Storage: r.GetPlan().GetStorage(),
+			Tiles: r.GetPlan().GetTiles(), TileRows: r.GetPlan().GetTileRows(), Storage: wire.PlanStorageName(r.GetPlan().GetStorage()),
 			StoredTiles: r.GetPlan().GetStoredTiles(), ComputedTiles: r.GetPlan().GetComputedTiles(), Bytes: r.GetPlan().GetBytes(),
 			TileBytes: r.GetPlan().GetTileBytes(), Workers: r.GetPlan().GetWorkers(), GridExponent: r.GetPlan().GetGridExponent(),
 		},
 		Timings: TimingsReport{
 			Load: seconds(r.GetTimings().GetLoad()), Build: seconds(r.GetTimings().GetBuild()),
-			Initialise: seconds(r.GetTimings().GetInitialise()), Iterate: seconds(r.GetTimings().GetIterate()),
+			Initialise: seconds(r.GetTimings().GetInitialize()), Iterate: seconds(r.GetTimings().GetIterate()),
 			Total: seconds(r.GetTimings().GetTotal()),
 		},
 		K:            r.GetK(),
 		N:            r.GetRows(),
-		ClusterSizes: append([]uint64{}, r.GetClusterSizes()...),
+		ClusterSizes: append([]uint32{}, r.GetClusterSizes()...),
 		Restart:      r.GetRestart(),
-		Rho:          r.Rho,
 		Spectral:     NewSpectral(r.GetSpectral()),
 		Inference:    newInference(r.GetInference()),
+	}
+	if kernel := r.GetKernel(); kernel != nil {
+		d.Rho = kernel.Rho
 	}
 	for _, it := range r.GetHistory() {
 		d.History = append(d.History, newEntry(it))

@@ -29,7 +29,7 @@ func TestResultJSON(t *testing.T) {
 
 func TestResultJSONLeavesOutWhatThereIsNot(t *testing.T) {
 	result := clitest.ExampleResult()
-	result.Constraints, result.Rho, result.Shifts, result.Warnings, result.History = nil, nil, nil, nil, nil
+	result.Constraints, result.Kernel, result.Shifts, result.Warnings, result.History = nil, nil, nil, nil, nil
 	fields := func(constrained bool) map[string]json.RawMessage {
 		text, err := json.Marshal(newDocument(result, constrained))
 		if err != nil {

@@ -31,7 +31,7 @@ func TestProgressOfASolver(t *testing.T) {
 	first, second, third := clitest.SolverItem(1, 0.51234, 0), clitest.SolverItem(2, 1e-4, 1), clitest.SolverItem(3, 1e-9, 2)
 	second.GetEvent().GetSolver().StepsLeft = proto.Uint32(7)
 	third.GetEvent().GetSolver().StepsLeft = proto.Uint32(0)
-	starting, iterating := cleavev1.Phase_PHASE_INITIALISING, cleavev1.Phase_PHASE_ITERATING
+	starting, iterating := cleavev1.Phase_PHASE_INITIALIZING, cleavev1.Phase_PHASE_ITERATING
 	for _, p := range []*progress{lines, live} {
 		for _, item := range []*cleavev1.WatchJobResponse{
 			progressed(starting, nil, 0), first, progressed(starting, first, 0), progressed(iterating, second, 3500*time.Millisecond), second,

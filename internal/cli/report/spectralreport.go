@@ -26,7 +26,7 @@ type spectralReport struct {
 	Costs                  []float64 `json:"costs,omitempty"`
 	ConstraintSatisfaction []float64 `json:"constraintSatisfaction,omitempty"`
 	Residuals              []float64 `json:"residuals,omitempty"`
-	Products               uint64    `json:"products"`
+	Products               uint32    `json:"products"`
 }
 
 func NewSpectral(p *cleavev1.SpectralReport) *spectralReport {

@@ -2,7 +2,7 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.2
 // - protoc             (unknown)
-// source: cleave/v1/job.proto
+// source: cleave/v1/job_service.proto
 
 package cleavev1
 
@@ -19,6 +19,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
+	JobService_PlanJob_FullMethodName      = "/cleave.v1.JobService/PlanJob"
 	JobService_CreateJob_FullMethodName    = "/cleave.v1.JobService/CreateJob"
 	JobService_GetJob_FullMethodName       = "/cleave.v1.JobService/GetJob"
 	JobService_ListJobs_FullMethodName     = "/cleave.v1.JobService/ListJobs"
@@ -37,29 +38,39 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// JobService runs clustering jobs. A job is acknowledged only once it is durable.
+// JobService plans, runs and reports clustering jobs.
+//
+// Every method but CreateJob without a request_id may be repeated after an answer was lost: the second
+// call does no harm and does not fail because of the first.
 type JobServiceClient interface {
+	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
+	// A job that does not fit is RESOURCE_EXHAUSTED, and the message says what would fit.
+	PlanJob(ctx context.Context, in *PlanJobRequest, opts ...grpc.CallOption) (*PlanJobResponse, error)
+	// CreateJob queues a job. It answers once the job is durable.
 	CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*CreateJobResponse, error)
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
+	// ListJobs lists jobs, newest first.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop. A job that has ended or is cancelled already is
-	// FAILED_PRECONDITION.
+	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
+	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the
+	// returned state says whether the job was canceled, succeeded or failed.
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*CancelJobResponse, error)
-	// DeleteJob forgets a job that has ended.
+	// DeleteJob removes a job that has ended, with its events and results. A job that does not exist
+	// counts as deleted; one that has not ended is FAILED_PRECONDITION.
 	DeleteJob(ctx context.Context, in *DeleteJobRequest, opts ...grpc.CallOption) (*DeleteJobResponse, error)
-	// WatchJob streams numbered events after a sequence number, then live progress, and ends after
-	// the event that ends the job.
+	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
+	// that ends the job.
 	WatchJob(ctx context.Context, in *WatchJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchJobResponse], error)
-	// GetResult is the outcome without the labels.
+	// GetResult returns what the job found, except for the labels, the model and the embedding.
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
-	// GetLabels streams the labels in row order.
+	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
-	// GetModel streams what new points can be assigned by, of a job of the vector family.
+	// GetModel streams the centroids and the metric of a job of the vector family.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
-	// GetEmbedding streams the coordinates that a job of the spectral family found, row by row.
+	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
-	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
-	// centroids, or by the kernel values of new and old points, which the workers compute.
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of the
+	// vector or kernel family, and streams their labels in row order.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(ctx context.Context, in *EvaluateJobRequest, opts ...grpc.CallOption) (*EvaluateJobResponse, error)
@@ -71,6 +82,16 @@ type jobServiceClient struct {
 
 func NewJobServiceClient(cc grpc.ClientConnInterface) JobServiceClient {
 	return &jobServiceClient{cc}
+}
+
+func (c *jobServiceClient) PlanJob(ctx context.Context, in *PlanJobRequest, opts ...grpc.CallOption) (*PlanJobResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PlanJobResponse)
+	err := c.cc.Invoke(ctx, JobService_PlanJob_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *jobServiceClient) CreateJob(ctx context.Context, in *CreateJobRequest, opts ...grpc.CallOption) (*CreateJobResponse, error) {
@@ -242,29 +263,39 @@ func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobReque
 // All implementations must embed UnimplementedJobServiceServer
 // for forward compatibility.
 //
-// JobService runs clustering jobs. A job is acknowledged only once it is durable.
+// JobService plans, runs and reports clustering jobs.
+//
+// Every method but CreateJob without a request_id may be repeated after an answer was lost: the second
+// call does no harm and does not fail because of the first.
 type JobServiceServer interface {
+	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
+	// A job that does not fit is RESOURCE_EXHAUSTED, and the message says what would fit.
+	PlanJob(context.Context, *PlanJobRequest) (*PlanJobResponse, error)
+	// CreateJob queues a job. It answers once the job is durable.
 	CreateJob(context.Context, *CreateJobRequest) (*CreateJobResponse, error)
 	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
+	// ListJobs lists jobs, newest first.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop. A job that has ended or is cancelled already is
-	// FAILED_PRECONDITION.
+	// CancelJob asks a job to stop and returns the job; it does not wait until the job has stopped. A
+	// job that has ended, or that is being canceled already, stays as it is, and the call succeeds: the
+	// returned state says whether the job was canceled, succeeded or failed.
 	CancelJob(context.Context, *CancelJobRequest) (*CancelJobResponse, error)
-	// DeleteJob forgets a job that has ended.
+	// DeleteJob removes a job that has ended, with its events and results. A job that does not exist
+	// counts as deleted; one that has not ended is FAILED_PRECONDITION.
 	DeleteJob(context.Context, *DeleteJobRequest) (*DeleteJobResponse, error)
-	// WatchJob streams numbered events after a sequence number, then live progress, and ends after
-	// the event that ends the job.
+	// WatchJob streams a job's events and, between them, its progress. The stream ends after the event
+	// that ends the job.
 	WatchJob(*WatchJobRequest, grpc.ServerStreamingServer[WatchJobResponse]) error
-	// GetResult is the outcome without the labels.
+	// GetResult returns what the job found, except for the labels, the model and the embedding.
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
-	// GetLabels streams the labels in row order.
+	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
-	// GetModel streams what new points can be assigned by, of a job of the vector family.
+	// GetModel streams the centroids and the metric of a job of the vector family.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
-	// GetEmbedding streams the coordinates that a job of the spectral family found, row by row.
+	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error
-	// PredictJob assigns points that a job has not seen, a data set of their own, to its clusters: by its
-	// centroids, or by the kernel values of new and old points, which the workers compute.
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of the
+	// vector or kernel family, and streams their labels in row order.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores a job's labels against the truth.
 	EvaluateJob(context.Context, *EvaluateJobRequest) (*EvaluateJobResponse, error)
@@ -278,6 +309,9 @@ type JobServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedJobServiceServer struct{}
 
+func (UnimplementedJobServiceServer) PlanJob(context.Context, *PlanJobRequest) (*PlanJobResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanJob not implemented")
+}
 func (UnimplementedJobServiceServer) CreateJob(context.Context, *CreateJobRequest) (*CreateJobResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateJob not implemented")
 }
@@ -333,6 +367,24 @@ func RegisterJobServiceServer(s grpc.ServiceRegistrar, srv JobServiceServer) {
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&JobService_ServiceDesc, srv)
+}
+
+func _JobService_PlanJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PlanJobRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(JobServiceServer).PlanJob(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: JobService_PlanJob_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(JobServiceServer).PlanJob(ctx, req.(*PlanJobRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
 func _JobService_CreateJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -524,6 +576,10 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*JobServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
+			MethodName: "PlanJob",
+			Handler:    _JobService_PlanJob_Handler,
+		},
+		{
 			MethodName: "CreateJob",
 			Handler:    _JobService_CreateJob_Handler,
 		},
@@ -579,5 +635,5 @@ var JobService_ServiceDesc = grpc.ServiceDesc{
 			ServerStreams: true,
 		},
 	},
-	Metadata: "cleave/v1/job.proto",
+	Metadata: "cleave/v1/job_service.proto",
 }
