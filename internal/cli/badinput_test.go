@@ -111,7 +111,7 @@ func TestOddInputThatIsFine(t *testing.T) {
 	if r.code != 0 {
 		t.Fatal(r.stderr)
 	}
-	d := document(t, r.stdout)
+	d := readResult(t, r.stdout)
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "0") || !strings.Contains(d.Warnings[0].Message, "2") || d.Constraints.Total != 3 {
 		t.Errorf("warnings %+v, constraints %+v", d.Warnings, d.Constraints)
 	}

@@ -28,7 +28,7 @@ func TestAPictureIsSegmented(t *testing.T) {
 	halves(t)
 	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth p/truth.csv " +
 		"--init random --restarts 20 --quiet --out r --json"
-	if d := document(t, succeed(t, job)); d.Evaluation.NMI != 1 || d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
+	if d := readResult(t, succeed(t, job)); d.Evaluation.GetNmi() != 1 || d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
 		t.Errorf("scores %+v, constraints %+v", d.Evaluation, d.Constraints)
 	}
 	out := succeed(t, "overlay --picture p/picture.png --labels r/labels.csv --constraint-boxes p/boxes.csv --scale 3 --out s.png")

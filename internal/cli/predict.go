@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -125,23 +124,23 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 }
 
 func (a *app) openModel(f *predictFlags) (*predictor, error) {
-	document, err := report.ReadResult(filepath.Join(f.model, report.ResultFile))
+	result, err := report.ReadResult(f.model)
 	if err != nil {
 		return nil, err
 	}
-	if document.Model == nil {
-		m, err := loadKernelModel(f, document)
+	if result.GetModel() == nil {
+		m, err := loadKernelModel(f, result)
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{int(document.K), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		return &predictor{int(result.GetK()), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
 			return m.predict(ctx, a, fresh)
 		}}, nil
 	}
 	if f.trainedOn != "" {
 		return nil, shell.Usage("--trained-on does not apply to %s: its centroids are all that new points are compared with", f.model)
 	}
-	model, header, err := report.LoadModel(f.model, document)
+	model, header, err := report.LoadModel(f.model, result)
 	if err != nil {
 		return nil, err
 	}

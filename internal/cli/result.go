@@ -65,7 +65,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	r := report.New(o, j.Spec, nil, false)
+	r := report.New(o, nil)
 	if err := r.Score(truth); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	r := report.New(o, j.Spec, j.Filter, f.job.Constrained())
+	r := report.New(o, j.Filter)
 	if err := r.Score(truth); err != nil {
 		return err
 	}
@@ -131,12 +131,12 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 		}
 	}
 	if f.json {
-		return report.PrintJSON(a.stdout, r.Document)
+		return report.WriteResult(a.stdout, r.Result)
 	}
 	if f.quiet && out != nil {
 		return nil
 	}
-	return r.Document.Summarize(a.stdout, written)
+	return report.Summarize(a.stdout, r.Result, written)
 }
 
 // printDropped says which rows are left out.

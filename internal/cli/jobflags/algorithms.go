@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-const KernelKmeans = "kernel-kmeans"
+const kernelKmeans = "kernel-kmeans"
 
 // family is what an algorithm works on.
 type family uint8
@@ -54,7 +54,7 @@ const neighborhoodStarts = "neighbourhoods weighted-farthest-first random kmeans
 
 // algorithms is the one table of what goes with what. An option in nobody's sets goes with all.
 var algorithms = []algorithm{
-	{kernelFamily, KernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
+	{kernelFamily, kernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
 		nil, "farthest-first random kmeans++ seeds labels spectral"},
 	{vectorFamily, "kmeans", "geometry", impliedByKmeans, "kmeans++ random labels centroids"},
 	{vectorFamily, "seeded-kmeans", "geometry seeds", impliedByKmeans, "seeds"},

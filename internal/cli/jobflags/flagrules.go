@@ -69,7 +69,7 @@ func (f *Flags) checkKernel(kernel *cleavev1.Kernel, kind cleavev1.DatasetKind) 
 			return shell.Usage("--%s does not apply to --kernel-matrix: the matrix is the kernel", flag)
 		}
 	}
-	name := KernelName(kernel)
+	name := kernelName(kernel)
 	for _, c := range []struct{ flag, kernels string }{
 		{"rho", "gaussian laplacian"}, {"gamma", "polynomial sigmoid"}, {"coef0", "polynomial sigmoid"}, {"degree", "polynomial"},
 	} {
@@ -123,8 +123,8 @@ func (f *Flags) checkStart(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
-func KernelName(kernel *cleavev1.Kernel) string {
-	for word, function := range Kernels {
+func kernelName(kernel *cleavev1.Kernel) string {
+	for word, function := range kernels {
 		if function == kernel.GetFunction() {
 			return word
 		}
@@ -133,7 +133,7 @@ func KernelName(kernel *cleavev1.Kernel) string {
 }
 
 func objectiveName(objective cleavev1.Objective) string {
-	for word, o := range Objectives {
+	for word, o := range objectives {
 		if o == objective {
 			return word
 		}

@@ -71,7 +71,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		DataFlags:        newDataFlags(set),
 		missing:          NewChoice("error", "error", "drop"),
 		k:                &Whole{Min: 1, Max: math.MaxInt32},
-		algorithm:        NewChoice(KernelKmeans, algorithmNames()...),
+		algorithm:        NewChoice(kernelKmeans, algorithmNames()...),
 		objective:        NewChoice("", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"),
 		kernel:           NewChoice("", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine"),
 		rho:              NewNumber(0, "auto"),
@@ -147,9 +147,6 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f
 }
-
-// Constrained tells whether a file of constraints was given, if perhaps one without any.
-func (f *Flags) Constrained() bool { return f.constraints != "" }
 
 // displayName is what the job and its data are called: as the user says, or like the data file. A
 // name may be any bytes, what travels is text.

@@ -14,13 +14,13 @@ import (
 
 // The words of the flags, by the API's numbers.
 var (
-	Objectives = map[string]cleavev1.Objective{
+	objectives = map[string]cleavev1.Objective{
 		"kernel-kmeans":     cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS,
 		"ratio-association": cleavev1.Objective_OBJECTIVE_RATIO_ASSOCIATION,
 		"ratio-cut":         cleavev1.Objective_OBJECTIVE_RATIO_CUT,
 		"normalized-cut":    cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT,
 	}
-	Kernels = map[string]cleavev1.KernelFunction{
+	kernels = map[string]cleavev1.KernelFunction{
 		"linear":     cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR,
 		"gaussian":   cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN,
 		"laplacian":  cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN,
@@ -135,7 +135,7 @@ func (f *Flags) applyStart(spec *cleavev1.JobSpec) {
 
 func (f *Flags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 	if f.Given("objective") {
-		spec.Objective = Objectives[f.objective.Value]
+		spec.Objective = objectives[f.objective.Value]
 	}
 	if f.Given("sigma") {
 		spec.Shift = &cleavev1.Shift{Auto: f.sigma.Keyword == "auto"}
@@ -162,10 +162,10 @@ func (f *Flags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 
 func (f *Flags) applyKernel(kernel *cleavev1.Kernel) {
 	if f.Given("kernel") {
-		if KernelName(kernel) != f.kernel.Value {
+		if kernelName(kernel) != f.kernel.Value {
 			proto.Reset(kernel) // parameters in the job file were for its own function
 		}
-		kernel.Function = Kernels[f.kernel.Value]
+		kernel.Function = kernels[f.kernel.Value]
 	}
 	if f.Given("rho") {
 		kernel.Rho = nil

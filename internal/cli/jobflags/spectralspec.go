@@ -37,7 +37,7 @@ func (f *Flags) applySpectral(spec *cleavev1.JobSpec) {
 		f.applyKernel(options.Mutable(fields.ByName("kernel")).Message().Interface().(*cleavev1.Kernel))
 	}
 	if o := spec.GetSpectral(); o != nil && f.Given("objective") {
-		o.Objective = Objectives[f.objective.Value]
+		o.Objective = objectives[f.objective.Value]
 	}
 	o := spec.GetConstrainedSpectral()
 	if o == nil {

@@ -62,9 +62,9 @@ func optionName(spec *cleavev1.JobSpec, option string) string {
 func (f *Flags) checkVector(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	switch kind {
 	case cleavev1.DatasetKind_DATASET_KIND_GRAPH:
-		return shell.Usage("%s clusters points: give them by --data; graphs go with %s and the spectral family", a.name, KernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; graphs go with %s and the spectral family", a.name, kernelKmeans)
 	case cleavev1.DatasetKind_DATASET_KIND_KERNEL:
-		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s and the spectral family", a.name, KernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s and the spectral family", a.name, kernelKmeans)
 	}
 	distortion, metric := optionName(spec, "distortion"), optionName(spec, "metric")
 	if distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
