@@ -107,7 +107,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.Name, len(constraints), len(truth), f.out)
+	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), shell.Plural(len(truth), "point"), f.out)
 	return err
 }
 

@@ -133,7 +133,7 @@ func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
 		return nil, err
 	}
 	if points.N != p.Pixels() {
-		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %d rows; each pixel needs one", f.embedding, points.N), p)
+		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %s; each pixel needs one", f.embedding, shell.Plural(points.N, "row")), p)
 	}
 	return f.inOrder(points, slices.Index(header, indexColumn), column)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		defer c.Close()
 	}
 	if j.Data != nil {
-		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(a.stderr, true)); err != nil {
+		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(io.Discard, true)); err != nil {
 			return err
 		}
 	}

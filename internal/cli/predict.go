@@ -157,7 +157,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	}
 	if spec := response.GetSpec(); spec.GetKernelKmeans() != nil {
 		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-			return c.Predict(ctx, jobID, fresh, report.NewProgress(a.stderr, true))
+			return c.Predict(ctx, jobID, fresh, report.NewProgress(io.Discard, true))
 		}}, nil
 	}
 	model, err := c.FetchModel(ctx, jobID)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -96,7 +97,7 @@ func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Datase
 	defer c.Close()
 	ctx, done := c.Context(ctx)
 	defer done()
-	p := report.NewProgress(a.stderr, true)
+	p := report.NewProgress(io.Discard, true)
 	id, err := c.Complete(ctx, m.spec, m.points, p)
 	if err != nil {
 		return nil, client.Cause(ctx, err)

@@ -142,7 +142,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 			return err
 		}
 		if points.N != rows {
-			return fault.Invalid("ROW_COUNT", "%s has %d rows, the data %d: both are about the same objects, row by row", f.sourceData, points.N, rows)
+			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.sourceData, shell.Plural(points.N, "row"), rows)
 		}
 		beliefs, err := clustering.AffinityBeliefs(points)
 		if err != nil {

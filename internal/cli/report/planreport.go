@@ -22,7 +22,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	if jobflags.ClustersVectors(j.Spec) {
 		what, columns = "points", j.Columns
 	}
-	line(what, "%d x %d in %s of %d rows", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), p.GetTileRows())
+	line(what, "%d x %d in %s of %s", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), shell.Plural(int(p.GetTileRows()), "row"))
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", shell.FormatBytes(p.GetBytes()), shell.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
