@@ -204,7 +204,7 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
-		{"--data gap.csv --missing drop -f few.yaml", "there are 2 weights for 3 rows"},
+		{"--data gap.csv --missing drop -f few.yaml", "weights: 2 values for 3 rows"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
