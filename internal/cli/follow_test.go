@@ -190,9 +190,9 @@ func TestSubmitAndWait(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
-		command   string
-		cancelled int
-		want      string
+		command  string
+		canceled int
+		want     string
 	}{
 		{"run --quiet --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
 		{"submit --quiet --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
@@ -214,8 +214,8 @@ func TestInterrupt(t *testing.T) {
 		if r.code != 130 || r.stderr != c.want {
 			t.Errorf("%s: exit code %d, %q; want 130, %q", c.command, r.code, r.stderr, c.want)
 		}
-		if len(f.cancelled) != c.cancelled {
-			t.Errorf("%s: cancelled %v", c.command, f.cancelled)
+		if len(f.canceled) != c.canceled {
+			t.Errorf("%s: cancelled %v", c.command, f.canceled)
 		}
 		if _, err := os.Stat("o"); err == nil {
 			t.Error("an interrupted run left a folder behind")

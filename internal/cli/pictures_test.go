@@ -23,7 +23,7 @@ func halves(t *testing.T) {
 }
 
 // As Wang2014 7.1, by another algorithm: two halves of a picture, each a gradient with noise so that no
-// threshold parts them, come apart as labelled.
+// threshold parts them, come apart as labeled.
 func TestAPictureIsSegmented(t *testing.T) {
 	halves(t)
 	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth p/truth.csv " +
@@ -115,7 +115,7 @@ func TestAffinityFiles(t *testing.T) {
 	}
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 links and 25 across.
 	for args, want := range map[string]int{"--all-pairs": 1225, "--constraint-weight 2.5": 73} {
-		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-grey 20 --out a "+args)
+		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+args)
 		constraints, err := format.LoadConstraints("a/constraints.csv", 600)
 		if err != nil || len(constraints) != want {
 			t.Errorf("%s: %d constraints, %v; want %d", args, len(constraints), err, want)

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultFlags: the data files are those of run, so that the picture can be drawn here.
+// resultFlags are the flags of result. The data are not needed but to draw their clusters.
 type resultFlags struct {
 	runFlags
 	data *jobflags.DataFlags

@@ -37,7 +37,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	}
 	ended, err := c.Follow(ctx, jobID, after, w)
 	if ctx.Err() != nil {
-		return shell.Cancelled("the watch ended; job %s goes on, stop it with: cleave cancel %s", jobID, jobID)
+		return shell.Canceled("the watch ended; job %s goes on, stop it with: cleave cancel %s", jobID, jobID)
 	}
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func JobError(jobID string, ended *cleavev1.JobEnded) error {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
-		return shell.Cancelled("job %s was cancelled", jobID)
+		return shell.Canceled("job %s was cancelled", jobID)
 	}
 	if err := wire.FaultOf(ended.GetError()); err != nil {
 		return err

@@ -34,8 +34,8 @@ func (r *Report) drawObjective(w io.Writer, title string) error {
 	return picture.Objective(w, plot)
 }
 
-// drawClusters draws points by their principal components, a kernel matrix by its own, a small
-// graph by its layout and a large one as a graph of its clusters.
+// drawClusters draws points and kernel matrices by their principal components, a small graph by a layout of
+// its vertices, and a large one as a graph of its clusters.
 func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {

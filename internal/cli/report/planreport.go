@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
+// PrintPlan writes how a job would run.
 func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -46,7 +47,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	return table.Flush()
 }
 
-// roughly writes a time as exactly as a prediction deserves.
+// roughly writes a predicted time, the longer the coarser.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Second:
