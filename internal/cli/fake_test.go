@@ -34,14 +34,14 @@ type fake struct {
 	// stall, when set, is called by GetDataset, which then waits for the caller to give up.
 	stall func()
 
-	mu        sync.Mutex
-	watches   []uint64 // after_sequence of each watch
-	uploads   int
-	datasets  map[string]*cleavev1.Dataset
-	requests  []*cleavev1.CreateJobRequest
-	cancelled []string
-	job       *cleavev1.Job
-	refusals  int // UNAVAILABLE answers to CreateJob before it works
+	mu       sync.Mutex
+	watches  []uint64 // after_sequence of each watch
+	uploads  int
+	datasets map[string]*cleavev1.Dataset
+	requests []*cleavev1.CreateJobRequest
+	canceled []string
+	job      *cleavev1.Job
+	refusals int // UNAVAILABLE answers to CreateJob before it works
 
 	// What the job found.
 	spec   *cleavev1.JobSpec
@@ -136,7 +136,7 @@ func (f *fake) GetJob(context.Context, *cleavev1.GetJobRequest) (*cleavev1.GetJo
 func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.cancelled = append(f.cancelled, request.GetJobId())
+	f.canceled = append(f.canceled, request.GetJobId())
 	return &cleavev1.CancelJobResponse{Job: f.job}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultFlags: the data files are those of run, so that the picture can be drawn here.
+// resultFlags are the flags of result. The data are not needed but to draw their clusters.
 type resultFlags struct {
 	runFlags
 	data *jobflags.DataFlags
@@ -65,7 +65,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	r := report.New(o, j.Spec, nil, false)
+	r := report.New(o, nil)
 	if err := r.Score(truth); err != nil {
 		return err
 	}

@@ -16,10 +16,9 @@ import (
 // Outcome is what a job found.
 type Outcome struct {
 	Result      *cleavev1.Result
-	Labels      []int32 // of the rows that were clustered
-	ModelHead   *cleavev1.ModelHead
-	Model       *clustering.Model // nil if it was not fetched or there is none, and so the embedding
-	Embedding   *clustering.Embedding
+	Labels      []int32                // of the rows that were clustered
+	Model       *clustering.Model      // nil: there is none or it was not wanted
+	Embedding   *clustering.Embedding  // nil: likewise
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
 }
 
@@ -41,17 +40,11 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 			return nil, err
 		}
 	}
-	if o.Result.GetModel() == nil {
-		return o, nil
+	if withModel && o.Result.GetModel() != nil {
+		if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
+			return nil, err
+		}
 	}
-	if !withModel {
-		o.ModelHead, err = c.fetchModelHead(ctx, jobID)
-		return o, err
-	}
-	if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
-		return nil, err
-	}
-	o.ModelHead = wire.ModelHead(o.Model)
 	return o, nil
 }
 
@@ -135,21 +128,6 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Mode
 		return nil, c.Explain(err)
 	}
 	return model, nil
-}
-
-// fetchModelHead fetches what a model is, without its values.
-func (c *Client) fetchModelHead(ctx context.Context, jobID string) (*cleavev1.ModelHead, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends the stream
-	defer cancel()
-	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	part, err := stream.Recv()
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return part.GetHead(), nil
 }
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.

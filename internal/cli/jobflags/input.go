@@ -12,8 +12,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// LoadPoints reads points, sparse ones by their suffix; columns is the number that sparse ones have, 0
-// to take it from the file.
+// LoadPoints reads points and the names of their columns. The suffix of the file says whether they are sparse;
+// sparse ones have that many columns, or as many as the file needs if columns is 0.
 func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	if format.IsSparse(path) {
 		data, err := asDataset(format.LoadSparsePoints(path, columns))
@@ -24,7 +24,7 @@ func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	return data, header, err
 }
 
-// ColumnsOf is the number of columns of points, 0 of other data.
+// ColumnsOf is the number of columns of points, 0 for other data.
 func ColumnsOf(data dataset.Dataset) int {
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -35,7 +35,7 @@ func ColumnsOf(data dataset.Dataset) int {
 	return 0
 }
 
-// asDataset keeps a nil pointer from becoming a data set that is not nil.
+// asDataset makes an interface of a pointer, and nil of a nil pointer.
 func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
@@ -49,13 +49,13 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed,
 	if err != nil {
 		return nil, err
 	}
-	wired := make([]*cleavev1.Seed, len(seeds))
+	protos := make([]*cleavev1.Seed, len(seeds))
 	for at, s := range seeds {
 		if s.Label < 0 || s.Label >= int64(spec.K) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
 				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
 		}
-		wired[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
+		protos[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
 		if s.Probability == 0 {
 			continue
 		}
@@ -63,29 +63,29 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed,
 			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans",
 				path, s.Index)
 		}
-		wired[at].Probability = &seeds[at].Probability
+		protos[at].Probability = &seeds[at].Probability
 	}
-	return wired, nil
+	return protos, nil
 }
 
-// LoadStartLabels reads the labels to start from; they are cluster numbers, but for rows that are left out.
-func LoadStartLabels(path string, rows int, k uint32, left *RowFilter) ([]uint32, error) {
+// LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) ([]uint32, error) {
 	labels, err := format.LoadLabels(path, rows)
 	if err != nil {
 		return nil, err
 	}
-	wired := make([]uint32, len(labels))
+	start := make([]uint32, len(labels))
 	for i, label := range labels {
-		if !left.keeps(i) {
+		if !filter.keeps(i) {
 			continue
 		}
 		if label < 0 || label >= int64(k) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
 				path, i, label, int64(k)-1, k)
 		}
-		wired[i] = uint32(label)
+		start[i] = uint32(label)
 	}
-	return wired, nil
+	return start, nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
@@ -107,11 +107,11 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	return points.Values, nil
 }
 
-// Abridged lists the first names of columns.
+// Abridged lists names of columns, at most the first eight.
 func Abridged(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return strings.Join(names[:most], ",") + ",..."
+	const limit = 8
+	if len(names) > limit {
+		return strings.Join(names[:limit], ",") + ",..."
 	}
 	return strings.Join(names, ",")
 }

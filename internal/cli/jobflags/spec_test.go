@@ -76,9 +76,11 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --algorithm mpc-kmeans --penalty bilenko2004 --metric diagonal --inference exact --init weighted-farthest-first",
 			`display_name:"p.csv" k:2 initialization:{start:START_WEIGHTED_FARTHEST_FIRST}
 			mpc_kmeans:{penalty:PENALTY_BILENKO2004 metric:METRIC_DIAGONAL inference:INFERENCE_EXACT}`},
-		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion i-divergence --penalty basu2003 --inference bp --init neighbourhoods",
+		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion i-divergence --penalty basu2003 --inference bp --init neighborhoods",
 			`display_name:"p.csv" k:2 initialization:{start:START_NEIGHBORHOODS}
 			hmrf_kmeans:{distortion:DISTORTION_I_DIVERGENCE penalty:PENALTY_BASU2003 inference:INFERENCE_BP}`},
+		{"--data p.csv --k 2 --algorithm pc-kmeans --init neighbourhoods", // the spelling of earlier versions
+			`display_name:"p.csv" k:2 initialization:{start:START_NEIGHBORHOODS} pc_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm hmrf-kmeans --distortion cosine --geometry spherical --metric identity",
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE metric:METRIC_IDENTITY}`},
 		{"--data p.csv --k 2 --algorithm kmeans --init centroids:m.csv",
