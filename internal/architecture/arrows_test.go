@@ -73,7 +73,7 @@ var house = []room{
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut dataset fault format wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
+	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
 	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},

@@ -46,10 +46,10 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, and 2 clusters need 1; the largest usable beta is just below 7"},
 		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv", "4 clusters need 3; no beta above 0 does: there are too few beliefs"},
 		{"--graph e.csv --k 7 --algorithm spectral", "k is 7 but there are only 6 rows"},
-		{"--graph e.csv --k 1 --algorithm spectral", "cuts into at least 2 clusters"},
-		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0, which no residual of an eigenvector reaches"},
+		{"--graph e.csv --k 1 --algorithm spectral", "k is 1; it must be at least 2"},
+		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0; it must be 1e-14 or more and below 1"},
 		{"--graph e.csv --k 2 --algorithm spectral --tolerance 1", "must be 1e-14 or more and below 1"},
-		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "k-means on the eigenvectors needs at least 1"},
+		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "max-iterations is 0; it must be at least 1"},
 	} {
 		misused(t, "run --quiet "+c.args, c.says)
 	}

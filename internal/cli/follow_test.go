@@ -169,7 +169,7 @@ func TestSubmit(t *testing.T) {
 	if r := invokeIn(t.Context(), "submit -f byid.yaml --constraints c.csv", environment); r.code != 0 || f.requests[3].GetSpec().GetDatasetId() != dataset {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to --graph") {
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to a graph") {
 		t.Errorf("a kernel over a stored graph: exit code %d, %q", r.code, r.stderr)
 	}
 }

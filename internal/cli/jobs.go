@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -118,7 +119,7 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	}
 	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
-	line("algorithm", jobflags.AlgorithmName(spec))
+	line("algorithm", wire.Algorithm(spec).Name)
 	line("clusters", fmt.Sprint(spec.GetK()))
 	line("constraints", fmt.Sprint(len(spec.GetSupervision().GetConstraints())))
 	line("iterations", fmt.Sprint(j.GetIterations()))

@@ -33,11 +33,10 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	kind := wire.Kind(record.GetDataset().GetKind())
-	if err := wire.Storage(p).Check(kind); err != nil {
+	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
 		return nil, err
 	}
-	if err := clustering.Validate(kind, int(record.GetDataset().GetRows()), spec); err != nil {
+	if err := clustering.Validate(int(record.GetDataset().GetRows()), spec); err != nil {
 		return nil, err
 	}
 	data, info, err := c.datasets.load(ctx, p.GetDatasetId())

@@ -12,9 +12,8 @@ import (
 // DefaultMaxIterations is what a job does at most when it does not say.
 const DefaultMaxIterations = 100
 
-// Spec reads a job's specification. It refuses what the domain's types cannot say: numbers of
-// points beyond int32, unknown enum values, zeros where absent means a default. Whether the rest
-// makes sense for the data is clustering's to judge.
+// Spec reads a job's specification, which Validate has accepted. It refuses what the domain's types cannot say:
+// numbers of points beyond int32, and unknown enum values.
 func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 	first := &firstFault{}
 	supervision, start := p.GetSupervision(), p.GetInitialization()
@@ -36,15 +35,8 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		spec.MaxIterations = DefaultMaxIterations
 	}
 	switch a := p.GetAlgorithm().(type) {
-	case nil:
-		first.note(fault.Invalid("ALGORITHM_MISSING",
-			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").
-			OnField("spec.kernel_kmeans"))
+	case nil: // which Validate refuses
 	case *cleavev1.JobSpec_KernelKmeans:
-		if len(start.GetCentroids()) > 0 {
-			first.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
-				OnField("spec.initialization.centroids"))
-		}
 		spec.Algorithm = kernelKmeans(first, a.KernelKmeans)
 	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
 		spec.MaxIterations = 0 // its limits are its own

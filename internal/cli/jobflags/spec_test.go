@@ -31,8 +31,8 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --sigma 0.25", `display_name:"p.csv" k:2 kernel_kmeans:{shift:{sigma:0.25}}`},
 		{"--data p.csv --k 2 --objective ratio-cut --affinity-diagonal keep",
 			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_CUT affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
-		{"--data p.csv --k 2 --affinity-diagonal keep", `display_name:"p.csv" k:2 kernel_kmeans:{}`}, // implied
-		{"--graph e.csv --k 2 --affinity-diagonal keep", `display_name:"e.csv" k:2 kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --affinity-diagonal keep", `display_name:"p.csv" k:2 kernel_kmeans:{affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`}, // implied
+		{"--graph e.csv --k 2 --affinity-diagonal keep", `display_name:"e.csv" k:2 kernel_kmeans:{affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
 		{"--graph e.csv --vertices 6 --k 2 --objective normalized-cut", `display_name:"e.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_NORMALIZED_CUT}`},
 		{"--kernel-matrix k.csv --k 2 --objective ratio-association", `display_name:"k.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_ASSOCIATION}`},
 		{"--data p.csv --k 2 --weights w.csv --objective kernel-kmeans",

@@ -12,7 +12,7 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--graph e.csv --k 2 --algorithm spectral", `display_name:"e.csv" k:2 spectral:{}`},
 		{"--graph e.csv --k 2 --algorithm spectral --objective ratio-association --affinity-diagonal keep --discretize plain",
-			`display_name:"e.csv" k:2 spectral:{objective:OBJECTIVE_RATIO_ASSOCIATION}`}, // the rest is implied
+			`display_name:"e.csv" k:2 spectral:{objective:OBJECTIVE_RATIO_ASSOCIATION affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`}, // the rest is implied
 		{"--data p.csv --k 2 --algorithm spectral --objective normalized-cut --kernel laplacian --rho 2 --affinity-diagonal keep --constraints c.csv",
 			`display_name:"p.csv" k:2 ` + constraints + ` spectral:{objective:OBJECTIVE_NORMALIZED_CUT
 				kernel:{function:KERNEL_FUNCTION_LAPLACIAN rho:2} affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
@@ -26,12 +26,12 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED
 				beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
-			`display_name:"e.csv" k:2 constrained_spectral:{transfer:true beliefs:{j:1 value:1} beliefs:{i:1 j:2 value:2} beliefs:{i:2 j:3 value:1}}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} transfer:true beliefs:{j:1 value:1} beliefs:{i:1 j:2 value:2} beliefs:{i:2 j:3 value:1}}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --seeds s.csv",
 			`display_name:"e.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} constrained_spectral:{}`},
 		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:{i:1 j:2 value:-1}}`},
 		{"--graph e.csv -f csp.yaml --beta auto --beliefs q.csv",
-			`display_name:"e.csv" k:2 constrained_spectral:{beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
 		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialization:{start:START_SPECTRAL} kernel_kmeans:{}`},
 	} {
 		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })

@@ -42,7 +42,7 @@ func (p *Problem) Rho() float64 { return p.Matrix.Rho }
 // Prepare checks the spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	n := data.Rows()
-	if err := clustering.Validate(data.Kind(), n, spec); err != nil {
+	if err := clustering.Validate(n, spec); err != nil {
 		return nil, err
 	}
 	options := *spec.Algorithm.(*Options)
