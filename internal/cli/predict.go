@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -171,6 +172,6 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 // nearestCentroid assigns points by a model, in this process.
 func nearestCentroid(m *clustering.Model) *predictor {
 	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
-		return clustering.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
+		return centroid.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
 }

@@ -31,7 +31,7 @@ var badUploads = []struct {
 	{"no form", upload(&cleavev1.DatasetHeader{}), codes.InvalidArgument, "FORM_MISSING", "points, a graph or a kernel matrix"},
 	{"NaN", upload(points(2, 3), values(1, 2, 3, 4, math.NaN(), 6)), codes.InvalidArgument, "NOT_FINITE", "row 1, column 1"},
 	{"infinity", upload(points(2, 3), values(1, 2, math.Inf(-1), 4, 5, 6)), codes.InvalidArgument, "NOT_FINITE", "row 0, column 2"},
-	{"no rows", upload(points(0, 3)), codes.InvalidArgument, "EMPTY_DATA", "0 rows"},
+	{"no rows", upload(points(0, 3)), codes.InvalidArgument, "EMPTY_DATA", "without a row"},
 	{"no columns", upload(points(3, 0)), codes.InvalidArgument, "EMPTY_DATA", "0 columns"},
 	{"too few values", upload(points(2, 2), values(1, 2, 3)), codes.InvalidArgument, "TOO_FEW_VALUES", "3 values"},
 	{"too many values", upload(points(2, 2), values(1, 2, 3), values(4, 5)), codes.InvalidArgument, "TOO_MANY_VALUES", "5 values"},

@@ -76,7 +76,7 @@ var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	}
 	large := groupedGraph(2001, 2, 12, 2)
 	spec := large.spectralSpecs(2)["constrained-spectral"]
-	spec.Tolerance = proto.Float64(1e-2)
+	spec.GetConstrainedSpectral().Eigenvectors = &cleavev1.Eigenvectors{Tolerance: proto.Float64(1e-2)}
 	jobs["constrained-spectral of a larger graph"] = newWorkload(large.data, spec)
 	return jobs
 })

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -15,14 +15,14 @@ import (
 )
 
 // VectorExecutor runs the operations of a job of the vector family over all workers:
-// clustering.VectorExecutor. A model travels with every operation, so that workers keep none.
+// centroid.Executor. A model travels with every operation, so that workers keep none.
 type VectorExecutor struct {
 	*job
 	spec        *vector.Spec
 	mean, grids *operand
 }
 
-var _ clustering.VectorExecutor = (*VectorExecutor)(nil)
+var _ centroid.Executor = (*VectorExecutor)(nil)
 
 // NewVectorExecutor places the tiles of a job's vectors on workers and builds them. It waits as long as
 // there is no worker, until ctx ends.
@@ -50,7 +50,7 @@ func (e *VectorExecutor) open(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
 }
 
-// Load implements clustering.VectorExecutor.
+// Load implements centroid.Executor.
 func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, error) {
 	sums, merge := e.sums()
 	if err := e.load(ctx, labels, merge); err != nil {
@@ -59,7 +59,7 @@ func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, e
 	return sums, nil
 }
 
-// Update implements clustering.VectorExecutor.
+// Update implements centroid.Executor.
 func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]float64, error) {
 	sums, merge := e.sums()
 	if err := e.update(ctx, moves, merge); err != nil {
@@ -113,7 +113,7 @@ func (m *model) drop() {
 	m.metric.drop()
 }
 
-// Assign implements clustering.VectorExecutor.
+// Assign implements centroid.Executor.
 func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
 	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
 	defer packed.drop()
@@ -123,7 +123,7 @@ func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int
 	})
 }
 
-// Farthest implements clustering.VectorExecutor.
+// Farthest implements centroid.Executor.
 func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
 	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
 	sizes := e.fleet.operand(func() []byte { return wire.PackInt32s(counts) })
@@ -137,7 +137,7 @@ func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, co
 	return best[0], err
 }
 
-// Nearest implements clustering.VectorExecutor.
+// Nearest implements centroid.Executor.
 func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
 	packed := e.model(m)
 	defer packed.drop()
@@ -146,7 +146,7 @@ func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float6
 	}})
 }
 
-// Distances implements clustering.VectorExecutor. Only the tiles that the points lie in are asked.
+// Distances implements centroid.Executor. Only the tiles that the points lie in are asked.
 func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
 	previous := int32(-1)
 	for _, i := range points {
@@ -212,7 +212,7 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 	})
 }
 
-// Scatter implements clustering.VectorExecutor. Tiles are added up in tile order, whichever worker they
+// Scatter implements centroid.Executor. Tiles are added up in tile order, whichever worker they
 // come from; no more are asked for at once than have a place in memory.
 func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
 	packed := e.model(m)
@@ -230,7 +230,7 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 		if err != nil {
 			return nil, err
 		}
-		total = clustering.AddTiles(append(total, values...), (len(total)+len(values))/size)
+		total = centroid.AddTiles(append(total, values...), (len(total)+len(values))/size)
 	}
 	return total, nil
 }

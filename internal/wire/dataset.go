@@ -9,13 +9,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind reads the kind of a data set.
-func Kind(p cleavev1.DatasetKind) dataset.Kind { return dataset.Kind(p) }
+// Kind reads the kind of a data set, 0 when it is unknown.
+func Kind(p cleavev1.DatasetKind) dataset.Kind { return kinds[p] }
 
 // DatasetProto describes a data set; the id, name and time are the caller's.
 func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 	p := &cleavev1.Dataset{
-		Kind:  cleavev1.DatasetKind(d.Kind()),
+		Kind:  kinds.write(d.Kind()),
 		Rows:  uint64(d.Rows()),
 		Bytes: uint64(dataset.EncodedSize(d)),
 	}
@@ -40,7 +40,8 @@ type Upload struct {
 	limit int64 // of canonical bytes
 	form  *cleavev1.DatasetHeader
 
-	want     uint64 // dense: values declared
+	counted  bool   // points: the rows are those that come, none are declared
+	want     uint64 // dense: values declared, or the most that the limit allows
 	columns  uint64
 	rows     uint64
 	values   []float64
@@ -123,6 +124,9 @@ func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 	}
 	switch form := header.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
+		if u.counted = form.Points.GetRows() == 0; u.counted {
+			return u.declareColumns(form.Points.GetColumns())
+		}
 		return u.declare(form.Points.GetRows(), form.Points.GetColumns(), "header.points")
 	case *cleavev1.DatasetHeader_Kernel:
 		return u.declare(form.Kernel.GetRows(), form.Kernel.GetRows(), "header.kernel")
@@ -154,6 +158,16 @@ func (u *Upload) declare(rows, columns uint64, field string) error {
 	return u.fits(headerBytes+valueBytes*count, field)
 }
 
+// declareColumns: the rows are counted when the upload ends.
+func (u *Upload) declareColumns(columns uint64) error {
+	const field = "header.points"
+	if columns == 0 {
+		return fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
+	}
+	u.columns, u.want = columns, uint64(max(0, u.limit-headerBytes))/valueBytes
+	return u.fits(headerBytes, field)
+}
+
 func (u *Upload) fits(bytes uint64, field string) error {
 	if bytes <= uint64(u.limit) {
 		return nil
@@ -165,12 +179,17 @@ func (u *Upload) fits(bytes uint64, field string) error {
 
 func (u *Upload) addValues(values []float64) error {
 	have := uint64(len(u.values)) + uint64(len(values))
+	if u.counted {
+		if err := u.fits(headerBytes+valueBytes*have, "values"); err != nil {
+			return err
+		}
+	}
 	if have > u.want {
 		return fault.Invalid("TOO_MANY_VALUES", "the upload has at least %d values; %d rows of %d columns are %d",
 			have, u.rows, u.columns, u.want).OnField("values")
 	}
 	if have > uint64(cap(u.values)) {
-		// Doubling, but never beyond what was declared: the last copy is exact.
+		// Doubling, but never beyond what was declared: the last copy is exact then.
 		grown := make([]float64, len(u.values), min(u.want, max(2*uint64(cap(u.values)), have)))
 		copy(grown, u.values)
 		u.values = grown
@@ -207,6 +226,11 @@ func (u *Upload) addEdges(p *cleavev1.Edges) error {
 func (u *Upload) Finish() (dataset.Dataset, error) {
 	switch u.form.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points, *cleavev1.DatasetHeader_Kernel:
+		if u.counted {
+			if err := u.countRows(); err != nil {
+				return nil, err
+			}
+		}
 		if have := uint64(len(u.values)); have < u.want {
 			return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values; %d rows of %d columns are %d",
 				have, u.rows, u.columns, u.want).OnField("values")
@@ -223,6 +247,22 @@ func (u *Upload) Finish() (dataset.Dataset, error) {
 		return u.finishSparse()
 	}
 	return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
+}
+
+// countRows takes the rows that have come for those that were declared.
+func (u *Upload) countRows() error {
+	have := uint64(len(u.values))
+	u.rows = have / u.columns
+	switch {
+	case have == 0:
+		return fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField("values")
+	case have%u.columns != 0:
+		return fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns", have%u.columns, u.rows, u.columns).OnField("values")
+	case u.rows > dataset.MaxRows:
+		return tooManyRows(u.rows).OnField("values")
+	}
+	u.want = have
+	return nil
 }
 
 func (u *Upload) finishGraph() (dataset.Dataset, error) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -165,7 +166,10 @@ func TestUploadRefuses(t *testing.T) {
 		{"an empty part", parts{points(1, 1), {}}, "PART_EMPTY", "neither"},
 		{"edges of points", parts{points(1, 1), edges(&cleavev1.Edges{})}, "UNEXPECTED_PART", "values"},
 		{"values of a graph", parts{graph(1), values(1)}, "UNEXPECTED_PART", "edges"},
-		{"no rows", parts{points(0, 3)}, "EMPTY_DATA", "0 rows"},
+		{"no rows", parts{points(0, 3)}, "EMPTY_DATA", "without a row"},
+		{"no rows, no columns", parts{points(0, 0)}, "EMPTY_DATA", "0 columns"},
+		{"part of a row", parts{points(0, 3), values(1, 2, 3), values(4)}, "TOO_FEW_VALUES", "1 values of row 1"},
+		{"more columns than come", parts{points(0, 1<<60), values(1)}, "TOO_FEW_VALUES", "row 0"},
 		{"no columns", parts{points(3, 0)}, "EMPTY_DATA", "0 columns"},
 		{"too many rows", parts{points(1<<31, 1)}, "TOO_MANY_ROWS", "2147483647"},
 		{"overflow", parts{points(1<<30, 1<<40)}, "SIZE_OVERFLOW", "counted"},
@@ -189,6 +193,35 @@ func TestUploadRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %s with %q", c.name, err, c.reason, c.words)
 		}
 	}
+}
+
+// TestRowsMayBeCounted: whoever uploads need not know how many rows there will be.
+func TestRowsMayBeCounted(t *testing.T) {
+	dense := parted{declared: points(3, 2), counted: points(0, 2), parts: []*cleavev1.CreateDatasetRequest{values(1, 2, 3), values(4), values(5, 6)}}
+	thin := parted{declared: sparse(3, 4), counted: sparse(0, 4), parts: []*cleavev1.CreateDatasetRequest{
+		sparseRowsPart([]uint32{1}, []uint32{3, 0}, 7, 8), sparseRowsPart([]uint32{1, 0}, nil)}}
+	for name, c := range map[string]parted{"points": dense, "sparse points": thin} {
+		want, err := upload(roomy, append([]*cleavev1.CreateDatasetRequest{c.declared}, c.parts...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := append([]*cleavev1.CreateDatasetRequest{c.counted}, c.parts...)
+		if got, err := upload(roomy, all...); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
+		}
+		if _, err := upload(int64(dataset.EncodedSize(want)), all...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := upload(int64(dataset.EncodedSize(want))-1, all...); !fault.Is(err, "DATASET_TOO_LARGE") {
+			t.Errorf("%s: beyond the limit got %v", name, err)
+		}
+	}
+}
+
+// parted is one upload, with its rows declared and not.
+type parted struct {
+	declared, counted *cleavev1.CreateDatasetRequest
+	parts             []*cleavev1.CreateDatasetRequest
 }
 
 func TestEdgesStopAtTheLimit(t *testing.T) {
@@ -223,6 +256,7 @@ func TestUploadAllocatesWhatArrived(t *testing.T) {
 func FuzzUpload(f *testing.F) {
 	for _, parts := range [][]*cleavev1.CreateDatasetRequest{
 		{points(2, 2), values(1, 2), values(3, 4)},
+		{points(0, 2), values(1, 2), values(3, 4)},
 		{graph(0), edges(&cleavev1.Edges{Sources: []uint32{0, 1}, Targets: []uint32{1, 1}, Weights: []float64{1, -2}})},
 		{headed(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Kernel{Kernel: &cleavev1.KernelForm{Rows: 2}}}), values(1, 2, 2, 1)},
 		{sparse(2, 3), sparseRowsPart([]uint32{1}, []uint32{2}, 1), sparseRowsPart([]uint32{2}, []uint32{0, 1}, 3, 0)},

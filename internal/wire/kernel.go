@@ -4,34 +4,48 @@ import (
 	"math"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// checkKernel refuses an unknown function, and the zeros that would pass for a default: in the domain a
-// width or a degree of zero means that none was given.
-func checkKernel(k *cleavev1.Kernel, field string) error {
-	if err := known(k.GetFunction(), cleavev1.KernelFunction_name, field+"function"); err != nil || k == nil {
-		return err
+// kernelKmeans reads the options of kernel k-means.
+func kernelKmeans(first *firstFault, p *cleavev1.KernelKmeans) *kernelkmeans.Options {
+	const field = "spec.kernel_kmeans."
+	checkKernel(first, p.GetKernel(), field+"kernel.")
+	k := p.GetKernel()
+	if k == nil {
+		k = &cleavev1.Kernel{}
 	}
-	switch {
-	case k.Rho != nil && !(k.GetRho() > 0 && !math.IsInf(k.GetRho(), 0)):
-		return fault.Invalid("BAD_RHO", "the kernel width rho is %v; it must be positive and finite, or absent for auto", k.GetRho()).
-			OnField(field + "rho")
-	case k.Degree != nil && k.GetDegree() == 0:
-		return fault.Invalid("BAD_DEGREE", "the polynomial degree is 0; it must be at least 1").OnField(field + "degree")
+	o := &kernelkmeans.Options{
+		Objective: objectives.read(first, p.GetObjective(), field+"objective"),
+		Function:  kernelFunctions.read(first, k.GetFunction(), field+"kernel.function"),
+		Rho:       k.GetRho(),
+		Gamma:     k.Gamma,
+		Coef0:     k.Coef0,
+		Degree:    int(k.GetDegree()),
+		OnRise:    risePolicies.read(first, p.GetOnRise(), field+"on_rise"),
+		KeepEmpty: keepEmpty.read(first, p.GetOnEmpty(), field+"on_empty"),
+		KeepDiag:  keepDiagonal.read(first, p.GetAffinityDiagonal(), field+"affinity_diagonal"),
+		Weights:   p.GetWeights(),
 	}
-	return nil
+	switch kind := p.GetShift().GetKind().(type) {
+	case *cleavev1.Shift_Sigma:
+		o.Sigma = kind.Sigma
+	default:
+		o.SigmaAuto = p.GetShift() != nil && autoShift.read(first, p.GetShift().GetRule(), field+"shift.rule")
+	}
+	return o
 }
 
-func kernelProto(function kernel.Function, rho float64, gamma, coef0 *float64, degree int) *cleavev1.Kernel {
-	p := &cleavev1.Kernel{Function: cleavev1.KernelFunction(function), Gamma: gamma, Coef0: coef0}
-	if rho != 0 {
-		p.Rho = &rho
+// checkKernel refuses the zeros that would pass for a default: in the domain a width or a degree of zero
+// means that none was given.
+func checkKernel(first *firstFault, k *cleavev1.Kernel, field string) {
+	switch {
+	case k == nil:
+	case k.Rho != nil && !(k.GetRho() > 0 && !math.IsInf(k.GetRho(), 0)):
+		first.note(fault.Invalid("BAD_RHO", "the kernel width rho is %v; it must be positive and finite, or absent for auto", k.GetRho()).
+			OnField(field + "rho"))
+	case k.Degree != nil && k.GetDegree() == 0:
+		first.note(fault.Invalid("BAD_DEGREE", "the polynomial degree is 0; it must be at least 1").OnField(field + "degree"))
 	}
-	if degree != 0 {
-		d := uint32(degree)
-		p.Degree = &d
-	}
-	return p
 }

@@ -16,7 +16,7 @@ import (
 // ModelHead says what the values of a model are.
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
-		Distortion: cleavev1.Distortion(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: cleavev1.Metric(m.Metric.Form()),
+		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
 	}
 }
 
@@ -82,7 +82,7 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	default:
 		return 0, fmt.Errorf("wire: a model with the unknown metric %d", head.GetMetric())
 	}
-	if head.GetDistortion() < cleavev1.Distortion_DISTORTION_EUCLIDEAN || head.GetDistortion() > cleavev1.Distortion_DISTORTION_I_DIVERGENCE {
+	if distortions[head.GetDistortion()] == 0 {
 		return 0, fmt.Errorf("wire: a model with the unknown distortion %d", head.GetDistortion())
 	}
 	high, values := bits.Mul64(rows, d)
@@ -93,7 +93,7 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 }
 
 func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
-	m := &clustering.Model{Distortion: metric.Distortion(head.GetDistortion()), K: int(head.GetK()), D: int(head.GetColumns())}
+	m := &clustering.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
 	centroids := m.K * m.D
 	for at, v := range values[:centroids] {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -43,25 +43,15 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Embedding = EmbeddingHead(r.Embedding)
 	}
 	p.Inference = inferenceProto(r.Inference)
-	p.Spectral = spectralProto(r.Spectral)
+	p.Spectral = spectralProto(r.Eigen)
 	return p
-}
-
-// kernelFunctions are the functions that compare points; a given matrix or a graph has none.
-var kernelFunctions = map[kernel.Function]cleavev1.KernelFunction{
-	kernel.Linear:     cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR,
-	kernel.Gaussian:   cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN,
-	kernel.Laplacian:  cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN,
-	kernel.Polynomial: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL,
-	kernel.Sigmoid:    cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID,
-	kernel.Cosine:     cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE,
 }
 
 // KernelReportProto is the kernel function of a matrix with the parameters that it has, nil when the
 // matrix is not made of points.
 func KernelReportProto(m kernel.Spec) *cleavev1.KernelReport {
-	function, ofPoints := kernelFunctions[m.Function]
-	if !ofPoints {
+	function := kernelFunctions.write(m.Function)
+	if function == cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED {
 		return nil
 	}
 	p := &cleavev1.KernelReport{Function: function}
@@ -76,7 +66,7 @@ func KernelReportProto(m kernel.Spec) *cleavev1.KernelReport {
 	return p
 }
 
-func spectralProto(s *clustering.SpectralReport) *cleavev1.SpectralReport {
+func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 	if s == nil {
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 
 // sparseRows are the rows of sparse points as far as they have arrived.
 type sparseRows struct {
-	rows, columns int     // declared
+	counted       bool    // the rows are those that come, none are declared
+	rows, columns int     // declared, or the rows that have come
 	starts        []int64 // of the rows that have a length, and the end of the last
 	column        []int32
 	value         []float64
@@ -33,14 +34,14 @@ func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
 	const field = "header.sparse_points"
 	rows, columns := form.GetRows(), form.GetColumns()
 	switch {
-	case rows == 0 || columns == 0:
-		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)
+	case columns == 0:
+		return fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
 	case rows > dataset.MaxRows:
 		return tooManyRows(rows).OnField(field)
 	case columns > dataset.MaxColumns:
 		return fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns, dataset.MaxColumns).OnField(field)
 	}
-	u.sparse = sparseRows{rows: int(rows), columns: int(columns), starts: []int64{0}}
+	u.sparse = sparseRows{counted: rows == 0, rows: int(rows), columns: int(columns), starts: []int64{0}}
 	return u.fits(headerBytes+rowStartBytes*(rows+1), field)
 }
 
@@ -52,7 +53,13 @@ func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 		return fault.Invalid("ENTRY_COUNTS_DIFFER", "a part of the upload has %d columns and %d values; every value needs its column",
 			len(columns), len(values)).OnField(field)
 	}
-	if have := len(s.starts) - 1 + len(lengths); have > s.rows {
+	have := len(s.starts) - 1 + len(lengths)
+	switch {
+	case s.counted && have > dataset.MaxRows:
+		return tooManyRows(uint64(have)).OnField(field)
+	case s.counted:
+		s.rows = have
+	case have > s.rows:
 		return fault.Invalid("TOO_MANY_ROWS", "the upload has the lengths of at least %d rows; %d are declared", have, s.rows).OnField(field)
 	}
 	entries := uint64(len(s.column)) + uint64(len(columns))
@@ -74,6 +81,9 @@ func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 func (u *Upload) finishSparse() (dataset.Dataset, error) {
 	const field = "sparse_rows"
 	s := &u.sparse
+	if s.rows == 0 {
+		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField(field)
+	}
 	if have := len(s.starts) - 1; have < s.rows {
 		return nil, fault.Invalid("TOO_FEW_ROWS", "the upload ended after the lengths of %d rows; %d are declared", have, s.rows).OnField(field)
 	}

@@ -95,7 +95,8 @@ func TestSparseUploadRefuses(t *testing.T) {
 		reason string
 		words  string
 	}{
-		{"no rows", parts{sparse(0, 3)}, "EMPTY_DATA", "0 rows"},
+		{"no rows", parts{sparse(0, 3)}, "EMPTY_DATA", "without a row"},
+		{"an entry without a row", parts{sparse(0, 3), sparseRowsPart(nil, []uint32{0}, 1)}, "EMPTY_DATA", "without a row"},
 		{"no columns", parts{sparse(3, 0)}, "EMPTY_DATA", "0 columns"},
 		{"too many rows", parts{sparse(1<<31, 1)}, "TOO_MANY_ROWS", "2147483648"},
 		{"too many columns", parts{sparse(1, 1<<31)}, "TOO_MANY_COLUMNS", "2147483648"},

@@ -5,11 +5,12 @@ import (
 	"reflect"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"pgregory.net/rapid"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
@@ -17,120 +18,92 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-func anySpec(t *rapid.T) clustering.Spec {
-	number := rapid.Int32Range(0, math.MaxInt32)
-	real := rapid.Float64Range(0.001, 1000)
-	pointer := rapid.Ptr(real, true)
-	s := clustering.Spec{
-		K:             rapid.IntRange(0, 1<<30).Draw(t, "k"),
-		Seed:          rapid.Uint64().Draw(t, "seed"),
-		Restarts:      rapid.IntRange(0, 100).Draw(t, "restarts"),
-		MaxIterations: rapid.IntRange(0, 1000).Draw(t, "iterations"),
-		Tolerance:     real.Draw(t, "tolerance"),
-		Entail:        rapid.Bool().Draw(t, "entail"),
-		FarthestMean:  rapid.Bool().Draw(t, "mean"),
-		Start:         rapid.SampledFrom([]clustering.Start{0, 1, 2, 3, 4, 5}).Draw(t, "start"),
-		KernelKmeans: &clustering.KernelKmeans{
-			Objective: rapid.SampledFrom([]clustering.Objective{0, 1, 2, 3, 4}).Draw(t, "objective"),
-			Function:  rapid.SampledFrom([]kernel.Function{0, 1, 2, 3, 4, 5, 6}).Draw(t, "function"),
-			Rho:       rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "rho"),
-			Gamma:     pointer.Draw(t, "gamma"),
-			Coef0:     pointer.Draw(t, "coef0"),
-			Degree:    rapid.IntRange(0, 9).Draw(t, "degree"),
-			SigmaAuto: rapid.Bool().Draw(t, "auto"),
-			OnRise:    rapid.SampledFrom([]clustering.RisePolicy{0, 1, 2}).Draw(t, "rise"),
-			KeepEmpty: rapid.Bool().Draw(t, "empty"),
-			KeepDiag:  rapid.Bool().Draw(t, "diagonal"),
-		},
+// parse reads a job as it is written in a job file.
+func parse(t *testing.T, text string) *cleavev1.JobSpec {
+	t.Helper()
+	p := &cleavev1.JobSpec{}
+	if err := protojson.Unmarshal([]byte(text), p); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
-	if !s.KernelKmeans.SigmaAuto {
-		s.KernelKmeans.Sigma = real.Draw(t, "sigma")
-	}
-	for range rapid.IntRange(0, 4).Draw(t, "constraints") {
-		c := constraint.Constraint{
-			I: number.Draw(t, "i"), J: number.Draw(t, "j"),
-			Kind: rapid.SampledFrom([]constraint.Kind{constraint.MustLink, constraint.CannotLink}).Draw(t, "kind"),
-		}
-		if c.Weighted = rapid.Bool().Draw(t, "weighted"); c.Weighted {
-			c.Weight = real.Draw(t, "weight")
-		}
-		s.Constraints = append(s.Constraints, c)
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "seeds") {
-		s.Seeds = append(s.Seeds, clustering.Seed{Index: number.Draw(t, "index"), Label: number.Draw(t, "label")})
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "labels") {
-		s.InitialLabels = append(s.InitialLabels, number.Draw(t, "label"))
-		s.KernelKmeans.Weights = append(s.KernelKmeans.Weights, real.Draw(t, "weight"))
-	}
-	return s
+	return p
 }
 
-func TestSpecsSurviveTheWire(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := anySpec(t)
-		encoded, err := proto.Marshal(SpecProto(want))
+// meaning is a job as it is written in a job file, and what it means.
+type meaning struct {
+	text string
+	want clustering.Spec
+}
+
+func checkMeanings(t *testing.T, list []meaning) {
+	t.Helper()
+	for _, c := range list {
+		got, err := Spec(parse(t, c.text))
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", c.text, err)
+		} else if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %+v, want %+v", c.text, got, c.want)
 		}
-		p := &cleavev1.JobSpec{}
-		if err := proto.Unmarshal(encoded, p); err != nil {
-			t.Fatal(err)
+	}
+}
+
+// refusal is a job as it is written in a job file, and the fault that it has.
+type refusal struct{ reason, field, text string }
+
+func checkRefusals(t *testing.T, list []refusal) {
+	t.Helper()
+	for _, c := range list {
+		_, err := Spec(parse(t, c.text))
+		f, is := err.(*fault.Error)
+		if !is || f.Reason != c.reason || f.Field != c.field || f.Kind != fault.InvalidArgument {
+			t.Errorf("%s: got %#v, want %s on %s", c.text, err, c.reason, c.field)
 		}
-		got, err := Spec(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v, want %+v", got, want)
-		}
+	}
+}
+
+func TestSpec(t *testing.T) {
+	one, half := 1.0, 0.5
+	kernelKmeans := func(o kernelkmeans.Options) clustering.Spec {
+		return clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &o}
+	}
+	checkMeanings(t, []meaning{
+		{`{"kernelKmeans": {}}`, kernelKmeans(kernelkmeans.Options{})},
+		{`{"k": 3, "seed": "18446744073709551615", "restarts": 7, "maxIterations": 0, "tolerance": 0.5, "storage": "STORAGE_MODE_FLOAT16",
+			"supervision": {"entail": true, "constraints": [{"i": 1, "j": 2147483647, "kind": "CONSTRAINT_KIND_MUST_LINK"},
+				{"i": 2, "j": 0, "kind": "CONSTRAINT_KIND_CANNOT_LINK", "weight": 0.5}, {"i": 3, "j": 4, "kind": "CONSTRAINT_KIND_MUST_LINK", "weight": 0}],
+				"seeds": [{"index": 4, "label": 1}, {"index": 5, "label": 2, "probability": 0.5}]},
+			"initialization": {"start": "START_LABELS", "labels": [0, 2147483647], "farthest": "FARTHEST_RULE_MEAN"}, "kernelKmeans": {}}`,
+			clustering.Spec{
+				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5, HalfPrecision: true, Entail: true,
+				Constraints: []constraint.Constraint{{I: 1, J: math.MaxInt32, Kind: constraint.MustLink},
+					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weighted: true}},
+				Seeds: []clustering.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
+				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
+			}},
+		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",
+			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": [1, 0.5], "shift": {"sigma": 0.5},
+			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
+			kernelKmeans(kernelkmeans.Options{
+				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5},
+				Sigma: 0.5, Function: kernel.Polynomial, Gamma: &half, Coef0: &one, Degree: 3,
+			})},
+		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
+		{`{"kernelKmeans": {"shift": {"sigma": 0}}}`, kernelKmeans(kernelkmeans.Options{})},
 	})
 }
 
-func TestSpecDefaults(t *testing.T) {
-	got, err := Spec(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := clustering.Spec{MaxIterations: DefaultMaxIterations, KernelKmeans: &clustering.KernelKmeans{}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func TestSpecRefusesWhatItCannotSay(t *testing.T) {
-	zero, nan, none := 0.0, math.NaN(), uint32(0)
-	kmeans := func(k *cleavev1.KernelKmeans) *cleavev1.JobSpec {
-		return &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: k}}
-	}
-	for _, c := range []struct {
-		reason, field string
-		spec          *cleavev1.JobSpec
-	}{
-		{"ALGORITHM_MISSING", "spec.kernel_kmeans", &cleavev1.JobSpec{}},
-		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", &cleavev1.JobSpec{
-			Initialization: &cleavev1.Initialization{Centroids: []float64{1}},
-			Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
-		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &zero}})},
-		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Rho: &nan}})},
-		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Degree: &none}})},
-		{"BAD_SHIFT", "spec.kernel_kmeans.shift", kmeans(&cleavev1.KernelKmeans{Shift: &cleavev1.Shift{Auto: true, Sigma: 1}})},
-		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.objective", kmeans(&cleavev1.KernelKmeans{Objective: 77})},
-		{"UNKNOWN_ENUM_VALUE", "spec.kernel_kmeans.kernel.function", kmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: 77}})},
-		{"UNKNOWN_ENUM_VALUE", "spec.initialization.start", &cleavev1.JobSpec{Initialization: &cleavev1.Initialization{Start: -1}}},
-		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
-			Constraints: []*cleavev1.Constraint{{I: 1, J: 1 << 31}}}}},
-		{"INDEX_OUT_OF_RANGE", "spec.supervision.seeds", &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{
-			Seeds: []*cleavev1.Seed{{Index: math.MaxUint32}}}}},
-		{"INDEX_OUT_OF_RANGE", "spec.initialization.labels", &cleavev1.JobSpec{Initialization: &cleavev1.Initialization{
-			Labels: []uint32{1 << 31}}}},
-	} {
-		_, err := Spec(c.spec)
-		f, is := err.(*fault.Error)
-		if !is || f.Reason != c.reason || f.Field != c.field || f.Kind != fault.InvalidArgument {
-			t.Errorf("got %#v, want %s on %s", err, c.reason, c.field)
-		}
-	}
+	checkRefusals(t, []refusal{
+		{"ALGORITHM_MISSING", "spec.kernel_kmeans", `{}`},
+		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "kernelKmeans": {}}`},
+		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": 0}}}`},
+		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},
+		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", `{"kernelKmeans": {"kernel": {"degree": 0}}}`},
+		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {}}}`},
+		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", `{"supervision": {"constraints": [{"i": 1, "j": 2147483648}]}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.seeds", `{"supervision": {"seeds": [{"index": 4294967295}]}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.initialization.labels", `{"initialization": {"labels": [2147483648]}}`},
+	})
 }
 
 func TestResultProto(t *testing.T) {

@@ -1,116 +1,76 @@
 package wire
 
 import (
-	"reflect"
+	"math"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
-	"pgregory.net/rapid"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// anySpectral draws options that the algorithm has.
-func anySpectral(t *rapid.T, kernel *clustering.KernelKmeans) *clustering.Spectral {
-	o := &clustering.Spectral{
-		Algorithm: rapid.SampledFrom([]clustering.SpectralAlgorithm{1, 2, 3}).Draw(t, "algorithm"),
-		Function:  kernel.Function, Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree, KeepDiag: kernel.KeepDiag,
-	}
-	switch o.Algorithm {
-	case clustering.SpectralClustering:
-		o.Objective = kernel.Objective
-	case clustering.ConstrainedSpectral:
-		o.BetaRule = rapid.SampledFrom([]clustering.BetaRule{0, 1, 2}).Draw(t, "rule")
-		if o.BetaRule == clustering.BetaGiven {
-			o.Beta = rapid.SampledFrom([]float64{-1, 0, 2.5}).Draw(t, "beta")
-		}
-		o.Discretization = rapid.SampledFrom([]clustering.Discretization{0, 1, 2}).Draw(t, "discretization")
-		o.Transfer, o.JoinComponents = rapid.Bool().Draw(t, "transfer"), rapid.Bool().Draw(t, "join")
-		for range rapid.IntRange(0, 3).Draw(t, "beliefs") {
-			index := rapid.Int32Range(0, 1<<31-1)
-			o.Beliefs = append(o.Beliefs, clustering.Belief{I: index.Draw(t, "i"), J: index.Draw(t, "j"), Value: rapid.Float64().Draw(t, "value")})
-		}
-	}
-	return o
-}
-
-func TestSpectralSpecsSurviveTheWire(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := anySpec(t)
-		want.Spectral, want.KernelKmeans = anySpectral(t, want.KernelKmeans), nil
-		encoded, err := proto.Marshal(SpecProto(want))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := &cleavev1.JobSpec{}
-		if err := proto.Unmarshal(encoded, p); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := Spec(p); err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v %+v, %v; want %+v %+v", got, got.Spectral, err, want, want.Spectral)
-		}
+func TestSpectralSpec(t *testing.T) {
+	half := 0.5
+	spectral := func(o cut.Options) clustering.Spec { return clustering.Spec{Algorithm: &o} }
+	checkMeanings(t, []meaning{
+		{`{"spectral": {}}`, spectral(cut.Options{Algorithm: cut.Spectral})},
+		{`{"spectralLearning": {}}`, spectral(cut.Options{Algorithm: cut.Learning})},
+		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
+			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
+			spectral(cut.Options{
+				Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiag: true, Rho: 2,
+				Eigenvectors: cut.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
+			})},
+		{`{"spectralLearning": {"kernel": {"function": "KERNEL_FUNCTION_SIGMOID", "gamma": 0.5, "coef0": 0.5}, "eigenvectors": {"tolerance": 0.25}}}`,
+			spectral(cut.Options{Algorithm: cut.Learning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
+				Eigenvectors: cut.Eigenvectors{Tolerance: 0.25}})},
+		{`{"constrainedSpectral": {"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "degree": 3}, "beta": {"value": -1},
+			"discretization": "DISCRETIZATION_SIGN", "transfer": true, "components": "COMPONENT_POLICY_JOIN",
+			"beliefs": [{"i": 2147483647, "j": 1, "value": -0.5}], "eigenvectors": {"kmeansRestarts": 2}}}`,
+			spectral(cut.Options{
+				Algorithm: cut.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: cut.BetaGiven, Beta: -1,
+				Discretization: cut.DiscretizeSign, Transfer: true, JoinComponents: true,
+				Beliefs: []cut.Belief{{I: math.MaxInt32, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
+			})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
+			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaGiven})},
 	})
 }
 
-// Options that are left out entirely are the defaults, of every algorithm.
-func TestSpectralSpecsMayBeEmpty(t *testing.T) {
-	for at, p := range []*cleavev1.JobSpec{
-		{Algorithm: &cleavev1.JobSpec_Spectral{}}, {Algorithm: &cleavev1.JobSpec_SpectralLearning{}},
-		{Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}},
-		{Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: &cleavev1.ConstrainedSpectral{
-			Beta: &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: false}}}}},
-	} {
-		got, err := Spec(p)
-		algorithm := clustering.SpectralAlgorithm(min(at+1, 3))
-		want := clustering.Spec{Spectral: &clustering.Spectral{Algorithm: algorithm}}
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: got %+v, %v", p, got, err)
-		}
-	}
-	if cleavev1.Start(clustering.StartSpectral) != cleavev1.Start_START_SPECTRAL {
-		t.Error("the spectral start travels as another")
-	}
-}
-
 func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
-	zero, none := 0.0, uint32(0)
-	constrained := func(o *cleavev1.ConstrainedSpectral) *cleavev1.JobSpec {
-		return &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{ConstrainedSpectral: o}}
+	for _, name := range []string{"spectral", "spectral_learning", "constrained_spectral"} {
+		field := "spec." + name + "."
+		checkRefusals(t, []refusal{
+			{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "` + name + `": {}}`},
+			{"OPTION_DOES_NOT_APPLY", "spec.restarts", `{"restarts": 3, "` + name + `": {}}`},
+			{"OPTION_DOES_NOT_APPLY", "spec.max_iterations", `{"maxIterations": 0, "` + name + `": {}}`},
+			{"OPTION_DOES_NOT_APPLY", "spec.tolerance", `{"tolerance": 0, "` + name + `": {}}`},
+			{"BAD_TOLERANCE", field + "eigenvectors.tolerance", `{"` + name + `": {"eigenvectors": {"tolerance": 0}}}`},
+			{"BAD_RESTARTS", field + "eigenvectors.kmeans_restarts", `{"` + name + `": {"eigenvectors": {"kmeansRestarts": 0}}}`},
+			{"BAD_MAX_ITERATIONS", field + "eigenvectors.kmeans_max_iterations", `{"` + name + `": {"eigenvectors": {"kmeansMaxIterations": 0}}}`},
+			{"BAD_RHO", field + "kernel.rho", `{"` + name + `": {"kernel": {"rho": 0}}}`},
+			{"BAD_DEGREE", field + "kernel.degree", `{"` + name + `": {"kernel": {"degree": 0}}}`},
+		})
 	}
-	for _, c := range []struct {
-		reason, field string
-		spec          *cleavev1.JobSpec
-	}{
-		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", &cleavev1.JobSpec{
-			Initialization: &cleavev1.Initialization{Centroids: []float64{1}}, Algorithm: &cleavev1.JobSpec_Spectral{}}},
-		{"BAD_MAX_ITERATIONS", "spec.max_iterations", &cleavev1.JobSpec{MaxIterations: &none, Algorithm: &cleavev1.JobSpec_Spectral{}}},
-		{"BAD_TOLERANCE", "spec.tolerance", &cleavev1.JobSpec{Tolerance: &zero, Algorithm: &cleavev1.JobSpec_SpectralLearning{}}},
-		{"UNKNOWN_ENUM_VALUE", "spec.spectral.objective", &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{Objective: 257}}}},
-		{"UNKNOWN_ENUM_VALUE", "spec.spectral.affinity_diagonal", &cleavev1.JobSpec{
-			Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{AffinityDiagonal: 9}}}},
-		{"UNKNOWN_ENUM_VALUE", "spec.spectral_learning.kernel.function", &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_SpectralLearning{
-			SpectralLearning: &cleavev1.SpectralLearning{Kernel: &cleavev1.Kernel{Function: 99}}}}},
-		{"BAD_RHO", "spec.constrained_spectral.kernel.rho", constrained(&cleavev1.ConstrainedSpectral{Kernel: &cleavev1.Kernel{Rho: &zero}})},
-		{"BAD_DEGREE", "spec.constrained_spectral.kernel.degree", constrained(&cleavev1.ConstrainedSpectral{Kernel: &cleavev1.Kernel{Degree: &none}})},
-		{"UNKNOWN_ENUM_VALUE", "spec.constrained_spectral.discretization", constrained(&cleavev1.ConstrainedSpectral{Discretization: 4})},
-		{"UNKNOWN_ENUM_VALUE", "spec.constrained_spectral.components", constrained(&cleavev1.ConstrainedSpectral{Components: -1})},
-		{"INDEX_OUT_OF_RANGE", "spec.constrained_spectral.beliefs", constrained(&cleavev1.ConstrainedSpectral{Beliefs: []*cleavev1.Belief{{I: 1, J: 1 << 31}}})},
-	} {
-		_, err := Spec(c.spec)
-		f, is := err.(*fault.Error)
-		if !is || f.Reason != c.reason || f.Field != c.field || f.Kind != fault.InvalidArgument {
-			t.Errorf("got %#v, want %s on %s", err, c.reason, c.field)
-		}
-	}
+	checkRefusals(t, []refusal{
+		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {}}}`},
+		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_UNSPECIFIED"}}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.constrained_spectral.beliefs", `{"constrainedSpectral": {"beliefs": [{"i": 1, "j": 2147483648}]}}`},
+	})
 }
 
 func TestSpectralResultProto(t *testing.T) {
 	beta, feasible, count := 2.5, 3, uint32(3)
 	r := &clustering.Result{
 		Embedding: &clustering.Embedding{Rows: 1, Columns: 1, Values: []float64{1}},
-		Spectral: &clustering.SpectralReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
+		Eigen: &clustering.EigenReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
 			Costs: []float64{3, 4}, Satisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9},
 	}
 	p := ResultProto(r)

@@ -143,7 +143,7 @@ const (
 	Start_START_SEEDS            Start = 5
 	// The centroids of the largest must-link components (Basu et al. 2003, 3.1).
 	Start_START_NEIGHBORHOODS Start = 6
-	// Neighbourhoods that are large and far apart (Basu et al. 2004).
+	// Neighborhoods that are large and far apart (Basu et al. 2004).
 	Start_START_WEIGHTED_FARTHEST_FIRST Start = 7
 	Start_START_CENTROIDS               Start = 8
 	// Kernel family: k-means on the leading eigenvectors of the matrix.
@@ -373,6 +373,54 @@ func (KernelFunction) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
+type ShiftRule int32
+
+const (
+	// Refused.
+	ShiftRule_SHIFT_RULE_UNSPECIFIED ShiftRule = 0
+	// The smallest shift that suffices, by the least eigenvalue.
+	ShiftRule_SHIFT_RULE_AUTO ShiftRule = 1
+)
+
+// Enum value maps for ShiftRule.
+var (
+	ShiftRule_name = map[int32]string{
+		0: "SHIFT_RULE_UNSPECIFIED",
+		1: "SHIFT_RULE_AUTO",
+	}
+	ShiftRule_value = map[string]int32{
+		"SHIFT_RULE_UNSPECIFIED": 0,
+		"SHIFT_RULE_AUTO":        1,
+	}
+)
+
+func (x ShiftRule) Enum() *ShiftRule {
+	p := new(ShiftRule)
+	*p = x
+	return p
+}
+
+func (x ShiftRule) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+}
+
+func (ShiftRule) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[6]
+}
+
+func (x ShiftRule) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ShiftRule.Descriptor instead.
+func (ShiftRule) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+}
+
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
 type RisePolicy int32
 
@@ -414,11 +462,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -427,7 +475,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type EmptyPolicy int32
@@ -465,11 +513,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -478,7 +526,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -516,11 +564,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -529,7 +577,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 type Geometry int32
@@ -538,7 +586,7 @@ const (
 	// EUCLIDEAN.
 	Geometry_GEOMETRY_UNSPECIFIED Geometry = 0
 	Geometry_GEOMETRY_EUCLIDEAN   Geometry = 1
-	// Rows and centroids of length 1; the sum of cosines is maximised.
+	// Rows and centroids of length 1; the sum of cosines is maximized.
 	Geometry_GEOMETRY_SPHERICAL Geometry = 2
 )
 
@@ -567,11 +615,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -580,7 +628,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 type Distortion int32
@@ -626,11 +674,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -639,7 +687,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -679,11 +727,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -692,7 +740,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 // Penalty is what a violated constraint costs.
@@ -735,11 +783,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -748,7 +796,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 // Inference is how constrained points are assigned together.
@@ -761,7 +809,7 @@ const (
 	Inference_INFERENCE_ICM Inference = 1
 	// Max-product belief propagation.
 	Inference_INFERENCE_BP Inference = 2
-	// Linear relaxation and randomised rounding.
+	// Linear relaxation and randomized rounding.
 	Inference_INFERENCE_LP Inference = 3
 	// Branch and bound, within a limit.
 	Inference_INFERENCE_EXACT Inference = 4
@@ -796,11 +844,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -809,7 +857,59 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+}
+
+type BetaRule int32
+
+const (
+	// Refused.
+	BetaRule_BETA_RULE_UNSPECIFIED BetaRule = 0
+	// Chosen by equation (19) of the paper.
+	BetaRule_BETA_RULE_AUTO BetaRule = 1
+	// Exactly k - 1 vectors are feasible.
+	BetaRule_BETA_RULE_STRICT BetaRule = 2
+)
+
+// Enum value maps for BetaRule.
+var (
+	BetaRule_name = map[int32]string{
+		0: "BETA_RULE_UNSPECIFIED",
+		1: "BETA_RULE_AUTO",
+		2: "BETA_RULE_STRICT",
+	}
+	BetaRule_value = map[string]int32{
+		"BETA_RULE_UNSPECIFIED": 0,
+		"BETA_RULE_AUTO":        1,
+		"BETA_RULE_STRICT":      2,
+	}
+)
+
+func (x BetaRule) Enum() *BetaRule {
+	p := new(BetaRule)
+	*p = x
+	return p
+}
+
+func (x BetaRule) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+}
+
+func (BetaRule) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[15]
+}
+
+func (x BetaRule) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BetaRule.Descriptor instead.
+func (BetaRule) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -853,11 +953,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -866,7 +966,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -906,11 +1006,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -919,7 +1019,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -932,15 +1032,12 @@ type JobSpec struct {
 	// The number of clusters, 1 to n.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Runs from different starts, the best of which wins; 0 means 1. Spectral family: those of k-means
-	// on the eigenvectors; 0 means 10.
+	// Runs from different starts, the best of which wins; 0 means 1. This, max_iterations and tolerance are
+	// refused in the spectral family, whose Eigenvectors say the like of their k-means.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
-	// 0 only initializes: the labels are the start. Absent means 100. Spectral family: of k-means on the
-	// eigenvectors, at least 1; absent means 300.
+	// 0 only initializes: the labels are the start. Absent means 100.
 	MaxIterations *uint32 `protobuf:"varint,6,opt,name=max_iterations,json=maxIterations,proto3,oneof" json:"max_iterations,omitempty"`
-	// Stop when the relative decrease of the objective is at most this; 0, or absent, never. Spectral
-	// family: what the residuals of the eigenvectors are brought down to, relative to the largest
-	// eigenvalue, above 0 and below 1; absent means 1e-8.
+	// Stop when the relative decrease of the objective is at most this; 0, or absent, never.
 	Tolerance      *float64        `protobuf:"fixed64,7,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
 	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
@@ -1694,13 +1791,14 @@ func (x *Kernel) GetDegree() uint32 {
 	return 0
 }
 
-// Shift is the diagonal shift sigma that makes the kernel positive semidefinite.
+// Shift is the diagonal shift sigma that makes the kernel positive semidefinite; unset it is 0.
 type Shift struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// auto: the smallest shift that suffices, by the least eigenvalue.
-	Auto bool `protobuf:"varint,1,opt,name=auto,proto3" json:"auto,omitempty"`
-	// A given shift when auto is false.
-	Sigma         float64 `protobuf:"fixed64,2,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*Shift_Rule
+	//	*Shift_Sigma
+	Kind          isShift_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1735,19 +1833,46 @@ func (*Shift) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Shift) GetAuto() bool {
+func (x *Shift) GetKind() isShift_Kind {
 	if x != nil {
-		return x.Auto
+		return x.Kind
 	}
-	return false
+	return nil
+}
+
+func (x *Shift) GetRule() ShiftRule {
+	if x != nil {
+		if x, ok := x.Kind.(*Shift_Rule); ok {
+			return x.Rule
+		}
+	}
+	return ShiftRule_SHIFT_RULE_UNSPECIFIED
 }
 
 func (x *Shift) GetSigma() float64 {
 	if x != nil {
-		return x.Sigma
+		if x, ok := x.Kind.(*Shift_Sigma); ok {
+			return x.Sigma
+		}
 	}
 	return 0
 }
+
+type isShift_Kind interface {
+	isShift_Kind()
+}
+
+type Shift_Rule struct {
+	Rule ShiftRule `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.ShiftRule,oneof"`
+}
+
+type Shift_Sigma struct {
+	Sigma float64 `protobuf:"fixed64,2,opt,name=sigma,proto3,oneof"`
+}
+
+func (*Shift_Rule) isShift_Kind() {}
+
+func (*Shift_Sigma) isShift_Kind() {}
 
 // Kmeans is k-means by Lloyd's algorithm.
 type Kmeans struct {
@@ -2173,6 +2298,7 @@ type Spectral struct {
 	Objective        Objective        `protobuf:"varint,1,opt,name=objective,proto3,enum=cleave.v1.Objective" json:"objective,omitempty"`
 	Kernel           *Kernel          `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	AffinityDiagonal AffinityDiagonal `protobuf:"varint,3,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	Eigenvectors     *Eigenvectors    `protobuf:"bytes,4,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2228,11 +2354,19 @@ func (x *Spectral) GetAffinityDiagonal() AffinityDiagonal {
 	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
 }
 
+func (x *Spectral) GetEigenvectors() *Eigenvectors {
+	if x != nil {
+		return x.Eigenvectors
+	}
+	return nil
+}
+
 // SpectralLearning sets constrained affinities to 1 and 0 first (Kamvar et al. 2003).
 type SpectralLearning struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
+	Eigenvectors     *Eigenvectors          `protobuf:"bytes,3,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2281,6 +2415,13 @@ func (x *SpectralLearning) GetAffinityDiagonal() AffinityDiagonal {
 	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
 }
 
+func (x *SpectralLearning) GetEigenvectors() *Eigenvectors {
+	if x != nil {
+		return x.Eigenvectors
+	}
+	return nil
+}
+
 // ConstrainedSpectral is constrained spectral clustering (Wang et al. 2014).
 type ConstrainedSpectral struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -2293,6 +2434,7 @@ type ConstrainedSpectral struct {
 	// Q is a graph of its own (transfer learning), which changes what beta auto is.
 	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
+	Eigenvectors  *Eigenvectors   `protobuf:"bytes,8,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2376,21 +2518,93 @@ func (x *ConstrainedSpectral) GetComponents() ComponentPolicy {
 	return ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED
 }
 
-// Beta is the lower bound of the constraints' satisfaction; unset it is chosen by the paper's (19).
+func (x *ConstrainedSpectral) GetEigenvectors() *Eigenvectors {
+	if x != nil {
+		return x.Eigenvectors
+	}
+	return nil
+}
+
+// Eigenvectors is how well eigenvectors are found, and how k-means clusters their rows.
+type Eigenvectors struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the residuals are brought down to, relative to the largest eigenvalue, above 0 and below 1;
+	// absent means 1e-8.
+	Tolerance *float64 `protobuf:"fixed64,1,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
+	// Starts of k-means, the best of which wins, at least 1; absent means 10.
+	KmeansRestarts *uint32 `protobuf:"varint,2,opt,name=kmeans_restarts,json=kmeansRestarts,proto3,oneof" json:"kmeans_restarts,omitempty"`
+	// Of each start, at least 1; absent means 300.
+	KmeansMaxIterations *uint32 `protobuf:"varint,3,opt,name=kmeans_max_iterations,json=kmeansMaxIterations,proto3,oneof" json:"kmeans_max_iterations,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *Eigenvectors) Reset() {
+	*x = Eigenvectors{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Eigenvectors) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Eigenvectors) ProtoMessage() {}
+
+func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
+func (*Eigenvectors) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Eigenvectors) GetTolerance() float64 {
+	if x != nil && x.Tolerance != nil {
+		return *x.Tolerance
+	}
+	return 0
+}
+
+func (x *Eigenvectors) GetKmeansRestarts() uint32 {
+	if x != nil && x.KmeansRestarts != nil {
+		return *x.KmeansRestarts
+	}
+	return 0
+}
+
+func (x *Eigenvectors) GetKmeansMaxIterations() uint32 {
+	if x != nil && x.KmeansMaxIterations != nil {
+		return *x.KmeansMaxIterations
+	}
+	return 0
+}
+
+// Beta is the lower bound of the constraints' satisfaction; unset it is AUTO.
 type Beta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Rule:
+	// Types that are valid to be assigned to Kind:
 	//
-	//	*Beta_Strict
+	//	*Beta_Rule
 	//	*Beta_Value
-	Rule          isBeta_Rule `protobuf_oneof:"rule"`
+	Kind          isBeta_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2402,7 +2616,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2415,50 +2629,49 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *Beta) GetRule() isBeta_Rule {
+func (x *Beta) GetKind() isBeta_Kind {
 	if x != nil {
-		return x.Rule
+		return x.Kind
 	}
 	return nil
 }
 
-func (x *Beta) GetStrict() bool {
+func (x *Beta) GetRule() BetaRule {
 	if x != nil {
-		if x, ok := x.Rule.(*Beta_Strict); ok {
-			return x.Strict
+		if x, ok := x.Kind.(*Beta_Rule); ok {
+			return x.Rule
 		}
 	}
-	return false
+	return BetaRule_BETA_RULE_UNSPECIFIED
 }
 
 func (x *Beta) GetValue() float64 {
 	if x != nil {
-		if x, ok := x.Rule.(*Beta_Value); ok {
+		if x, ok := x.Kind.(*Beta_Value); ok {
 			return x.Value
 		}
 	}
 	return 0
 }
 
-type isBeta_Rule interface {
-	isBeta_Rule()
+type isBeta_Kind interface {
+	isBeta_Kind()
 }
 
-type Beta_Strict struct {
-	// Exactly k - 1 vectors are feasible.
-	Strict bool `protobuf:"varint,1,opt,name=strict,proto3,oneof"`
+type Beta_Rule struct {
+	Rule BetaRule `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.BetaRule,oneof"`
 }
 
 type Beta_Value struct {
 	Value float64 `protobuf:"fixed64,2,opt,name=value,proto3,oneof"`
 }
 
-func (*Beta_Strict) isBeta_Rule() {}
+func (*Beta_Rule) isBeta_Kind() {}
 
-func (*Beta_Value) isBeta_Rule() {}
+func (*Beta_Value) isBeta_Kind() {}
 
 // Belief is one entry of Q: above 0 together, below 0 apart.
 type Belief struct {
@@ -2472,7 +2685,7 @@ type Belief struct {
 
 func (x *Belief) Reset() {
 	*x = Belief{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2484,7 +2697,7 @@ func (x *Belief) String() string {
 func (*Belief) ProtoMessage() {}
 
 func (x *Belief) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2497,7 +2710,7 @@ func (x *Belief) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Belief.ProtoReflect.Descriptor instead.
 func (*Belief) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Belief) GetI() uint32 {
@@ -2525,7 +2738,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\x92\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\x98\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2557,7 +2770,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_tolerance\"\x85\x01\n" +
+	"_toleranceJ\x04\b \x10!\"\x85\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x03(\v2\x15.cleave.v1.ConstraintR\vconstraints\x12%\n" +
 	"\x05seeds\x18\x02 \x03(\v2\x0f.cleave.v1.SeedR\x05seeds\x12\x16\n" +
@@ -2596,10 +2809,11 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x04_rhoB\b\n" +
 	"\x06_gammaB\b\n" +
 	"\x06_coef0B\t\n" +
-	"\a_degree\"1\n" +
-	"\x05Shift\x12\x12\n" +
-	"\x04auto\x18\x01 \x01(\bR\x04auto\x12\x14\n" +
-	"\x05sigma\x18\x02 \x01(\x01R\x05sigma\"9\n" +
+	"\a_degree\"S\n" +
+	"\x05Shift\x12*\n" +
+	"\x04rule\x18\x01 \x01(\x0e2\x14.cleave.v1.ShiftRuleH\x00R\x04rule\x12\x16\n" +
+	"\x05sigma\x18\x02 \x01(\x01H\x00R\x05sigmaB\x06\n" +
+	"\x04kind\"9\n" +
 	"\x06Kmeans\x12/\n" +
 	"\bgeometry\x18\x01 \x01(\x0e2\x13.cleave.v1.GeometryR\bgeometry\"?\n" +
 	"\fSeededKmeans\x12/\n" +
@@ -2625,14 +2839,16 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"distortion\x12,\n" +
 	"\apenalty\x18\x02 \x01(\x0e2\x12.cleave.v1.PenaltyR\apenalty\x12)\n" +
 	"\x06metric\x18\x03 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x122\n" +
-	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xb3\x01\n" +
+	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xf0\x01\n" +
 	"\bSpectral\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
-	"\x11affinity_diagonal\x18\x03 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\"\x87\x01\n" +
+	"\x11affinity_diagonal\x18\x03 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12;\n" +
+	"\feigenvectors\x18\x04 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xc4\x01\n" +
 	"\x10SpectralLearning\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
-	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\"\xf7\x02\n" +
+	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12;\n" +
+	"\feigenvectors\x18\x03 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xb4\x03\n" +
 	"\x13ConstrainedSpectral\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12#\n" +
@@ -2642,11 +2858,20 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\btransfer\x18\x06 \x01(\bR\btransfer\x12:\n" +
 	"\n" +
 	"components\x18\a \x01(\x0e2\x1a.cleave.v1.ComponentPolicyR\n" +
-	"components\"@\n" +
-	"\x04Beta\x12\x18\n" +
-	"\x06strict\x18\x01 \x01(\bH\x00R\x06strict\x12\x16\n" +
+	"components\x12;\n" +
+	"\feigenvectors\x18\b \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xd4\x01\n" +
+	"\fEigenvectors\x12!\n" +
+	"\ttolerance\x18\x01 \x01(\x01H\x00R\ttolerance\x88\x01\x01\x12,\n" +
+	"\x0fkmeans_restarts\x18\x02 \x01(\rH\x01R\x0ekmeansRestarts\x88\x01\x01\x127\n" +
+	"\x15kmeans_max_iterations\x18\x03 \x01(\rH\x02R\x13kmeansMaxIterations\x88\x01\x01B\f\n" +
+	"\n" +
+	"_toleranceB\x12\n" +
+	"\x10_kmeans_restartsB\x18\n" +
+	"\x16_kmeans_max_iterations\"Q\n" +
+	"\x04Beta\x12)\n" +
+	"\x04rule\x18\x01 \x01(\x0e2\x13.cleave.v1.BetaRuleH\x00R\x04rule\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\x01H\x00R\x05valueB\x06\n" +
-	"\x04rule\":\n" +
+	"\x04kind\":\n" +
 	"\x06Belief\x12\f\n" +
 	"\x01i\x18\x01 \x01(\rR\x01i\x12\f\n" +
 	"\x01j\x18\x02 \x01(\rR\x01j\x12\x14\n" +
@@ -2688,7 +2913,10 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x19KERNEL_FUNCTION_LAPLACIAN\x10\x03\x12\x1e\n" +
 	"\x1aKERNEL_FUNCTION_POLYNOMIAL\x10\x04\x12\x1b\n" +
 	"\x17KERNEL_FUNCTION_SIGMOID\x10\x05\x12\x1a\n" +
-	"\x16KERNEL_FUNCTION_COSINE\x10\x06*n\n" +
+	"\x16KERNEL_FUNCTION_COSINE\x10\x06*<\n" +
+	"\tShiftRule\x12\x1a\n" +
+	"\x16SHIFT_RULE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fSHIFT_RULE_AUTO\x10\x01*n\n" +
 	"\n" +
 	"RisePolicy\x12\x1b\n" +
 	"\x17RISE_POLICY_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -2729,7 +2957,11 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\rINFERENCE_ICM\x10\x01\x12\x10\n" +
 	"\fINFERENCE_BP\x10\x02\x12\x10\n" +
 	"\fINFERENCE_LP\x10\x03\x12\x13\n" +
-	"\x0fINFERENCE_EXACT\x10\x04*\x80\x01\n" +
+	"\x0fINFERENCE_EXACT\x10\x04*O\n" +
+	"\bBetaRule\x12\x19\n" +
+	"\x15BETA_RULE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eBETA_RULE_AUTO\x10\x01\x12\x14\n" +
+	"\x10BETA_RULE_STRICT\x10\x02*\x80\x01\n" +
 	"\x0eDiscretization\x12\x1e\n" +
 	"\x1aDISCRETIZATION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DISCRETIZATION_PLAIN\x10\x01\x12\x17\n" +
@@ -2752,8 +2984,8 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 16)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(ConstraintKind)(0),         // 0: cleave.v1.ConstraintKind
 	(StorageMode)(0),            // 1: cleave.v1.StorageMode
@@ -2761,95 +2993,103 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(FarthestRule)(0),           // 3: cleave.v1.FarthestRule
 	(Objective)(0),              // 4: cleave.v1.Objective
 	(KernelFunction)(0),         // 5: cleave.v1.KernelFunction
-	(RisePolicy)(0),             // 6: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 7: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 8: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 9: cleave.v1.Geometry
-	(Distortion)(0),             // 10: cleave.v1.Distortion
-	(Metric)(0),                 // 11: cleave.v1.Metric
-	(Penalty)(0),                // 12: cleave.v1.Penalty
-	(Inference)(0),              // 13: cleave.v1.Inference
-	(Discretization)(0),         // 14: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 15: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 16: cleave.v1.JobSpec
-	(*Supervision)(nil),         // 17: cleave.v1.Supervision
-	(*Constraint)(nil),          // 18: cleave.v1.Constraint
-	(*Seed)(nil),                // 19: cleave.v1.Seed
-	(*Initialization)(nil),      // 20: cleave.v1.Initialization
-	(*KernelKmeans)(nil),        // 21: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 22: cleave.v1.Kernel
-	(*Shift)(nil),               // 23: cleave.v1.Shift
-	(*Kmeans)(nil),              // 24: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 25: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 26: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 27: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 28: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 29: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 30: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 31: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 32: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 33: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 34: cleave.v1.ConstrainedSpectral
-	(*Beta)(nil),                // 35: cleave.v1.Beta
-	(*Belief)(nil),              // 36: cleave.v1.Belief
+	(ShiftRule)(0),              // 6: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 7: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 8: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 9: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 10: cleave.v1.Geometry
+	(Distortion)(0),             // 11: cleave.v1.Distortion
+	(Metric)(0),                 // 12: cleave.v1.Metric
+	(Penalty)(0),                // 13: cleave.v1.Penalty
+	(Inference)(0),              // 14: cleave.v1.Inference
+	(BetaRule)(0),               // 15: cleave.v1.BetaRule
+	(Discretization)(0),         // 16: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 17: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 18: cleave.v1.JobSpec
+	(*Supervision)(nil),         // 19: cleave.v1.Supervision
+	(*Constraint)(nil),          // 20: cleave.v1.Constraint
+	(*Seed)(nil),                // 21: cleave.v1.Seed
+	(*Initialization)(nil),      // 22: cleave.v1.Initialization
+	(*KernelKmeans)(nil),        // 23: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 24: cleave.v1.Kernel
+	(*Shift)(nil),               // 25: cleave.v1.Shift
+	(*Kmeans)(nil),              // 26: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 27: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 28: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 29: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 30: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 31: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 32: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 33: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 34: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 35: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 36: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 37: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 38: cleave.v1.Beta
+	(*Belief)(nil),              // 39: cleave.v1.Belief
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	17, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	20, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	19, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	22, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	21, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	24, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	25, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	26, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	27, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	28, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	29, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	30, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	31, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	32, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	33, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	34, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	18, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
-	19, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
+	23, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	26, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	27, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	28, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	29, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	30, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	31, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	32, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	33, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	34, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	35, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	36, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	20, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
+	21, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
 	0,  // 17: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
 	2,  // 18: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
 	3,  // 19: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
 	4,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	22, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	23, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	6,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	7,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	8,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	24, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	25, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	7,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	8,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	9,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
 	5,  // 26: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	9,  // 27: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 28: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 29: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 30: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 31: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 32: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	12, // 33: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 34: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 35: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	10, // 36: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	12, // 37: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 38: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 39: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	4,  // 40: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	22, // 41: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	8,  // 42: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	22, // 43: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	8,  // 44: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	22, // 45: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	8,  // 46: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	35, // 47: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	14, // 48: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	36, // 49: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.Belief
-	15, // 50: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	51, // [51:51] is the sub-list for method output_type
-	51, // [51:51] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	6,  // 27: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	10, // 28: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 29: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 30: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 31: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 32: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	12, // 33: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 34: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 35: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 36: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 37: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	13, // 38: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 39: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 40: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	4,  // 41: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	24, // 42: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 43: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	37, // 44: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	24, // 45: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	9,  // 46: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	37, // 47: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	24, // 48: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 49: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	38, // 50: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	16, // 51: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	39, // 52: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.Belief
+	17, // 53: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	37, // 54: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	15, // 55: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	56, // [56:56] is the sub-list for method output_type
+	56, // [56:56] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -2874,9 +3114,14 @@ func file_cleave_v1_spec_proto_init() {
 	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{
+		(*Shift_Rule)(nil),
+		(*Shift_Sigma)(nil),
+	}
 	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{
-		(*Beta_Strict)(nil),
+	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{
+		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
 	type x struct{}
@@ -2884,8 +3129,8 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      16,
-			NumMessages:   21,
+			NumEnums:      18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -88,15 +88,6 @@ func (f *Flags) apply(spec *cleavev1.JobSpec) error {
 	if f.Given("seed") {
 		spec.Seed = f.seed.Value
 	}
-	if f.Given("restarts") {
-		spec.Restarts = uint32(f.restarts.Value)
-	}
-	if f.Given("max-iterations") {
-		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.Value))
-	}
-	if f.Given("tolerance") {
-		spec.Tolerance = proto.Float64(f.tolerance.Value)
-	}
 	if f.Given("storage") {
 		spec.Storage = storageModes[f.storage.Value] // for the vector family always auto
 	}
@@ -106,13 +97,28 @@ func (f *Flags) apply(spec *cleavev1.JobSpec) error {
 	f.applyStart(spec)
 	switch algorithmOf(spec).family {
 	case kernelFamily:
+		f.applyLimits(spec)
 		f.applyKernelKmeans(spec.GetKernelKmeans())
 	case vectorFamily:
+		f.applyLimits(spec)
 		f.applyVector(spec)
 	case spectralFamily:
 		f.applySpectral(spec)
 	}
 	return nil
+}
+
+// applyLimits lays the flags over the limits of runs; the spectral family has its own.
+func (f *Flags) applyLimits(spec *cleavev1.JobSpec) {
+	if f.Given("restarts") {
+		spec.Restarts = uint32(f.restarts.Value)
+	}
+	if f.Given("max-iterations") {
+		spec.MaxIterations = proto.Uint32(uint32(f.maxIterations.Value))
+	}
+	if f.Given("tolerance") {
+		spec.Tolerance = proto.Float64(f.tolerance.Value)
+	}
 }
 
 func (f *Flags) applyStart(spec *cleavev1.JobSpec) {
@@ -138,9 +144,9 @@ func (f *Flags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 		spec.Objective = objectives[f.objective.Value]
 	}
 	if f.Given("sigma") {
-		spec.Shift = &cleavev1.Shift{Auto: f.sigma.Keyword == "auto"}
-		if !spec.Shift.Auto {
-			spec.Shift.Sigma = f.sigma.Value
+		spec.Shift = &cleavev1.Shift{Kind: &cleavev1.Shift_Sigma{Sigma: f.sigma.Value}}
+		if f.sigma.Keyword == "auto" {
+			spec.Shift.Kind = &cleavev1.Shift_Rule{Rule: cleavev1.ShiftRule_SHIFT_RULE_AUTO}
 		}
 	}
 	if f.Given("on-rise") {

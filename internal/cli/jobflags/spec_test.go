@@ -27,7 +27,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 kernel_kmeans:{kernel:{function:KERNEL_FUNCTION_POLYNOMIAL gamma:0.5 coef0:-1 degree:3}}`},
 		{"--data p.csv --k 2 --kernel sigmoid --gamma 2", `display_name:"p.csv" k:2 kernel_kmeans:{kernel:{function:KERNEL_FUNCTION_SIGMOID gamma:2}}`},
 		{"--data p.csv --k 2 --sigma auto --on-rise stop --empty keep",
-			`display_name:"p.csv" k:2 kernel_kmeans:{shift:{auto:true} on_rise:RISE_POLICY_STOP on_empty:EMPTY_POLICY_KEEP}`},
+			`display_name:"p.csv" k:2 kernel_kmeans:{shift:{rule:SHIFT_RULE_AUTO} on_rise:RISE_POLICY_STOP on_empty:EMPTY_POLICY_KEEP}`},
 		{"--data p.csv --k 2 --sigma 0.25", `display_name:"p.csv" k:2 kernel_kmeans:{shift:{sigma:0.25}}`},
 		{"--data p.csv --k 2 --objective ratio-cut --affinity-diagonal keep",
 			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_CUT affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -36,6 +37,9 @@ func (f *Flags) applySpectral(spec *cleavev1.JobSpec) {
 	if slices.ContainsFunc(kernelFlags, f.Given) {
 		f.applyKernel(options.Mutable(fields.ByName("kernel")).Message().Interface().(*cleavev1.Kernel))
 	}
+	if slices.ContainsFunc(eigenvectorFlags, f.Given) {
+		f.applyEigenvectors(options.Mutable(fields.ByName("eigenvectors")).Message().Interface().(*cleavev1.Eigenvectors))
+	}
 	if o := spec.GetSpectral(); o != nil && f.Given("objective") {
 		o.Objective = objectives[f.objective.Value]
 	}
@@ -54,15 +58,32 @@ func (f *Flags) applySpectral(spec *cleavev1.JobSpec) {
 	}
 }
 
+// eigenvectorFlags set fields of Eigenvectors in the spectral family.
+var eigenvectorFlags = []string{"restarts", "max-iterations", "tolerance"}
+
+// applyEigenvectors sets the limits of the eigensolver and of k-means on the eigenvectors by the flags that limit
+// the runs of the other families.
+func (f *Flags) applyEigenvectors(e *cleavev1.Eigenvectors) {
+	if f.Given("restarts") {
+		e.KmeansRestarts = proto.Uint32(uint32(f.restarts.Value))
+	}
+	if f.Given("max-iterations") {
+		e.KmeansMaxIterations = proto.Uint32(uint32(f.maxIterations.Value))
+	}
+	if f.Given("tolerance") {
+		e.Tolerance = proto.Float64(f.tolerance.Value)
+	}
+}
+
 // betaRule is the value of --beta; auto is the default.
 func (f *Flags) betaRule() *cleavev1.Beta {
 	switch f.beta.Keyword {
 	case "auto":
 		return nil
 	case "strict":
-		return &cleavev1.Beta{Rule: &cleavev1.Beta_Strict{Strict: true}}
+		return &cleavev1.Beta{Kind: &cleavev1.Beta_Rule{Rule: cleavev1.BetaRule_BETA_RULE_STRICT}}
 	}
-	return &cleavev1.Beta{Rule: &cleavev1.Beta_Value{Value: f.beta.Value}}
+	return &cleavev1.Beta{Kind: &cleavev1.Beta_Value{Value: f.beta.Value}}
 }
 
 // checkSpectral refuses combinations that the spectral family does not have.
@@ -144,7 +165,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 		if points.N != rows {
 			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.sourceData, shell.Plural(points.N, "row"), rows)
 		}
-		beliefs, err := clustering.AffinityBeliefs(points)
+		beliefs, err := cut.AffinityBeliefs(points)
 		if err != nil {
 			return err
 		}

@@ -17,13 +17,13 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 ` + constraints + ` spectral:{objective:OBJECTIVE_NORMALIZED_CUT
 				kernel:{function:KERNEL_FUNCTION_LAPLACIAN rho:2} affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
 		{"--data p.csv --k 2 --algorithm spectral-learning --rho auto --storage none --restarts 3",
-			`display_name:"p.csv" k:2 restarts:3 storage:STORAGE_MODE_NONE spectral_learning:{kernel:{}}`},
+			`display_name:"p.csv" k:2 storage:STORAGE_MODE_NONE spectral_learning:{kernel:{} eigenvectors:{kmeans_restarts:3}}`},
 		{"--kernel-matrix k.csv --k 2 --algorithm spectral-learning --affinity-diagonal zero",
 			`display_name:"k.csv" k:2 spectral_learning:{affinity_diagonal:AFFINITY_DIAGONAL_ZERO}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta 1.5 --discretize sign --components join --objective normalized-cut",
 			`display_name:"e.csv" k:2 ` + constraints + ` constrained_spectral:{beta:{value:1.5} discretization:DISCRETIZATION_SIGN components:COMPONENT_POLICY_JOIN}`},
 		{"--data p.csv --k 3 --algorithm constrained-spectral --kernel linear --beliefs q.csv --beta strict --discretize weighted",
-			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{strict:true} discretization:DISCRETIZATION_WEIGHTED
+			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED
 				beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
 			`display_name:"e.csv" k:2 constrained_spectral:{transfer:true beliefs:{j:1 value:1} beliefs:{i:1 j:2 value:2} beliefs:{i:2 j:3 value:1}}`},

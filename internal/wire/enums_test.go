@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// every checks that a map knows each value of its enum, and refuses others. The numbers of values that have
+// no default begin at 1.
+func every[P apiEnum, D comparable](t *testing.T, m enumMap[P, D], smallest int) {
+	t.Helper()
+	var zero P
+	for at := range zero.Descriptor().Values().Len() {
+		value := zero.Descriptor().Values().Get(at)
+		if _, known := m[P(value.Number())]; known != (int(value.Number()) >= smallest) {
+			t.Errorf("%s: in the map: %v", value.FullName(), known)
+		}
+	}
+	if extra := len(m) + smallest - zero.Descriptor().Values().Len(); extra != 0 {
+		t.Errorf("%s: %d values more than the API has", zero.Descriptor().FullName(), extra)
+	}
+	for _, unknown := range []P{-1, 77, 257} {
+		first := &firstFault{}
+		m.read(first, unknown, "some.field")
+		if f, is := first.err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != "some.field" {
+			t.Errorf("%s %d: got %v", zero.Descriptor().FullName(), unknown, first.err)
+		}
+	}
+}
+
+// back checks that every value returns as itself.
+func back[P apiEnum, D comparable](t *testing.T, m enumMap[P, D]) {
+	t.Helper()
+	for p, d := range m {
+		if m.write(d) != p {
+			t.Errorf("%v returns as %v", p, m.write(d))
+		}
+	}
+}
+
+func TestEnumMaps(t *testing.T) {
+	every(t, kinds, 0)
+	every(t, starts, 0)
+	every(t, objectives, 0)
+	every(t, kernelFunctions, 0)
+	every(t, risePolicies, 0)
+	every(t, geometries, 0)
+	every(t, distortions, 0)
+	every(t, metrics, 0)
+	every(t, penalties, 0)
+	every(t, inferences, 0)
+	every(t, discretizations, 0)
+	every(t, halfPrecision, 0)
+	every(t, farthestMean, 0)
+	every(t, keepEmpty, 0)
+	every(t, keepDiagonal, 0)
+	every(t, joinComponents, 0)
+	every(t, autoShift, 1)
+	every(t, betaRules, 1)
+	back(t, kinds)
+	back(t, distortions)
+	back(t, metrics)
+	back(t, inferences)
+}
+
+// The names are those of the domain.
+func TestEnumMapsByName(t *testing.T) {
+	same(t, distortions)
+	same(t, metrics)
+	same(t, penalties)
+	same(t, inferences)
+	same(t, objectives)
+}
+
+func same[P apiEnum, D comparable](t *testing.T, m enumMap[P, D]) {
+	t.Helper()
+	for p, d := range m {
+		_, api, _ := strings.Cut(fmt.Sprint(p), "_")
+		api = strings.ToLower(strings.ReplaceAll(api, "_", "-"))
+		if p != 0 && api != strings.TrimPrefix(fmt.Sprint(d), "squared-") {
+			t.Errorf("%v is %v", p, d)
+		}
+	}
+}
+
+// TestEveryEnumIsRefusedByItsField sets each enum of each algorithm, and of what all share, to a number that
+// nobody knows.
+func TestEveryEnumIsRefusedByItsField(t *testing.T) {
+	count := 0
+	var visit func(m protoreflect.Message, path string, spec *cleavev1.JobSpec)
+	visit = func(m protoreflect.Message, path string, spec *cleavev1.JobSpec) {
+		for at := range m.Descriptor().Fields().Len() {
+			field := m.Descriptor().Fields().Get(at)
+			switch {
+			case field.IsList():
+			case field.Message() != nil && (field.ContainingOneof() == nil || path != "spec"):
+				visit(m.Mutable(field).Message(), path+"."+string(field.Name()), spec)
+				m.Clear(field)
+			case field.Enum() != nil:
+				m.Set(field, protoreflect.ValueOfEnum(99))
+				_, err := Spec(spec)
+				if f, is := err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != path+"."+string(field.Name()) {
+					t.Errorf("%s.%s: got %#v", path, field.Name(), err)
+				}
+				m.Clear(field)
+				count++
+			}
+		}
+	}
+	algorithms := (&cleavev1.JobSpec{}).ProtoReflect().Descriptor().Oneofs().ByName("algorithm").Fields()
+	for at := range algorithms.Len() {
+		spec := &cleavev1.JobSpec{}
+		m := spec.ProtoReflect()
+		options := m.Mutable(algorithms.Get(at)).Message()
+		visit(options, "spec."+string(algorithms.Get(at).Name()), spec)
+		visit(m, "spec", spec)
+	}
+	if count < 60 {
+		t.Errorf("only %d enums were visited", count)
+	}
+}
