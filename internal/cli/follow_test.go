@@ -191,15 +191,18 @@ func TestInterrupt(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
 		command  string
+		lost     int
 		canceled int
 		want     string
 	}{
-		{"run --quiet --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
-		{"submit --quiet --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
-		{"watch job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
-		{"watch --json job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: cancelled\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: cancelled\n"},
+		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
+		f.lost = c.lost
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
