@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
-// sendSteps sends numbered iterations from..to, and then perhaps the end.
+// sendSteps sends the iterations with the numbers from..to, and then the end unless it is nil.
 func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
 		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
@@ -40,7 +40,7 @@ func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) er
 
 var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
 
-func TestWatchComesBackWhereItWas(t *testing.T) {
+func TestWatchResumesAfterABreak(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(call int, request *cleavev1.WatchJobRequest, stream watchStream) error {
 		switch call {
@@ -186,7 +186,7 @@ func TestSubmitAndWait(t *testing.T) {
 	}
 }
 
-// An interrupt of a run cancels its job; a job that was only watched goes on, and the user is told so.
+// An interrupted run cancels its job. A job that is only watched goes on, and the message says so.
 func TestInterrupt(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Folder makes a folder of files the current one, so that flags can name them by their base names.
+// Folder writes files into a new folder and changes to it.
 func Folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The table speaks of flags, words and algorithms that there are, and of all algorithms of the API.
+// The table has all algorithms of the API, and only flags and values that exist.
 func TestTheTableOfAlgorithms(t *testing.T) {
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	Add(set)
@@ -36,7 +36,7 @@ func TestTheTableOfAlgorithms(t *testing.T) {
 				t.Errorf("%s starts by %s", a.name, word)
 			}
 		}
-		// The family's own options are those that the API has fields for.
+		// The options of the vector family are those that the API has fields for.
 		options := optionsOf(spec).Descriptor().Fields()
 		for _, option := range append(slices.Clone(vectorOptions), "max-restarts") {
 			has := options.ByName(protoreflect.Name(strings.ReplaceAll(option, "-", "_"))) != nil
@@ -52,7 +52,7 @@ func TestTheTableOfAlgorithms(t *testing.T) {
 	}
 }
 
-func TestWordsOfOptionsComeBack(t *testing.T) {
+func TestOptionValuesRoundTrip(t *testing.T) {
 	for _, word := range []string{"hmrf-kmeans", "cop-kmeans"} {
 		spec := &cleavev1.JobSpec{}
 		setAlgorithm(spec, word)
