@@ -124,18 +124,18 @@ func (f *Flags) checkStart(spec *cleavev1.JobSpec) error {
 }
 
 func kernelName(kernel *cleavev1.Kernel) string {
-	for word, function := range kernels {
+	for name, function := range kernels {
 		if function == kernel.GetFunction() {
-			return word
+			return name
 		}
 	}
 	return "gaussian" // the default
 }
 
 func objectiveName(objective cleavev1.Objective) string {
-	for word, o := range objectives {
+	for name, o := range objectives {
 		if o == objective {
-			return word
+			return name
 		}
 	}
 	return "objective"
