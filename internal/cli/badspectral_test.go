@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
-// Input that the spectral family cannot take is refused with what is wrong, where, and what to do.
+// The errors about input of the spectral family say what is wrong, where, and what to do.
 func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
@@ -51,14 +51,14 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{"--graph e.csv --k 2 --algorithm spectral --tolerance 1", "must be 1e-14 or more and below 1"},
 		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "max-iterations is 0; it must be at least 1"},
 	} {
-		misused(t, "run --quiet "+c.args, c.says)
+		refused(t, "run --quiet "+c.args, c.says)
 	}
 	for _, file := range []string{"notimage.png", "truncated.png", "e.csv"} {
-		misused(t, "generate image-affinity "+file+" --out g", file+": ")
+		refused(t, "generate image-affinity "+file+" --out g", file+": ")
 	}
 }
 
-// A graph in pieces is no error, except where no cut is left; only who has the option is told of it.
+// A disconnected graph is no error unless no cut is left. Only the algorithm that has --components names it.
 func TestGraphsInPieces(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",

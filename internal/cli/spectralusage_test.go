@@ -42,6 +42,6 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto or strict`},
 	} {
-		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { refused(t, c.args, c.want) })
 	}
 }

@@ -118,15 +118,15 @@ func TestUsageErrors(t *testing.T) {
 		{"generate blocks --background 5 --out g", "--background does not apply to blocks"},
 		{"serve --log-level loud", `the log level "loud" is unknown`},
 	} {
-		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { refused(t, c.args, c.want) })
 	}
 	if _, err := os.Stat("g"); err == nil {
 		t.Error("a refused command left a folder behind")
 	}
 }
 
-// misused wants a command to be refused in one line that says so.
-func misused(t *testing.T, args, want string) {
+// refused checks that a command ends with exit code 2 and one line that contains want.
+func refused(t *testing.T, args, want string) {
 	t.Helper()
 	r := invoke(t, args)
 	if r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: ") || !strings.Contains(r.stderr, want) ||

@@ -94,12 +94,12 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv -f hmrf.yaml --algorithm kmeans", `display_name:"p.csv" k:2 kmeans:{}`},      // another does not
 		{"--data p.csv -f byid.yaml", `display_name:"p.csv" dataset_id:"abc" k:2 kernel_kmeans:{}`}, // the upload sets the id
 	} {
-		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}
 }
 
-// becomes prepares the job of flags and compares its spec with one in prototext.
-func becomes(t *testing.T, args, text string) {
+// checkSpec prepares the job of flags and compares its spec with one in prototext.
+func checkSpec(t *testing.T, args, text string) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f := Add(set)

@@ -34,13 +34,13 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
 		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialization:{start:START_SPECTRAL} kernel_kmeans:{}`},
 	} {
-		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}
 }
 
-// Beliefs speak of the rows of the file; those about rows that are left out go with them.
+// Beliefs number the rows of the file; those about dropped rows are dropped with them.
 func TestBeliefsAboutDroppedRows(t *testing.T) {
 	clitest.Folder(t, clitest.SpectralFiles)
-	becomes(t, "--data gaps.csv --missing drop --k 2 --algorithm constrained-spectral --beliefs q.csv",
+	checkSpec(t, "--data gaps.csv --missing drop --k 2 --algorithm constrained-spectral --beliefs q.csv",
 		`display_name:"gaps.csv" k:2 constrained_spectral:{beliefs:{j:1 value:1} beliefs:{i:2 value:-0.5}}`)
 }
