@@ -35,12 +35,12 @@ type eventLog struct {
 	wake chan struct{} // something is pending
 	full chan struct{} // so much is pending that it should not wait for more
 
-	mu      sync.Mutex
-	expect  []*cleavev1.Event   // of an earlier attempt, not yet repeated by this one
-	durable []*cleavev1.Event   // what everyone may see; the number of the first is 1
-	pending []*cleavev1.Event   // the next ones, on their way to the store
-	changed chan struct{}       // closed and replaced when durable grows
-	step    *cleavev1.Iteration // the last visible one
+	mu       sync.Mutex
+	toRepeat []*cleavev1.Event   // of an earlier attempt, not yet repeated by this one
+	durable  []*cleavev1.Event   // what everyone may see; the number of the first is 1
+	pending  []*cleavev1.Event   // the next ones, on their way to the store
+	changed  chan struct{}       // closed and replaced when durable grows
+	step     *cleavev1.Iteration // the last visible one
 
 	// Owned by whoever flushes: the flusher, and after its end the one who concludes.
 	keys []string          // of the batches in the store
@@ -58,7 +58,7 @@ func newEventLog(job string, commit func(store.Txn) error) *eventLog {
 // loadEventLog reads the log of a job that an earlier coordinator ran.
 func loadEventLog(ctx context.Context, state store.State, job string, commit func(store.Txn) error) (*eventLog, error) {
 	l := newEventLog(job, commit)
-	entries, err := state.List(ctx, eventsOf(job), "", 0)
+	entries, err := state.List(ctx, eventsPrefix(job), "", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,14 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 			return nil, fmt.Errorf("events %s cannot be read: %w", entry.Key, err)
 		}
 		l.keys = append(l.keys, entry.Key)
-		l.show(batch.GetEvents()...)
+		l.publish(batch.GetEvents()...)
 	}
 	for at, e := range l.durable {
 		if e.GetSequence() != uint64(at+1) {
 			return nil, fmt.Errorf("event %d of job %s is missing", at+1, job)
 		}
 	}
-	l.expect = l.durable
+	l.toRepeat = l.durable
 	return l, nil
 }
 
@@ -83,12 +83,12 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 func (l *eventLog) append(e *cleavev1.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.expect) > 0 {
-		e.Sequence = l.expect[0].GetSequence()
-		if !proto.Equal(e, l.expect[0]) {
-			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.expect[0], e)
+	if len(l.toRepeat) > 0 {
+		e.Sequence = l.toRepeat[0].GetSequence()
+		if !proto.Equal(e, l.toRepeat[0]) {
+			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.toRepeat[0], e)
 		}
-		l.expect = l.expect[1:]
+		l.toRepeat = l.toRepeat[1:]
 		return nil
 	}
 	e.Sequence = uint64(len(l.durable) + len(l.pending) + 1)
@@ -101,10 +101,10 @@ func (l *eventLog) append(e *cleavev1.Event) error {
 }
 
 // repeated tells whether the run has said again all that its earlier attempt had said.
-func (l *eventLog) repeated() bool {
+func (l *eventLog) fullyRepeated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.expect) == 0
+	return len(l.toRepeat) == 0
 }
 
 func signal(c chan struct{}) {
@@ -146,7 +146,7 @@ func (l *eventLog) flush() error {
 		if len(fresh) == 0 {
 			return nil
 		}
-		puts, err := l.layOut(fresh)
+		puts, err := l.intoBatches(fresh)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (l *eventLog) flush() error {
 		}
 		l.mu.Lock()
 		l.pending = l.pending[len(fresh):]
-		l.show(fresh...)
+		l.publish(fresh...)
 		l.mu.Unlock()
 	}
 }
@@ -173,7 +173,7 @@ func flushable(events []*cleavev1.Event) int {
 
 // layOut puts fresh events into the last batch while it has room, then into new ones, and gives
 // the batches to be written.
-func (l *eventLog) layOut(fresh []*cleavev1.Event) ([]store.Entry, error) {
+func (l *eventLog) intoBatches(fresh []*cleavev1.Event) ([]store.Entry, error) {
 	var puts []store.Entry
 	for len(fresh) > 0 {
 		if l.room < proto.Size(fresh[0]) {
@@ -195,7 +195,7 @@ func (l *eventLog) layOut(fresh []*cleavev1.Event) ([]store.Entry, error) {
 }
 
 // show makes durable events visible; l.mu is held.
-func (l *eventLog) show(events ...*cleavev1.Event) {
+func (l *eventLog) publish(events ...*cleavev1.Event) {
 	l.durable = append(l.durable, events...)
 	for _, e := range events {
 		if e.GetIteration() != nil {
@@ -214,11 +214,11 @@ func (l *eventLog) all() []*cleavev1.Event {
 }
 
 // conclude shows the rest of the log, which the caller has made durable.
-func (l *eventLog) conclude(events []*cleavev1.Event) {
+func (l *eventLog) publishEnd(events []*cleavev1.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = nil
-	l.show(events[len(l.durable):]...)
+	l.publish(events[len(l.durable):]...)
 }
 
 // after gives the visible events with larger numbers, whether the log has ended, and a channel

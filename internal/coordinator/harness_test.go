@@ -32,7 +32,7 @@ type script func(ctx context.Context, o clustering.Observer) (*clustering.Result
 func scripted(run script) engine {
 	return engine{
 		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
-		execute: func(ctx context.Context, _ work, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
 			return r, &fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256}, err
@@ -87,8 +87,8 @@ func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Resu
 	}
 }
 
-// house is a coordinator with clients, over an in-process connection.
-type house struct {
+// harness is a coordinator with clients, over an in-process connection.
+type harness struct {
 	t        *testing.T
 	c        *Coordinator
 	conn     *grpc.ClientConn
@@ -108,9 +108,9 @@ func testConfig() Config {
 	return cfg
 }
 
-func openHouse(t *testing.T, cfg Config, e engine) *house {
+func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	t.Helper()
-	h := &house{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
+	h := &harness{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
 	cfg.Listener = h.listener
 	var err error
 	if h.c, err = open(t.Context(), cfg, e); err != nil {
@@ -133,7 +133,7 @@ func openHouse(t *testing.T, cfg Config, e engine) *house {
 }
 
 // close shuts down in good order.
-func (h *house) close() {
+func (h *harness) close() {
 	h.once.Do(func() {
 		h.stop()
 		if err := within(h.t, h.served, "the shutdown"); err != nil {
@@ -144,7 +144,7 @@ func (h *house) close() {
 }
 
 // crash cuts the store off first, as a power cut does: nothing after it is written.
-func (h *house) crash() {
+func (h *harness) crash() {
 	h.once.Do(func() {
 		if err := h.c.state.Close(); err != nil {
 			h.t.Error(err)
@@ -168,7 +168,7 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 }
 
 // upload stores four points on a line.
-func (h *house) upload() string {
+func (h *harness) upload() string {
 	h.t.Helper()
 	points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
 	if err != nil {
@@ -188,7 +188,7 @@ func spec(dataset string) *cleavev1.JobSpec {
 	}
 }
 
-func (h *house) create(s *cleavev1.JobSpec) string {
+func (h *harness) create(s *cleavev1.JobSpec) string {
 	h.t.Helper()
 	response, err := h.jobs.CreateJob(h.t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	if err != nil {
@@ -197,7 +197,7 @@ func (h *house) create(s *cleavev1.JobSpec) string {
 	return response.GetJob().GetJobId()
 }
 
-func (h *house) job(id string) *cleavev1.Job {
+func (h *harness) job(id string) *cleavev1.Job {
 	h.t.Helper()
 	response, err := h.jobs.GetJob(h.t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	if err != nil {
@@ -207,7 +207,7 @@ func (h *house) job(id string) *cleavev1.Job {
 }
 
 // watch collects the events after a number until the stream ends; it fails on gaps.
-func (h *house) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
+func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	defer cancel()
@@ -237,7 +237,7 @@ func (h *house) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.P
 }
 
 // end waits for the end of a job.
-func (h *house) end(id string) *cleavev1.Job {
+func (h *harness) end(id string) *cleavev1.Job {
 	h.t.Helper()
 	events, _ := h.watch(id, 0)
 	if len(events) == 0 || events[len(events)-1].GetEnded() == nil {
@@ -246,7 +246,7 @@ func (h *house) end(id string) *cleavev1.Job {
 	return h.job(id)
 }
 
-func (h *house) labels(id string) []uint32 {
+func (h *harness) labels(id string) []uint32 {
 	h.t.Helper()
 	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
 	if err != nil {

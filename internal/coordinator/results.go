@@ -21,7 +21,7 @@ import (
 const labelsPerMessage = 1 << 16
 
 func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
-	record, err := s.c.succeeded(ctx, request.GetJobId())
+	record, err := s.c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +32,9 @@ func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultR
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
 }
 
-// succeeded gives the record of a job that has ended and did not fail.
-func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	record, err := c.finished(ctx, id)
+// resultRecord is the record of a job that succeeded or was canceled.
+func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	record, err := c.endedRecord(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRec
 
 // readLabels calls yield with the labels of a job, portion by portion.
 func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
-	record, err := c.succeeded(ctx, id)
+	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 
 // GetModel sends the model as it is stored.
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 
 // GetEmbedding sends the embedding as it is stored.
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,14 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 
 // Jobs of the vector family on real workers end with the labels, objective and model of a local run.
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob"} {
-		defer h.hire(name)()
+		defer h.startWorker(name)()
 	}
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 }
 
 func TestPlanJobOfVectors(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points, err := dataset.NewSparsePoints(40, 7, starts(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)
@@ -110,20 +110,20 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	little := h.hireWith("ann", roomFor(ready.need, 1))
+	little := h.startWorkerWith("ann", roomFor(ready.need, 1))
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.planned(s)
+	_, err = h.plan(s)
 	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
 	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
-	defer h.hireWith("bob", roomFor(ready.need, 3))()
+	defer h.startWorkerWith("bob", roomFor(ready.need, 3))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.planned(s)
+	p, err := h.plan(s)
 	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
 		t.Errorf("planned is %v, %v", p, err)
 	}

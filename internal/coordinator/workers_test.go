@@ -19,11 +19,11 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// hire attaches a worker; the returned function lets it go.
-func (h *house) hire(name string) (dismiss func()) { return h.hireWith(name, 0) }
+// startWorker attaches a worker; the returned function lets it go.
+func (h *harness) startWorker(name string) (dismiss func()) { return h.startWorkerWith(name, 0) }
 
-// hireWith attaches a worker with so much memory.
-func (h *house) hireWith(name string, memory uint64) (dismiss func()) {
+// startWorkerWith attaches a worker with so much memory.
+func (h *harness) startWorkerWith(name string, memory uint64) (dismiss func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -85,7 +85,7 @@ func noise(t *testing.T, n, d int) *dataset.Points {
 }
 
 func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	}
 
 	for _, name := range []string{"ann", "bob"} {
-		defer h.hire(name)()
+		defer h.startWorker(name)()
 	}
 	job := h.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
@@ -139,25 +139,49 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Errorf("plan %v, timings %v", r.GetPlan(), r.GetTimings())
 	}
 
-	workers, err := h.cluster.ListWorkers(t.Context(), &cleavev1.ListWorkersRequest{})
-	if err != nil {
+	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN || kernel.GetRho() != want.Rho {
+		t.Errorf("the kernel is %v, its width should be %v", kernel, want.Rho)
+	}
+}
+
+func TestListsOfWorkersArePaged(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	for _, name := range []string{"cid", "ann", "bob", "ann"} {
+		defer h.startWorker(name)()
+	}
+	if err := h.c.AwaitWorkers(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, w := range workers.GetWorkers() {
-		names = append(names, w.GetName())
-		if w.GetState() != cleavev1.WorkerState_WORKER_STATE_READY {
-			t.Errorf("worker %v", w)
+	for size, pages := range map[int32]int{0: 1, 1: 4, 3: 2, 4: 1} {
+		var names []string
+		request := &cleavev1.ListWorkersRequest{PageSize: size}
+		for page := 1; ; page++ {
+			response, err := h.cluster.ListWorkers(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range response.GetWorkers() {
+				names = append(names, w.GetName())
+				if w.GetState() != cleavev1.WorkerState_WORKER_STATE_READY {
+					t.Errorf("worker %v", w)
+				}
+			}
+			if request.PageToken = response.GetNextPageToken(); request.GetPageToken() == "" {
+				if page != pages {
+					t.Errorf("pages of %d: there are %d", size, page)
+				}
+				break
+			}
 		}
-	}
-	if !slices.Equal(names, []string{"ann", "bob"}) {
-		t.Errorf("workers are %v", names)
+		if !slices.Equal(names, []string{"ann", "ann", "bob", "cid"}) {
+			t.Errorf("pages of %d: workers are %v", size, names)
+		}
 	}
 }
 
 // What the data forbid is refused when the job is made, not when it runs.
 func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -173,9 +197,9 @@ func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 }
 
 func TestDrainWorker(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	changed := h.c.fleet.Changed()
-	defer h.hire("ann")()
+	defer h.startWorker("ann")()
 	within(t, changed, "the worker")
 	response, err := h.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "ann"})
 	if err != nil || response.GetWorker().GetName() != "ann" {
@@ -187,7 +211,7 @@ func TestDrainWorker(t *testing.T) {
 // next coordinator, with the same workers, goes on.
 func TestShutdownWithEverythingOpen(t *testing.T) {
 	cfg := durableConfig(t)
-	first := openHouse(t, cfg, realEngine())
+	first := newHarness(t, cfg, realEngine())
 	points := noise(t, 1000, 4)
 	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points)
 	if err != nil {
@@ -196,14 +220,14 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 	s := spec(d.GetDatasetId())
 	s.K = 10
 	want := local(t, points, s)
-	dismiss := first.hire("ann")
+	dismiss := first.startWorker("ann")
 	id := first.create(s)
-	first.seen(id, 2)
+	first.firstEvents(id, 2)
 	first.close()
 	dismiss()
 
-	second := openHouse(t, cfg, realEngine())
-	defer second.hire("bob")()
+	second := newHarness(t, cfg, realEngine())
+	defer second.startWorker("bob")()
 	job := second.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
 		t.Errorf("the job is %v, its objective should be %v", job, want.Objective)
@@ -214,7 +238,7 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 }
 
 func TestHealthAndReflection(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	client := healthv1.NewHealthClient(h.conn)
 	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService", "cleave.worker.v1.WorkerService"} {
 		response, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -17,56 +16,49 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// finish makes the end of a job durable and then visible. A job that was only interrupted, by the
-// end of this coordinator, stays as it is for the next one.
+// finish makes the end of a job durable and then visible. A job whose run was interrupted because this
+// coordinator shuts down is left as it is for the next one.
 func (c *Coordinator) finish(j *job, out outcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job is left for the next coordinator", "job", j.id)
 		return
 	}
-	if out.err == nil && cause == nil && !j.log.repeated() {
+	if out.err == nil && cause == nil && !j.log.fullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
 	}
-	end := c.judge(j, out, cause, j.close())
-	for {
-		err := c.conclude(j, end)
-		if err == nil {
-			break
-		}
+	end := c.decideEnd(j, out, cause, j.beginEnd())
+	if err := c.commitEnd(j, end); err != nil {
 		c.log.Error("the end of a job cannot be stored", "job", j.id, "error", err)
-		if interrupted(err) {
-			return
+		if c.storeCtx.Err() == nil && !interrupted(err) {
+			j.refuseEnd(err)
 		}
-		select {
-		case <-time.After(lastRetry):
-		case <-c.life.Done():
-			return
-		}
+		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", end.state, "stop", end.event.GetEnded().GetStopReason(), "message", end.event.GetEnded().GetMessage())
+	c.log.Info("job ended", "job", j.id, "state", end.state, "stop", end.event.GetEnded().GetStopReason(), "error", end.failureProto().GetMessage())
 }
 
+// interrupted tells whether an error only says that this coordinator ends.
 func interrupted(err error) bool {
 	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// ending is the end of a job as it will be stored.
-type ending struct {
+// jobEnd is how a job ends and what is written then.
+type jobEnd struct {
 	state   cleavev1.JobState
-	failure *fault.Error // when it failed
+	failure *fault.Error // nil unless it failed
 	outcome outcome
-	events  []*cleavev1.Event // all of them, with the last
-	event   *cleavev1.Event   // the last: JobEnded
-	txn     store.Txn         // what is written besides the job's record
-	change  func(*statev1.JobRecord)
+	events  []*cleavev1.Event        // of the whole job
+	event   *cleavev1.Event          // the last of them, a JobEnded
+	txn     store.Txn                // without the job's record
+	change  func(*statev1.JobRecord) // of the job's record
 }
 
-// judge decides how the job ended and writes its blobs.
-func (c *Coordinator) judge(j *job, out outcome, cause error, cancelled bool) *ending {
-	end := &ending{outcome: out}
+// decideEnd decides how a job ended and stores its blobs.
+func (c *Coordinator) decideEnd(j *job, out outcome, cause error, canceled bool) *jobEnd {
+	end := &jobEnd{outcome: out}
 	switch {
-	case cancelled:
+	case canceled:
 		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
 	case cause != nil:
 		end.fail(cause)
@@ -75,17 +67,18 @@ func (c *Coordinator) judge(j *job, out outcome, cause error, cancelled bool) *e
 	default:
 		end.state = cleavev1.JobState_JOB_STATE_SUCCEEDED
 	}
-	blobs, err := c.store(j, end)
+	blobs, err := c.storeOutcome(j, end)
 	if err != nil {
 		c.log.Error("the result of a job cannot be stored", "job", j.id, "error", err)
 		end.fail(fault.New(fault.Internal, "RESULT_NOT_STORED", "the result cannot be stored: %v", err))
-		end.seal(j) // the end is another one now
+		end.appendEnd(j) // again, for the job has failed now
 	}
-	end.write(j, blobs)
+	end.prepareTxn(j, blobs)
 	return end
 }
 
-func (e *ending) fail(err error) {
+// fail turns the end into a failure.
+func (e *jobEnd) fail(err error) {
 	e.state = cleavev1.JobState_JOB_STATE_FAILED
 	e.outcome.result = nil
 	f, isFault := errors.AsType[*fault.Error](err)
@@ -99,15 +92,15 @@ func (e *ending) fail(err error) {
 	}
 }
 
-// seal adds the last event to the log's others.
-func (e *ending) seal(j *job) {
-	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.error()}
+// appendEnd adds the last event to those of the log.
+func (e *jobEnd) appendEnd(j *job) {
+	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
 	others := j.log.all()
 	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
 	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
 }
 
-func (e *ending) stopReason() cleavev1.StopReason {
+func (e *jobEnd) stopReason() cleavev1.StopReason {
 	switch {
 	case e.outcome.result != nil:
 		return cleavev1.StopReason(e.outcome.result.StopReason)
@@ -117,7 +110,7 @@ func (e *ending) stopReason() cleavev1.StopReason {
 	return cleavev1.StopReason_STOP_REASON_UNSPECIFIED
 }
 
-func (e *ending) message() string {
+func (e *jobEnd) message() string {
 	switch {
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.outcome.result == nil:
 		return "cancelled before there were labels"
@@ -127,42 +120,43 @@ func (e *ending) message() string {
 	return ""
 }
 
-// error is why the job failed, nil when it did not.
-func (e *ending) error() *cleavev1.Error {
+// failureProto is why the job failed, nil when it did not.
+func (e *jobEnd) failureProto() *cleavev1.Error {
 	if e.failure == nil {
 		return nil
 	}
 	return wire.ErrorProto(e.failure)
 }
 
-// stored names the blobs of an end.
-type stored struct{ outcome, labels, model, embedding string }
+// endBlobs are the names of the blobs that were stored; empty for those that there are not.
+type endBlobs struct{ outcome, labels, model, embedding string }
 
-// store writes the labels, the model, the embedding and the outcome, into which the events are folded.
-func (c *Coordinator) store(j *job, end *ending) (stored, error) {
-	end.seal(j)
-	blobs := stored{outcome: outcomeBlob(j.id, c.term.Revision())}
-	folded := &statev1.Outcome{Events: end.events}
+// storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
+// events.
+func (c *Coordinator) storeOutcome(j *job, end *jobEnd) (endBlobs, error) {
+	end.appendEnd(j)
+	blobs := endBlobs{outcome: outcomeBlob(j.id, c.term.Revision())}
+	outcome := &statev1.Outcome{Events: end.events}
 	if end.failure == nil {
-		folded.Result = end.result()
+		outcome.Result = end.result()
 	}
 	if r := end.outcome.result; r != nil {
 		if err := c.storeResult(j.id, r, &blobs); err != nil {
-			return stored{}, err
+			return endBlobs{}, err
 		}
 	}
-	if err := c.putBlob(c.life, blobs.outcome, folded); err != nil {
-		return stored{}, err
+	if err := c.putBlob(c.storeCtx, blobs.outcome, outcome); err != nil {
+		return endBlobs{}, err
 	}
 	return blobs, nil
 }
 
-// storeResult writes what a run found, as far as it found it.
-func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *stored) error {
+// storeResult stores the parts of a result that are large.
+func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *endBlobs) error {
 	term := c.term.Revision()
 	put := func(name *string, blob string, write func(io.Writer) error) error {
 		*name = blob
-		return c.blobs.Put(c.life, blob, write)
+		return c.blobs.Put(c.storeCtx, blob, write)
 	}
 	err := put(&blobs.labels, labelsBlob(id, term), func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
 	if err == nil && r.Model != nil {
@@ -174,7 +168,7 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *stored
 	return err
 }
 
-func (e *ending) result() *cleavev1.Result {
+func (e *jobEnd) result() *cleavev1.Result {
 	result := &cleavev1.Result{}
 	if e.outcome.result != nil {
 		result = wire.ResultProto(e.outcome.result)
@@ -185,17 +179,14 @@ func (e *ending) result() *cleavev1.Result {
 	return result
 }
 
-// deletesAtEnd bounds the transaction that ends a job; an etcd of default settings takes 128
-// changes. Only very long runs have more batches, and what is left is deleted afterwards.
-const deletesAtEnd = 100
-
-// write lays out the transaction: the record changes, the job is no longer unfinished, and its
-// events go, for they are in the outcome. If that could not be stored, the last ones come instead.
-func (e *ending) write(j *job, blobs stored) {
+// prepareTxn prepares the transaction that ends the job: the record changes, and the job is no longer
+// listed as unfinished. If the outcome was stored, the events are deleted, because the outcome has them;
+// otherwise the last events are added to them.
+func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	e.txn.Delete = []string{unfinishedKey(j.id)}
 	if blobs.outcome != "" {
-		e.txn.Delete = append(e.txn.Delete, j.log.keys[:min(len(j.log.keys), deletesAtEnd)]...)
-	} else if puts, err := j.log.layOut(e.events[len(j.log.durable):]); err == nil {
+		e.txn.Delete = append(e.txn.Delete, j.log.keys[:min(len(j.log.keys), maxTxnDeletes)]...)
+	} else if puts, err := j.log.intoBatches(e.events[len(j.log.durable):]); err == nil {
 		e.txn.Put = puts
 	}
 	e.change = func(record *statev1.JobRecord) {
@@ -216,12 +207,12 @@ func (e *ending) write(j *job, blobs stored) {
 		if r := e.outcome.result; r != nil {
 			job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
 		}
-		job.Error = e.error()
+		job.Error = e.failureProto()
 	}
 }
 
-// conclude commits the end and shows it.
-func (c *Coordinator) conclude(j *job, end *ending) error {
+// commitEnd makes the end durable and then visible.
+func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	err := j.write(c.commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
 		record.Job.EndTime = c.now()
@@ -230,24 +221,12 @@ func (c *Coordinator) conclude(j *job, end *ending) error {
 	if err != nil {
 		return err
 	}
-	c.forget(j.id) // before anyone hears of the end: from now on its record speaks for it
-	j.log.conclude(end.events)
-	if len(end.txn.Delete) > deletesAtEnd {
-		if err := c.deleteKeys(j.log.keys[deletesAtEnd:]); err != nil {
-			c.log.Warn("some events of a job that ended are left over", "job", j.id, "error", err)
+	c.forget(j.id) // before anyone sees the end: from now on the record is the truth
+	j.log.publishEnd(end.events)
+	if len(end.txn.Delete) > maxTxnDeletes {
+		if err := c.deleteKeys(j.log.keys[maxTxnDeletes:]); err != nil {
+			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 		}
-	}
-	return nil
-}
-
-// deleteKeys deletes in portions that any etcd takes.
-func (c *Coordinator) deleteKeys(keys []string) error {
-	for len(keys) > 0 {
-		portion := keys[:min(len(keys), deletesAtEnd)]
-		if err := c.commit(store.Txn{Delete: portion}); err != nil {
-			return err
-		}
-		keys = keys[len(portion):]
 	}
 	return nil
 }

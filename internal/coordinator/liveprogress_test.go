@@ -13,7 +13,7 @@ import (
 // tiles are built again or once iterations have begun.
 func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	now := time.Unix(1000, 0)
-	b := newBoard(func() time.Time { return now })
+	b := newLiveProgress(func() time.Time { return now })
 	left := func() time.Duration {
 		p, _ := b.read()
 		if p.GetTimeLeft() == nil {
