@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"time"
 
@@ -26,11 +27,39 @@ import (
 // serverVariable names the coordinator when --server does not.
 const serverVariable = "CLEAVE_SERVER"
 
-// retries: only UNAVAILABLE is tried again, because only then can the call not have been refused
-// for a reason. Creating a job is safe to repeat: it always carries a request id.
-const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
-	"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
-	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+// retryPolicy is the gRPC service config by which a call is repeated when the coordinator is UNAVAILABLE.
+// Its answer may have been lost on the way, so that only those methods are named that may be called twice:
+// jobs are created with a request id, and data sets are identified by their content. A second
+// DeleteDataset would fail.
+func retryPolicy() string {
+	var names []string
+	for _, method := range []string{
+		cleavev1.JobService_PlanJob_FullMethodName,
+		cleavev1.JobService_CreateJob_FullMethodName,
+		cleavev1.JobService_GetJob_FullMethodName,
+		cleavev1.JobService_ListJobs_FullMethodName,
+		cleavev1.JobService_CancelJob_FullMethodName,
+		cleavev1.JobService_DeleteJob_FullMethodName,
+		cleavev1.JobService_WatchJob_FullMethodName,
+		cleavev1.JobService_GetResult_FullMethodName,
+		cleavev1.JobService_GetLabels_FullMethodName,
+		cleavev1.JobService_GetModel_FullMethodName,
+		cleavev1.JobService_GetEmbedding_FullMethodName,
+		cleavev1.JobService_PredictJob_FullMethodName,
+		cleavev1.JobService_EvaluateJob_FullMethodName,
+		cleavev1.DatasetService_CreateDataset_FullMethodName,
+		cleavev1.DatasetService_GetDataset_FullMethodName,
+		cleavev1.DatasetService_ListDatasets_FullMethodName,
+		cleavev1.ClusterService_ListWorkers_FullMethodName,
+		cleavev1.ClusterService_DrainWorker_FullMethodName,
+	} {
+		service, name := path.Split(method)
+		names = append(names, fmt.Sprintf(`{"service": %q, "method": %q}`, strings.Trim(service, "/"), name))
+	}
+	return `{"methodConfig": [{"name": [` + strings.Join(names, ", ") + `], "retryPolicy": {
+		"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
+		"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+}
 
 // A watch may be silent for long; pings find out whether anybody is still there.
 const (
@@ -54,7 +83,7 @@ type client struct {
 func connect(address string, options ...grpc.DialOption) (*client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(retries),
+		grpc.WithDefaultServiceConfig(retryPolicy()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestMessage), grpc.MaxCallSendMsgSize(largestMessage)),
 	}, options...)

@@ -41,6 +41,7 @@ type fake struct {
 	cancelled []string
 	job       *cleavev1.Job
 	refusals  int // UNAVAILABLE answers to CreateJob before it works
+	lost      int // answers to CancelJob that do not arrive
 
 	// What the job found.
 	spec   *cleavev1.JobSpec
@@ -136,6 +137,10 @@ func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cancelled = append(f.cancelled, request.GetJobId())
+	if f.lost > 0 {
+		f.lost--
+		return nil, status.Error(codes.Unavailable, "connection reset")
+	}
 	return &cleavev1.CancelJobResponse{Job: f.job}, nil
 }
 

@@ -190,13 +190,16 @@ func TestInterruptCancelsTheJob(t *testing.T) {
 	folder(t, smallFiles)
 	for _, c := range []struct {
 		command   string
+		lost      int
 		cancelled int
 		want      string
 	}{
-		{"run --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
-		{"submit --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"run --data p.csv --k 2 --out o", 0, 1, "cleave: cancelled\n"},
+		{"run --data p.csv --k 2 --out o", 1, 2, "cleave: cancelled\n"},
+		{"submit --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
+		f.lost = c.lost
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {

@@ -69,6 +69,10 @@ func (a *app) cancelCommand() *cobra.Command {
 		if asJSON {
 			return printMessage(a.stdout, response.GetJob())
 		}
+		if job := response.GetJob(); job.GetEndTime() != nil {
+			_, err = fmt.Fprintf(a.stdout, "%s: has ended before: %s\n", jobID, word(job.GetState()))
+			return err
+		}
 		_, err = fmt.Fprintf(a.stdout, "%s: cancel requested\n", jobID)
 		return err
 	})
