@@ -34,7 +34,7 @@ type datasetStore struct {
 	mu        sync.Mutex
 	budget    int64
 	used      int64
-	recent    *list.List // of *decoded, latest first
+	recent    *list.List // of *decoded, the most recently used first
 	byID      map[string]*list.Element
 	temporary map[string]*temporaryDataset
 }
@@ -53,7 +53,7 @@ func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit 
 	}
 }
 
-// add stores a data set, or finds that it is there already: the same content is the same data set.
+// add stores a data set, unless the same one is there: data sets are identified by their content.
 func (s *datasetStore) add(ctx context.Context, name string, data dataset.Dataset, now *timestamppb.Timestamp) (*cleavev1.Dataset, error) {
 	hash := sha256.New()
 	if err := dataset.Encode(hash, data); err != nil {
@@ -82,7 +82,8 @@ func (s *datasetStore) add(ctx context.Context, name string, data dataset.Datase
 		Put: []store.Entry{{Key: datasetKey(id), Value: value}},
 	})
 	if errors.Is(err, store.ErrConflict) {
-		// The same upload came first, or this one did and the store's answer was lost.
+		// Either the same upload came first, or this one was committed and the answer of the store was
+		// lost.
 		existing, err := s.record(ctx, id)
 		if err != nil {
 			return nil, err

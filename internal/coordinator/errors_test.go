@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// TestErrors is the table of what can go wrong with a request, each with its code and reason.
+// TestErrors is a table of requests that fail, with their codes and reasons.
 func TestErrors(t *testing.T) {
 	g := newGate()
 	h := newHarness(t, testConfig(), scripted(g.run))
@@ -197,7 +197,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if len(listed) != 2 {
 		t.Errorf("the list is %v", listed)
 	}
-	// Deleted and uploaded again it is there again, also for a shelf that forgets.
+	// After it was deleted and uploaded again it can be loaded again, also from its blob.
 	if _, err := h.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: first}); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	}
 }
 
-func TestShelfForgetsTheLongestUnused(t *testing.T) {
+func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 	s := newDatasetStore(nil, nil, 100, nil)
 	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
 		points, err := dataset.NewPoints(1, 1, []float64{1})
@@ -227,7 +227,7 @@ func TestShelfForgetsTheLongestUnused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.cache("d", large) // 40 bytes: b and c have to go
+	s.cache("d", large) // 40 bytes: b and c are evicted
 	if s.cached("a") == nil || s.cached("b") != nil || s.cached("c") != nil || s.cached("d") == nil || s.used != 72 {
 		t.Errorf("%d bytes are used by %v", s.used, s.byID)
 	}

@@ -42,8 +42,8 @@ func (h *harness) intercept(answer func(count int64, commit func() error) error)
 
 var errLostAnswer = errors.New("the network is down")
 
-// TestLostAnswersDoNotDoubleAnything: each transaction happens, but every other answer is lost.
-func TestLostAnswersDoNotDoubleAnything(t *testing.T) {
+// Each transaction is committed, but every second answer of the store is lost.
+func TestLostAnswersHaveNoEffect(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	h.intercept(func(count int64, commit func() error) error {
 		if err := commit(); err != nil {

@@ -26,9 +26,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is what a run does in a test, in place of clustering.
+// script replaces the clustering of a run in a test.
 type script func(ctx context.Context, o clustering.Observer) (*clustering.Result, error)
 
+// scripted is an engine that needs no workers and runs a script.
 func scripted(run script) engine {
 	return engine{
 		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
@@ -67,7 +68,7 @@ func result(iterations int, stop clustering.StopReason) *clustering.Result {
 	return r
 }
 
-// gate is a script that shows one iteration and then waits until it is opened or cancelled.
+// gate is a script that does one iteration and then waits until the gate is opened or the job canceled.
 type gate struct {
 	entered chan struct{}
 	open    chan struct{}
@@ -87,7 +88,7 @@ func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Resu
 	}
 }
 
-// harness is a coordinator with clients, over an in-process connection.
+// harness is a coordinator and clients, connected in-process.
 type harness struct {
 	t        *testing.T
 	c        *Coordinator
@@ -132,7 +133,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	return h
 }
 
-// close shuts down in good order.
+// close shuts the coordinator down.
 func (h *harness) close() {
 	h.once.Do(func() {
 		h.stop()
@@ -143,7 +144,7 @@ func (h *harness) close() {
 	})
 }
 
-// crash cuts the store off first, as a power cut does: nothing after it is written.
+// crash closes the store first, so that nothing more is written, as in a power cut.
 func (h *harness) crash() {
 	h.once.Do(func() {
 		if err := h.c.state.Close(); err != nil {
@@ -156,6 +157,7 @@ func (h *harness) crash() {
 	})
 }
 
+// within waits for a value, but not for long.
 func within[T any](t *testing.T, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -167,7 +169,7 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// upload stores four points on a line.
+// upload uploads four points on a line.
 func (h *harness) upload() string {
 	h.t.Helper()
 	points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
@@ -206,7 +208,7 @@ func (h *harness) job(id string) *cleavev1.Job {
 	return response.GetJob()
 }
 
-// watch collects the events after a number until the stream ends; it fails on gaps.
+// watch returns the events with larger numbers and the progress, once the stream has ended.
 func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
@@ -236,7 +238,7 @@ func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1
 	}
 }
 
-// end waits for the end of a job.
+// end waits until a job has ended.
 func (h *harness) end(id string) *cleavev1.Job {
 	h.t.Helper()
 	events, _ := h.watch(id, 0)

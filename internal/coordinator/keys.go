@@ -13,8 +13,8 @@ import (
 // The keys of the state:
 //
 //	datasets/<sha256>             DatasetRecord
-//	jobs/<id, digits inverted>    JobRecord; inverted, so that a list begins with the newest
-//	unfinished/<id>               empty: this job has not ended; a list begins with the oldest
+//	jobs/<id, digits inverted>    JobRecord; the newest comes first
+//	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<request id>         RequestRecord
 //	events/<id>/<first sequence>  EventBatch
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed

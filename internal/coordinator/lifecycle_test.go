@@ -58,7 +58,7 @@ func TestWatchResumesAnywhere(t *testing.T) {
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
 
-	// Watchers that come early, and one that asks for what is not yet there.
+	// Watchers that come before there are events, one of them for events that never come.
 	type seen struct {
 		after  uint64
 		events []*cleavev1.Event
@@ -81,9 +81,9 @@ func TestWatchResumesAnywhere(t *testing.T) {
 			t.Errorf("after %d came %v, want %v", s.after, s.events, want)
 		}
 	}
-	for after := range uint64(5) { // and once more from the blob
+	for after := range uint64(5) { // again, from the outcome
 		if events, _ := h.watch(id, after); len(events) != len(whole[min(after, 3):]) {
-			t.Errorf("after %d came %d events from the blob", after, len(events))
+			t.Errorf("after %d came %d events of the outcome", after, len(events))
 		}
 	}
 	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
@@ -242,12 +242,12 @@ func TestJobsRunInTurn(t *testing.T) {
 	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "turn") {
 		t.Errorf("a job in the queue is %v", job)
 	}
-	// One that never ran has no labels.
+	// A job that never ran has no labels.
 	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
 		t.Fatal(err)
 	}
 	if job := h.end(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
-		t.Errorf("a cancelled job in the queue is %v", job)
+		t.Errorf("a canceled job in the queue is %v", job)
 	}
 	_, err := recvLabels(h, second)
 	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
@@ -283,11 +283,11 @@ func TestFailures(t *testing.T) {
 			return nil, fault.Invalid("ISOLATED_VERTEX", "vertex 3 has no edges")
 		}, "ISOLATED_VERTEX", codes.InvalidArgument, "vertex 3"},
 		{"an error", func(context.Context, clustering.Observer) (*clustering.Result, error) {
-			return nil, errors.New("the moon is full")
-		}, "INTERNAL", codes.Internal, "moon"},
+			return nil, errors.New("the disk is full")
+		}, "INTERNAL", codes.Internal, "disk"},
 		{"a panic", func(context.Context, clustering.Observer) (*clustering.Result, error) {
-			panic("out of tea")
-		}, "PANIC", codes.Internal, "tea"},
+			panic("out of bounds")
+		}, "PANIC", codes.Internal, "bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHarness(t, testConfig(), scripted(c.run))
@@ -340,7 +340,7 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 	}
 }
 
-func TestDeleteJobForgetsEverything(t *testing.T) {
+func TestDeleteJobLeavesNothing(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: uuid.NewString()})
 	if err != nil {

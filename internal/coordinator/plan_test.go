@@ -19,7 +19,7 @@ const (
 	none    = cleavev1.StorageMode_STORAGE_MODE_NONE
 )
 
-// noiseJob is a job on 300 points in 19 tiles, and what it needs.
+// noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
 func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Problem) {
 	h.t.Helper()
 	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3))
@@ -35,8 +35,8 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 	return s, ready.need
 }
 
-// roomFor is the memory of a worker of one thread with room for so many tiles, stored.
-func roomFor(need planning.Problem, tiles int64) uint64 {
+// memoryFor is the memory by which a worker with one thread stores this many tiles.
+func memoryFor(need planning.Problem, tiles int64) uint64 {
 	return uint64(max(need.JoinBytes(1), need.SeatBytes(1)+tiles*need.TileSize(0).Stored))
 }
 
@@ -50,8 +50,8 @@ func TestPlanJob(t *testing.T) {
 	s, need := h.noiseJob(auto)
 	_, err := h.plan(s)
 	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
-	defer h.startWorkerWith("ann", roomFor(need, 8))()
-	defer h.startWorkerWith("bob", roomFor(need, 8))()
+	defer h.startWorkerWith("ann", memoryFor(need, 8))()
+	defer h.startWorkerWith("bob", memoryFor(need, 8))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestPlanJob(t *testing.T) {
 			t.Errorf("%q is not in %q", part, err)
 		}
 	}
-	// A job that does not fit fails for the same reason, and nothing was allocated.
+	// A job that does not fit fails for the same reason.
 	job := h.end(h.create(s))
 	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
 		t.Errorf("the job is %v", job)
@@ -98,8 +98,7 @@ func TestPlanJob(t *testing.T) {
 	wantError(t, err, codes.InvalidArgument, "BAD_K")
 }
 
-// Whatever the workers can hold, the answer is that of a local run, and the result says how it was
-// held.
+// However the tiles are held, the answer is that of a local run, and the result says how they were held.
 func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 	points := noise(t, 300, 3)
 	for _, c := range []struct {
@@ -119,7 +118,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 			s, need := h.noiseJob(c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
-				defer h.startWorkerWith(name, max(roomFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
+				defer h.startWorkerWith(name, max(memoryFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
 			}
 			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 				t.Fatal(err)

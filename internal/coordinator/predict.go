@@ -17,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// PredictJob assigns new points to the clusters of a job.
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
 	labels, err := s.c.predict(stream.Context(), request)
 	if err != nil {

@@ -24,7 +24,7 @@ func durableConfig(t *testing.T) Config {
 	return cfg
 }
 
-// halfway shows n iterations, reports, and waits for the end of the world.
+// halfway is a script that does n iterations, says so, and waits until it is stopped.
 func halfway(n int, shown chan<- struct{}) script {
 	return func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		for i := range n {
@@ -36,7 +36,7 @@ func halfway(n int, shown chan<- struct{}) script {
 	}
 }
 
-// seen reads n events of a job, which are then durable.
+// firstEvents waits for the first n events of a job. They are durable then.
 func (h *harness) firstEvents(id string, n int) []*cleavev1.Event {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(h.t.Context())
@@ -110,7 +110,7 @@ func TestEndedJobsSurvive(t *testing.T) {
 	}
 }
 
-func TestReplayMustRepeatWhatWasShown(t *testing.T) {
+func TestReplayMustRepeatTheEvents(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		again script
@@ -139,7 +139,7 @@ func TestReplayMustRepeatWhatWasShown(t *testing.T) {
 				t.Errorf("the job is %v", job)
 			}
 			if events, _ := after.watch(id, 0); len(events) != 4 {
-				t.Errorf("what was shown has become %v", events)
+				t.Errorf("the events have become %v", events)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func TestDurableCancelSurvives(t *testing.T) {
 	stuck := make(chan struct{})
 	before := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Iteration(0, entry(0))
-		<-stuck // does not hear that it is cancelled
+		<-stuck // does not react to the cancellation
 		return nil, ctx.Err()
 	}))
 	id := before.create(spec(before.upload()))
@@ -186,7 +186,7 @@ func TestRequestIDSurvives(t *testing.T) {
 	after.end(first.GetJob().GetJobId())
 }
 
-// fullBlobs is blobs that cannot take outcomes.
+// fullBlobs has no space for outcomes.
 type fullBlobs struct{ store.Blobs }
 
 func (b fullBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
@@ -206,7 +206,7 @@ func TestEndWithoutRoomForTheResult(t *testing.T) {
 		!strings.Contains(job.GetError().GetMessage(), "no space left") {
 		t.Errorf("the job is %v", job)
 	}
-	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, for there is no blob
+	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, because there is no blob
 		t.Errorf("events are %v", events)
 	}
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
@@ -250,8 +250,8 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
 		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "at once"},
-		{"impatient", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
-		{"no room", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
+		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := testConfig()

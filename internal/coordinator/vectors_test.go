@@ -97,7 +97,7 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 
 func TestPlanJobOfVectors(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
-	points, err := dataset.NewSparsePoints(40, 7, starts(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
+	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	little := h.startWorkerWith("ann", roomFor(ready.need, 1))
+	stopSmall := h.startWorkerWith("ann", memoryFor(ready.need, 1))
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
-	defer h.startWorkerWith("bob", roomFor(ready.need, 3))()
+	defer h.startWorkerWith("bob", memoryFor(ready.need, 3))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func TestPlanJobOfVectors(t *testing.T) {
 			t.Errorf("share %v", share)
 		}
 	}
-	little()
-	// What the data lack is said before anything runs.
+	stopSmall()
+	// A seed that is not in the data is refused before anything runs.
 	s = vectorSpecs(d.GetDatasetId())["seeded-kmeans"]
 	s.Supervision.Seeds[0].Index = 40
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
@@ -142,8 +142,8 @@ func TestPlanJobOfVectors(t *testing.T) {
 	}
 }
 
-// starts are rows of one entry each.
-func starts(rows int) []int64 {
+// oneEntryPerRow are the row starts of a sparse matrix with one entry in each row.
+func oneEntryPerRow(rows int) []int64 {
 	list := make([]int64, rows+1)
 	for i := range list {
 		list[i] = int64(i)

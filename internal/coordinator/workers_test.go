@@ -19,11 +19,11 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// startWorker attaches a worker; the returned function lets it go.
-func (h *harness) startWorker(name string) (dismiss func()) { return h.startWorkerWith(name, 0) }
+// startWorker attaches a worker; the returned function stops it.
+func (h *harness) startWorker(name string) (stop func()) { return h.startWorkerWith(name, 0) }
 
-// startWorkerWith attaches a worker with so much memory.
-func (h *harness) startWorkerWith(name string, memory uint64) (dismiss func()) {
+// startWorkerWith attaches a worker with this much memory; 0 means no limit.
+func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -36,13 +36,13 @@ func (h *harness) startWorkerWith(name string, memory uint64) (dismiss func()) {
 	}()
 	return func() {
 		cancel()
-		if err := within(h.t, done, "the worker's leaving"); err != nil {
+		if err := within(h.t, done, "the end of the worker"); err != nil {
 			h.t.Error(err)
 		}
 	}
 }
 
-// local runs a job without a coordinator.
+// local runs a job in this process, without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
 	t.Helper()
 	s, err := wire.Spec(p)
@@ -98,7 +98,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	s.Initialisation = &cleavev1.Initialisation{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
 
-	// Without workers the job waits and says so, to those who ask and to those who watch.
+	// Without workers the job waits. GetJob and WatchJob say so.
 	id := h.create(s)
 	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
 	if err != nil {
@@ -179,7 +179,7 @@ func TestListsOfWorkersArePaged(t *testing.T) {
 	}
 }
 
-// What the data forbid is refused when the job is made, not when it runs.
+// A spec that does not go with its data is refused when the job is created, not when it runs.
 func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
@@ -207,9 +207,9 @@ func TestDrainWorker(t *testing.T) {
 	}
 }
 
-// TestShutdownWithEverythingOpen: workers attached, a run in the middle, watches open; and the
-// next coordinator, with the same workers, goes on.
-func TestShutdownWithEverythingOpen(t *testing.T) {
+// A coordinator shuts down while workers are attached and a job runs. The next one, with another worker,
+// runs the job to its end.
+func TestShutdownDuringARun(t *testing.T) {
 	cfg := durableConfig(t)
 	first := newHarness(t, cfg, realEngine())
 	points := noise(t, 1000, 4)
@@ -220,11 +220,11 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 	s := spec(d.GetDatasetId())
 	s.K = 10
 	want := local(t, points, s)
-	dismiss := first.startWorker("ann")
+	stopWorker := first.startWorker("ann")
 	id := first.create(s)
 	first.firstEvents(id, 2)
 	first.close()
-	dismiss()
+	stopWorker()
 
 	second := newHarness(t, cfg, realEngine())
 	defer second.startWorker("bob")()

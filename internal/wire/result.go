@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// ResultProto is a run's answer without its labels. The caller adds the state, the kernel, the plan and
+// ResultProto converts what a run found, except for its labels. The caller adds the state, the kernel, the plan and
 // the timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
@@ -101,7 +101,7 @@ func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
 	}
 }
 
-// IterationProto is one line of a run's history.
+// IterationProto converts one entry of a run's history.
 func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
 	p := &cleavev1.Iteration{
 		Iteration: uint32(e.Iteration), Objective: e.Objective, Moved: uint32(e.Moved), Restart: uint32(restart),
@@ -116,17 +116,17 @@ func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
 	return p
 }
 
-// ShiftProto is one change of the diagonal shift.
+// ShiftProto converts a change of the diagonal shift.
 func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Why}
 }
 
-// NoticeProto is one warning.
+// NoticeProto converts a warning.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
 }
 
-// SolverStepProto is one step of an eigensolver.
+// SolverStepProto converts a step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	p := &cleavev1.SolverStep{
 		Step: uint32(s.Step), Products: uint32(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
@@ -138,7 +138,7 @@ func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	return p
 }
 
-// ConstraintReportProto is how labels treat the constraints.
+// ConstraintReportProto says how many constraints the labels satisfy.
 func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
 	return &cleavev1.ConstraintReport{
 		Total:              uint32(s.Total),
@@ -148,7 +148,7 @@ func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport
 	}
 }
 
-// EvaluationProto is how labels match the truth.
+// EvaluationProto converts the scores of labels against the truth.
 func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 	return &cleavev1.Evaluation{
 		Nmi:               s.NMI,
