@@ -48,13 +48,17 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 		must(t, problem, err)
 		local, err := clustering.NewLocal(ctx, problem.Problem, data, 1)
 		must(t, local, err)
-		return outcome(clustering.RunSpectral(ctx, problem, local, clustering.Silent{}))
+		o := outcome(clustering.RunSpectral(ctx, problem, local, clustering.Silent{}))
+		o.Result.Kernel = wire.KernelReportProto(problem.Matrix)
+		return o
 	}
 	problem, err := clustering.Prepare(data, domain)
 	must(t, problem, err)
 	local, err := clustering.NewLocal(ctx, problem, data, 1)
 	must(t, local, err)
-	return outcome(clustering.Run(ctx, problem, local, clustering.Silent{}))
+	o := outcome(clustering.Run(ctx, problem, local, clustering.Silent{}))
+	o.Result.Kernel = wire.KernelReportProto(problem.Matrix)
+	return o
 }
 
 // modelBytes are bytes that differ where any bit of a model does.
