@@ -134,15 +134,6 @@ func (c *Coordinator) listen() (net.Listener, error) {
 // Addr is the address that the coordinator listens on.
 func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 
-// Run opens a coordinator and serves it until ctx ends.
-func Run(ctx context.Context, cfg Config) error {
-	c, err := New(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return c.Serve(ctx)
-}
-
 // Serve answers calls until ctx ends and then closes the coordinator: the health service reports
 // NOT_SERVING, open watches end with UNAVAILABLE, running jobs stop and are left to the next
 // coordinator, and other calls may finish within the shutdown timeout. The error is nil when ctx ended,

@@ -18,7 +18,7 @@ import (
 
 // finish makes the end of a job durable and then visible. A job whose run was interrupted because this
 // coordinator shuts down is left as it is for the next one.
-func (c *Coordinator) finish(j *job, out outcome) {
+func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job is left for the next coordinator", "job", j.id)
@@ -47,7 +47,7 @@ func interrupted(err error) bool {
 type jobEnd struct {
 	state   cleavev1.JobState
 	failure *fault.Error // nil unless it failed
-	outcome outcome
+	run     runOutcome
 	events  []*cleavev1.Event        // of the whole job
 	event   *cleavev1.Event          // the last of them, a JobEnded
 	txn     store.Txn                // without the job's record
@@ -55,8 +55,8 @@ type jobEnd struct {
 }
 
 // decideEnd decides how a job ended and stores its blobs.
-func (c *Coordinator) decideEnd(j *job, out outcome, cause error, canceled bool) *jobEnd {
-	end := &jobEnd{outcome: out}
+func (c *Coordinator) decideEnd(j *job, out runOutcome, cause error, canceled bool) *jobEnd {
+	end := &jobEnd{run: out}
 	switch {
 	case canceled:
 		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
@@ -80,7 +80,7 @@ func (c *Coordinator) decideEnd(j *job, out outcome, cause error, canceled bool)
 // fail turns the end into a failure.
 func (e *jobEnd) fail(err error) {
 	e.state = cleavev1.JobState_JOB_STATE_FAILED
-	e.outcome.result = nil
+	e.run.result = nil
 	f, isFault := errors.AsType[*fault.Error](err)
 	switch {
 	case isFault:
@@ -102,8 +102,8 @@ func (e *jobEnd) appendEnd(j *job) {
 
 func (e *jobEnd) stopReason() cleavev1.StopReason {
 	switch {
-	case e.outcome.result != nil:
-		return cleavev1.StopReason(e.outcome.result.StopReason)
+	case e.run.result != nil:
+		return cleavev1.StopReason(e.run.result.StopReason)
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
 		return cleavev1.StopReason_STOP_REASON_CANCELLED
 	}
@@ -112,7 +112,7 @@ func (e *jobEnd) stopReason() cleavev1.StopReason {
 
 func (e *jobEnd) message() string {
 	switch {
-	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.outcome.result == nil:
+	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
 		return "cancelled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
 		return "cancelled; the labels are those so far"
@@ -140,7 +140,7 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd) (endBlobs, error) {
 	if end.failure == nil {
 		outcome.Result = end.result()
 	}
-	if r := end.outcome.result; r != nil {
+	if r := end.run.result; r != nil {
 		if err := c.storeResult(j.id, r, &blobs); err != nil {
 			return endBlobs{}, err
 		}
@@ -170,12 +170,12 @@ func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *endBlo
 
 func (e *jobEnd) result() *cleavev1.Result {
 	result := &cleavev1.Result{}
-	if e.outcome.result != nil {
-		result = wire.ResultProto(e.outcome.result)
-		result.Kernel = e.outcome.kernel
+	if e.run.result != nil {
+		result = wire.ResultProto(e.run.result)
+		result.Kernel = e.run.kernel
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
-	result.Plan, result.Timings = e.outcome.plan, e.outcome.timings
+	result.Plan, result.Timings = e.run.plan, e.run.timings
 	return result
 }
 
@@ -192,10 +192,10 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
 		if blobs.model != "" {
-			record.Model = wire.ModelHead(e.outcome.result.Model)
+			record.Model = wire.ModelHead(e.run.result.Model)
 		}
 		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
-			record.Embedding = wire.EmbeddingHead(e.outcome.result.Embedding)
+			record.Embedding = wire.EmbeddingHead(e.run.result.Embedding)
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()
@@ -204,7 +204,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		if _, step := j.log.latest(); step != nil {
 			job.Iterations, job.Objective = step.GetIteration(), step.GetObjective()
 		}
-		if r := e.outcome.result; r != nil {
+		if r := e.run.result; r != nil {
 			job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
 		}
 		job.Error = e.failureProto()

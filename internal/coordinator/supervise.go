@@ -47,8 +47,8 @@ func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status))
 	}
 }
 
-// outcome is how a run ended.
-type outcome struct {
+// runOutcome is how a run ended.
+type runOutcome struct {
 	result  *clustering.Result // nil if and only if there is an error
 	err     error
 	kernel  *cleavev1.KernelReport
@@ -67,13 +67,14 @@ func (c *Coordinator) supervise(j *job) {
 			j.cancel(err)
 		}
 	}()
-	var out outcome
+	var out runOutcome
 	select {
 	case <-j.mayRun:
 		out = c.run(j)
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
+	j.problem = nil // of a job that was canceled before it ran
 	c.queue.leave(j)
 	stopFlushing()
 	<-flushed
@@ -82,12 +83,12 @@ func (c *Coordinator) supervise(j *job) {
 }
 
 // run runs a job from its spec to its labels.
-func (c *Coordinator) run(j *job) (out outcome) {
+func (c *Coordinator) run(j *job) (out runOutcome) {
 	o := newObserver(j, c.cfg.Now)
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
-			out = outcome{err: panicFault(p)}
+			out = runOutcome{err: panicFault(p)}
 		}
 		out.timings = o.timings()
 	}()
@@ -95,14 +96,14 @@ func (c *Coordinator) run(j *job) (out outcome) {
 	o.enter(cleavev1.Phase_PHASE_LOADING)
 	ready, err := c.problemOf(j)
 	if err != nil {
-		return outcome{err: err}
+		return runOutcome{err: err}
 	}
 	o.enter(cleavev1.Phase_PHASE_WAITING)
 	if err := c.engine.await(j.ctx, c.fleet, o.report); err != nil {
-		return outcome{err: err}
+		return runOutcome{err: err}
 	}
 	if err := c.markRunning(j, ready.runner); err != nil {
-		return outcome{err: err}
+		return runOutcome{err: err}
 	}
 	ready.fitLanes(c.fleet)
 	o.enter(cleavev1.Phase_PHASE_BUILDING)

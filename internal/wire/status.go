@@ -34,8 +34,8 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.Internal:           codes.Internal,
 }
 
-// Code is the gRPC code of a kind of fault.
-func Code(kind fault.Kind) codes.Code {
+// codeFor is the gRPC code of a kind of fault.
+func codeFor(kind fault.Kind) codes.Code {
 	if code, known := codeOf[kind]; known {
 		return code
 	}
@@ -59,7 +59,7 @@ func Status(err error) error {
 		return nil
 	}
 	if f, is := errors.AsType[*fault.Error](err); is {
-		return newStatus(Code(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata)
+		return newStatus(codeFor(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata)
 	}
 	if s, is := status.FromError(err); is {
 		return s.Err()
@@ -147,7 +147,7 @@ func Fault(err error) error {
 
 // ErrorProto is a fault as a message.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
-	p := &cleavev1.Error{Code: int32(Code(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
+	p := &cleavev1.Error{Code: int32(codeFor(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
 	for key, value := range f.Metadata {
 		if p.Metadata == nil {
 			p.Metadata = map[string]string{}
