@@ -162,8 +162,10 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 		}, codes.NotFound, "JOB_NOT_FOUND"},
 		{"cancel of an unknown job", func() error { _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
 			codes.NotFound, "JOB_NOT_FOUND"},
-		{"cancel after the end", func() error { _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: ended}); return err },
-			codes.FailedPrecondition, "JOB_ALREADY_ENDED"},
+		{"result of an unknown job", func() error {
+			_, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
+			return err
+		}, codes.NotFound, "JOB_NOT_FOUND"},
 		{"no spec", func() error { _, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{}); return err },
 			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"a request id that is none", func() error {

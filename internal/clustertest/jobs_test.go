@@ -21,26 +21,30 @@ func TestSeveralJobsAtOnce(t *testing.T) {
 	}
 	watches[victim].UntilIterations(3)
 	cancel := &cleavev1.CancelJobRequest{JobId: watches[victim].job}
-	response, err := c.Jobs.CancelJob(t.Context(), cancel)
-	if !must(t, response, err).GetJob().GetCancelRequested() {
-		t.Errorf("the job does not say that it is being cancelled: %v", response)
+	for range 2 {
+		response, err := c.Jobs.CancelJob(t.Context(), cancel)
+		if !must(t, response, err).GetJob().GetCancelRequested() {
+			t.Errorf("the job does not say that it is being canceled: %v", response)
+		}
 	}
-	_, err = c.Jobs.CancelJob(t.Context(), cancel)
-	wantError(t, "cancelled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
 
 	for i, load := range loads {
 		if i != victim {
 			load.finish(t, "with others beside it", watches[i])
-			_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: watches[i].job})
-			wantError(t, "cancelled after its end", err, codes.FailedPrecondition, "JOB_ALREADY_ENDED")
+			response, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: watches[i].job})
+			if job := must(t, response, err).GetJob(); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetCancelRequested() {
+				t.Errorf("canceled after its end the job is %v", job)
+			}
 		}
 	}
 	wantCancelled(t, c, watches[victim])
 	if labels := c.Labels(watches[victim].job); len(labels) != loads[victim].data.Rows() {
 		t.Errorf("the cancelled job has %d labels", len(labels))
 	}
-	_, err = c.Jobs.CancelJob(t.Context(), cancel)
-	wantError(t, "cancelled after it was cancelled", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+	response, err := c.Jobs.CancelJob(t.Context(), cancel)
+	if job := must(t, response, err).GetJob(); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("canceled after it was canceled the job is %v", job)
+	}
 	Eventually(t, "the workers are free again", func() (bool, string) {
 		for _, w := range c.Workers() {
 			if w.GetTiles() > 0 || w.GetTileBytes() > 0 || len(w.GetJobIds()) > 0 {
@@ -86,11 +90,11 @@ func TestNoWorkersAtAll(t *testing.T) {
 	waits(patient)
 	waits(hasty)
 
-	cancelled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: hasty})
-	must(t, cancelled, err)
-	wantCancelled(t, c, c.Watch(hasty))
-	_, err = c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: hasty})
-	wantError(t, "cancelled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+	for range 2 {
+		cancelled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: hasty})
+		must(t, cancelled, err)
+		wantCancelled(t, c, c.Watch(hasty))
+	}
 	stream, err := c.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: hasty})
 	if err == nil {
 		_, err = stream.Recv()

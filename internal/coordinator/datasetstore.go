@@ -21,47 +21,48 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// shelf keeps data sets: records in the state, canonical bytes in blobs, and the most recently
-// used ones decoded in memory, so that an upload followed by jobs is decoded at most once.
-type shelf struct {
+// datasetStore stores data sets: records in the state, canonical bytes in blobs. The most recently used
+// ones are also cached in memory, so that an upload followed by jobs is decoded at most once.
+type datasetStore struct {
 	state  store.State
 	blobs  store.Blobs
 	commit func(store.Txn) error
 
-	// loading admits one decoding at a time: jobs that want the same data share it, and memory
-	// for decoding is needed once.
-	loading chan struct{}
-	mu      sync.Mutex
-	budget  int64
-	used    int64
-	recent  *list.List // of *decoded, latest first
-	byID    map[string]*list.Element
-	lent    map[string]*loan
+	// loading is a semaphore: one data set is decoded at a time, so that jobs on the same data decode it
+	// once, and the memory for decoding is needed once.
+	loading   chan struct{}
+	mu        sync.Mutex
+	budget    int64
+	used      int64
+	recent    *list.List // of *decoded, the most recently used first
+	byID      map[string]*list.Element
+	temporary map[string]*temporaryDataset
 }
 
+// decoded is a data set in the cache.
 type decoded struct {
 	id    string
 	data  dataset.Dataset
 	bytes int64
 }
 
-func newShelf(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *shelf {
-	return &shelf{
+func newDatasetStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *datasetStore {
+	return &datasetStore{
 		state: state, blobs: blobs, commit: commit, budget: budget,
-		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, lent: map[string]*loan{},
+		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, temporary: map[string]*temporaryDataset{},
 	}
 }
 
-// add stores a data set, or finds that it is there already: the same content is the same data set.
-func (s *shelf) add(ctx context.Context, name string, data dataset.Dataset, now *timestamppb.Timestamp) (*cleavev1.Dataset, error) {
+// add stores a data set, unless the same one is there: data sets are identified by their content.
+func (s *datasetStore) add(ctx context.Context, name string, data dataset.Dataset, now *timestamppb.Timestamp) (*cleavev1.Dataset, error) {
 	hash := sha256.New()
 	if err := dataset.Encode(hash, data); err != nil {
 		return nil, err
 	}
 	id := hex.EncodeToString(hash.Sum(nil))
-	record, _, err := s.record(ctx, id)
+	record, err := s.record(ctx, id)
 	if err == nil {
-		s.remember(id, data)
+		s.cache(id, data)
 		return record.GetDataset(), nil
 	}
 	if !fault.Is(err, reasonDatasetNotFound) {
@@ -81,44 +82,45 @@ func (s *shelf) add(ctx context.Context, name string, data dataset.Dataset, now 
 		Put: []store.Entry{{Key: datasetKey(id), Value: value}},
 	})
 	if errors.Is(err, store.ErrConflict) {
-		// The same upload came first, or this one did and the store's answer was lost.
-		existing, _, err := s.record(ctx, id)
+		// Either the same upload came first, or this one was committed and the answer of the store was
+		// lost.
+		existing, err := s.record(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if existing.GetBlob() != record.GetBlob() {
-			_ = s.blobs.Delete(ctx, record.GetBlob()) // an orphan does no harm
+			_ = s.blobs.Delete(ctx, record.GetBlob()) // no record refers to it
 		}
 		return existing.GetDataset(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.remember(id, data)
+	s.cache(id, data)
 	return record.GetDataset(), nil
 }
 
 const reasonDatasetNotFound = "DATASET_NOT_FOUND"
 
-// record is what is known of a data set, with the revision of its key.
-func (s *shelf) record(ctx context.Context, id string) (*statev1.DatasetRecord, int64, error) {
+// record is the record of a data set.
+func (s *datasetStore) record(ctx context.Context, id string) (*statev1.DatasetRecord, error) {
 	entry, err := s.state.Get(ctx, datasetKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, 0, fault.New(fault.NotFound, reasonDatasetNotFound, "there is no data set %q; upload it first", id).With("dataset_id", id)
+		return nil, fault.New(fault.NotFound, reasonDatasetNotFound, "there is no data set %q; upload it first", id).With("dataset_id", id)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	record := &statev1.DatasetRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, 0, fmt.Errorf("the record of data set %s cannot be read: %w", id, err)
+		return nil, fmt.Errorf("the record of data set %s cannot be read: %w", id, err)
 	}
-	return record, entry.Revision, nil
+	return record, nil
 }
 
-// load gives a data set, from memory if it is there.
-func (s *shelf) load(ctx context.Context, id string) (dataset.Dataset, *cleavev1.Dataset, error) {
-	record, _, err := s.record(ctx, id)
+// load returns a data set, from the cache if it is there.
+func (s *datasetStore) load(ctx context.Context, id string) (dataset.Dataset, *cleavev1.Dataset, error) {
+	record, err := s.record(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +130,7 @@ func (s *shelf) load(ctx context.Context, id string) (dataset.Dataset, *cleavev1
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if data := s.recall(id); data != nil {
+	if data := s.cached(id); data != nil {
 		return data, record.GetDataset(), nil
 	}
 	size := int64(record.GetDataset().GetBytes())
@@ -139,19 +141,19 @@ func (s *shelf) load(ctx context.Context, id string) (dataset.Dataset, *cleavev1
 	defer r.Close()
 	data, err := dataset.Decode(r, size)
 	if err != nil {
-		// Not the caller's fault: these bytes were checked when they came.
+		// Not the caller's fault: these bytes were checked when they were uploaded.
 		return nil, nil, fault.New(fault.Internal, "DATASET_DAMAGED", "the stored data set %s is damaged: %v", id, err)
 	}
-	s.remember(id, data)
+	s.cache(id, data)
 	return data, record.GetDataset(), nil
 }
 
-// OpenDataset gives workers the canonical bytes; length 0 means to the end.
-func (s *shelf) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
-	if r := s.openLent(id, offset, length); r != nil {
+// OpenDataset implements fleet.DatasetSource, by which workers get the canonical bytes.
+func (s *datasetStore) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	if r := s.openTemporary(id, offset, length); r != nil {
 		return r, nil
 	}
-	record, _, err := s.record(ctx, id)
+	record, err := s.record(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -161,25 +163,24 @@ func (s *shelf) OpenDataset(ctx context.Context, id string, offset, length int64
 	return s.blobs.Open(ctx, record.GetBlob(), offset, length)
 }
 
-// remove forgets a data set. Its record goes first: a crash in between leaves an orphaned blob.
-func (s *shelf) remove(ctx context.Context, id string) error {
-	record, _, err := s.record(ctx, id)
+// remove removes a data set and returns its blob, which is garbage from then on.
+func (s *datasetStore) remove(ctx context.Context, id string) (blob string, err error) {
+	record, err := s.record(ctx, id)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := s.commit(store.Txn{Delete: []string{datasetKey(id)}}); err != nil {
-		return err
+	err = s.commit(store.Txn{Put: []store.Entry{{Key: garbageKey(record.GetBlob())}}, Delete: []string{datasetKey(id)}})
+	if err != nil {
+		return "", err
 	}
 	s.mu.Lock()
-	s.drop(s.byID[id])
-	s.mu.Unlock()
-	if err := s.blobs.Delete(ctx, record.GetBlob()); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	return nil
+	defer s.mu.Unlock()
+	s.evict(s.byID[id])
+	return record.GetBlob(), nil
 }
 
-func (s *shelf) recall(id string) dataset.Dataset {
+// cached is a data set from the cache, nil when it is not there.
+func (s *datasetStore) cached(id string) dataset.Dataset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.byID[id]
@@ -190,8 +191,8 @@ func (s *shelf) recall(id string) dataset.Dataset {
 	return at.Value.(*decoded).data
 }
 
-// remember keeps a data set in memory at the expense of those that were used longest ago.
-func (s *shelf) remember(id string, data dataset.Dataset) {
+// cache adds a data set to the cache, in place of those that were not used for the longest time.
+func (s *datasetStore) cache(id string, data dataset.Dataset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bytes := dataset.EncodedSize(data)
@@ -199,14 +200,14 @@ func (s *shelf) remember(id string, data dataset.Dataset) {
 		return
 	}
 	for s.used+bytes > s.budget {
-		s.drop(s.recent.Back())
+		s.evict(s.recent.Back())
 	}
 	s.byID[id] = s.recent.PushFront(&decoded{id: id, data: data, bytes: bytes})
 	s.used += bytes
 }
 
-// drop forgets a decoded data set; s.mu is held.
-func (s *shelf) drop(at *list.Element) {
+// evict removes a data set from the cache; at may be nil. s.mu is held.
+func (s *datasetStore) evict(at *list.Element) {
 	if at == nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 
 // Jobs of the spectral family on real workers end with the labels, objective and embedding of a local run.
 func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 200, 3)
 	// Two rings that are not connected, so that components can be joined.
 	var edges []dataset.Edge
@@ -27,7 +27,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob"} {
-		defer h.hire(name)()
+		defer h.startWorker(name)()
 	}
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// datasetService is the public face of the shelf.
+// datasetService implements cleave.v1.DatasetService.
 type datasetService struct {
 	cleavev1.UnimplementedDatasetServiceServer
 	c *Coordinator
@@ -52,7 +52,7 @@ func (s *datasetService) GetDataset(ctx context.Context, request *cleavev1.GetDa
 	if err := required("dataset_id", request.GetDatasetId()); err != nil {
 		return nil, err
 	}
-	record, _, err := s.c.datasets.record(ctx, request.GetDatasetId())
+	record, err := s.c.datasets.record(ctx, request.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +94,23 @@ func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.De
 	}
 	s.c.admission.Lock()
 	defer s.c.admission.Unlock()
-	if user := s.c.userOf(id); user != "" {
+	if user := s.c.jobUsing(id); user != "" {
 		return nil, fault.New(fault.FailedPrecondition, "DATASET_IN_USE",
 			"job %s has not ended and uses this data set; wait for it or cancel it first", user).With("job_id", user)
 	}
-	if err := s.c.datasets.remove(ctx, id); err != nil {
+	blob, err := s.c.datasets.remove(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	// The data set is gone. If this fails, the next coordinator does it.
+	if err := s.c.deleteGarbage(s.c.storeCtx, blob); err != nil {
+		s.c.log.Warn("the blob of a deleted data set is left until the next start", "dataset", id, "error", err)
 	}
 	return &cleavev1.DeleteDatasetResponse{}, nil
 }
 
-// userOf is an unfinished job that uses a data set, or "".
-func (c *Coordinator) userOf(dataset string) string {
+// jobUsing is the id of an unfinished job that uses a data set, "" when there is none.
+func (c *Coordinator) jobUsing(dataset string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, j := range c.jobs {

@@ -9,13 +9,13 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The time left is that of the steps left, at the pace of the last ones, and passes; it is not shown while
-// tiles are built again or once iterations have begun.
+// The time left is the number of steps left times the duration of recent steps, less the time since the last
+// step. It is absent while tiles are built again and once iterations have begun.
 func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	now := time.Unix(1000, 0)
-	b := newBoard(func() time.Time { return now })
+	l := newLiveProgress(func() time.Time { return now })
 	left := func() time.Duration {
-		p, _ := b.read()
+		p, _ := l.read()
 		if p.GetTimeLeft() == nil {
 			return -1
 		}
@@ -23,10 +23,10 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	}
 	step := func(after time.Duration, stepsLeft *uint32) {
 		now = now.Add(after)
-		b.solverStep(&cleavev1.SolverStep{StepsLeft: stepsLeft})
+		l.solverStep(&cleavev1.SolverStep{StepsLeft: stepsLeft})
 	}
-	b.enter(cleavev1.Phase_PHASE_ITERATING, "")
-	step(time.Minute, proto.Uint32(50)) // what came before the first step is none
+	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
+	step(time.Minute, proto.Uint32(50)) // the time before the first step does not count
 	if got := left(); got != -1 {
 		t.Errorf("after one step %v are left", got)
 	}
@@ -53,13 +53,13 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	if got := left(); got < 3*time.Second || got > 3100*time.Millisecond {
 		t.Errorf("at the new pace %v are left, not 3s", got)
 	}
-	b.enter(cleavev1.Phase_PHASE_BUILDING, "")
+	l.enter(cleavev1.Phase_PHASE_BUILDING, "")
 	if got := left(); got != -1 {
 		t.Errorf("while tiles are built %v are left", got)
 	}
-	b.enter(cleavev1.Phase_PHASE_ITERATING, "")
-	b.step(&cleavev1.Iteration{})
-	if p, _ := b.read(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
+	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
+	l.step(&cleavev1.Iteration{})
+	if p, _ := l.read(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
 		t.Errorf("an iteration shows %v", p)
 	}
 }
