@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -21,9 +20,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
-
-// ErrExists says that a blob's name is taken.
-var ErrExists = errors.New("store: the blob exists already")
 
 // Blobs holds large values under write-once names such as "jobs/42/17/labels". A name is
 // lower-case letters, digits and ._- in parts joined by slashes, each part beginning with a
@@ -130,12 +126,12 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		}
 	}()
 
-	buffered := bufio.NewWriterSize(w, writeBuffer)
+	buffered := bufio.NewWriterSize(blobWriter{w, name}, writeBuffer)
 	if err := write(buffered); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
-		return blobError(name, err)
+		return err
 	}
 	if file != nil {
 		if err := file.Sync(); err != nil {
@@ -144,6 +140,17 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	}
 	published = true
 	return b.publish(name, w)
+}
+
+// blobWriter explains the errors of writing, which reach the caller of Put through its write function.
+type blobWriter struct {
+	io.Writer
+	name string
+}
+
+func (w blobWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	return n, blobError(w.name, err)
 }
 
 // publish gives a written blob its name.
@@ -231,14 +238,4 @@ func checkName(name string) error {
 			"in parts joined by slashes, or is too long, holds __ or ends in a reserved suffix", name)
 	}
 	return nil
-}
-
-func blobError(name string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		return fmt.Errorf("blob %q: %w", name, ErrNotFound)
-	}
-	return fmt.Errorf("blob %q: %w", name, err)
 }

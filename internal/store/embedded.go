@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -169,8 +168,5 @@ func (s *etcdState) inherit(ctx context.Context) error {
 		return err
 	}
 	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-	if errors.Is(err, rpctypes.ErrCorrupt) {
-		return fmt.Errorf("etcd reports damaged data: %w", err)
-	}
-	return err
+	return s.explain(err)
 }

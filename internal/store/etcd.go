@@ -6,10 +6,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Everything of ours in an etcd that others may share is under cleave/; entries and the election
@@ -161,24 +158,5 @@ func (s *etcdState) Close() error {
 		err = nil
 	}
 	s.release()
-	return err
-}
-
-// explain turns the errors of etcd that a person can do something about into faults.
-func (s *etcdState) explain(err error) error {
-	switch {
-	case s.ctx.Err() != nil:
-		return ErrClosed
-	case errors.Is(err, rpctypes.ErrTooManyOps):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
-			"etcd refuses a transaction with so many operations; start etcd with --max-txn-ops=1024")
-	case errors.Is(err, rpctypes.ErrRequestTooLarge):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
-			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
-				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
-	}
 	return err
 }

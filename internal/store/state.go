@@ -12,19 +12,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
-)
-
-// The outcomes that callers tell apart with errors.Is. After any other error from Commit, such
-// as a cancelled context, the transaction may or may not have happened: read before retrying.
-var (
-	ErrNotFound  = errors.New("store: not found")
-	ErrConflict  = errors.New("store: a condition of the transaction does not hold")
-	ErrNotLeader = errors.New("store: this process is not the leader")
-	ErrClosed    = errors.New("store: closed")
 )
 
 // Limits of one transaction. They hold for every kind of State, so that what works in a test
@@ -106,7 +96,7 @@ func (t Txn) validate() error {
 	changed := make([]string, 0, changes)
 	for _, c := range t.If {
 		if c.Key == "" {
-			return errors.New("store: a condition has an empty key")
+			return emptyKey("condition")
 		}
 		total += len(c.Key) + opRoom
 	}
@@ -124,7 +114,7 @@ func (t Txn) validate() error {
 	slices.Sort(changed)
 	for i, key := range changed {
 		if key == "" {
-			return errors.New("store: a change has an empty key")
+			return emptyKey("change")
 		}
 		if i > 0 && key == changed[i-1] {
 			return fault.New(fault.Internal, "TRANSACTION_REPEATS_KEY",
@@ -137,6 +127,10 @@ func (t Txn) validate() error {
 			total, MaxCommitBytes, largest.Key, len(largest.Value))
 	}
 	return nil
+}
+
+func emptyKey(of string) error {
+	return fault.New(fault.Internal, "TRANSACTION_EMPTY_KEY", "a %s of a transaction has an empty key", of)
 }
 
 // span gives the half-open range of keys [from, to) that List looks at; to == "" means no end.
