@@ -97,7 +97,7 @@ var badSpecs = []struct {
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	data := map[string]string{
 		"points":   c.Upload(smallPoints(t)),

@@ -15,7 +15,7 @@ func TestChaos(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			s := &storm{t: t, rng: random(seed)}
+			s := &chaosRun{t: t, rng: random(seed)}
 			s.c, s.workers = StartCluster(t, 3)
 			loads := []*workload{longPoints(), longGraph(), longMetrics()}
 			watches := make([]*Watch, len(loads))
@@ -28,9 +28,9 @@ func TestChaos(t *testing.T) {
 				watches[0].Until("another misfortune", func(*cleavev1.WatchJobResponse) bool {
 					return len(watches[0].Events) >= iterations
 				})
-				s.strike()
+				s.disturb()
 			}
-			s.calm()
+			s.resumePaused()
 			for i, load := range loads {
 				load.finish(t, "after "+s.log, watches[i])
 			}
@@ -40,7 +40,7 @@ func TestChaos(t *testing.T) {
 }
 
 // storm is what befalls a cluster.
-type storm struct {
+type chaosRun struct {
 	t       testing.TB
 	rng     *rand.Rand
 	c       *Coordinator
@@ -51,9 +51,9 @@ type storm struct {
 }
 
 // strike lets one misfortune happen. At most one worker is paused at a time.
-func (s *storm) strike() {
+func (s *chaosRun) disturb() {
 	s.t.Helper()
-	s.calm()
+	s.resumePaused()
 	at := s.rng.IntN(len(s.workers))
 	victim := s.workers[at]
 	switch s.rng.IntN(4) {
@@ -79,20 +79,20 @@ func (s *storm) strike() {
 }
 
 // calm resumes what is paused.
-func (s *storm) calm() {
+func (s *chaosRun) resumePaused() {
 	if s.paused != nil {
 		s.paused.Resume()
 		s.paused = nil
 	}
 }
 
-func (s *storm) replace(at int) {
+func (s *chaosRun) replace(at int) {
 	s.t.Helper()
 	s.started++
 	s.workers[at] = StartWorker(s.t, s.c, fmt.Sprintf("r%d", s.started))
 }
 
-func (s *storm) note(format string, args ...any) {
+func (s *chaosRun) note(format string, args ...any) {
 	if s.log != "" {
 		s.log += ", "
 	}

@@ -36,7 +36,7 @@ func dial(t testing.TB, addr string) Client {
 	conn, err := grpc.NewClient(addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithUnaryInterceptor(patiently),
+		grpc.WithUnaryInterceptor(withTimeout),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,
@@ -54,8 +54,8 @@ func dial(t testing.TB, addr string) Client {
 }
 
 // patiently bounds every call that is not a stream by Patience.
-func patiently(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	return call(ctx, method, request, reply, conn, options...)
 }
@@ -79,7 +79,7 @@ func (c *Client) Workers() []*cleavev1.Worker {
 // Upload stores a data set and returns its id.
 func (c *Client) Upload(data dataset.Dataset) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data)
 	return must(c.t, stored, err).GetDatasetId()
@@ -119,7 +119,7 @@ func (c *Client) Outcome(id string) Outcome {
 // Embedding is the coordinates that a job of the spectral family found.
 func (c *Client) Embedding(id string) *clustering.Embedding {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: id})
 	must(c.t, stream, err)
@@ -130,7 +130,7 @@ func (c *Client) Embedding(id string) *clustering.Embedding {
 // Model is the model of a job that has one.
 func (c *Client) Model(id string) *clustering.Model {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: id})
 	must(c.t, stream, err)
@@ -141,7 +141,7 @@ func (c *Client) Model(id string) *clustering.Model {
 // Labels are the labels of a job that has ended.
 func (c *Client) Labels(id string) []uint32 {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: id})
 	must(c.t, stream, err)

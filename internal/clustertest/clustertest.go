@@ -97,7 +97,7 @@ func moduleRoot() (string, error) {
 
 // Patience is how long anything may take that must happen. It is generous: a machine may be busy,
 // and a test that passes never waits for it.
-const Patience = 90 * time.Second
+const Timeout = 90 * time.Second
 
 // pollEvery is how often Eventually looks.
 const pollEvery = 10 * time.Millisecond
@@ -106,7 +106,7 @@ const pollEvery = 10 * time.Millisecond
 // The condition tells in its second value how things stand, for the failure's sake.
 func Eventually(t testing.TB, what string, condition func() (bool, string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

@@ -8,13 +8,13 @@ import (
 )
 
 // Ran is how a command line ended.
-type Ran struct {
+type CommandResult struct {
 	ExitCode       int
 	Stdout, Stderr string
 }
 
 // Cleave runs the command line to its end.
-func Cleave(t testing.TB, args ...string) Ran {
+func Cleave(t testing.TB, args ...string) CommandResult {
 	t.Helper()
 	return CleaveIn(t, "", args...)
 }
@@ -26,18 +26,18 @@ func StartCleave(t testing.TB, args ...string) *Process {
 }
 
 // CleaveIn runs the command line in a directory.
-func CleaveIn(t testing.TB, dir string, args ...string) Ran {
+func CleaveIn(t testing.TB, dir string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, dir, Build(t).Cleave, args...)
 }
 
 // Command runs a program to its end.
-func Command(t testing.TB, program string, args ...string) Ran {
+func Command(t testing.TB, program string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, "", program, args...)
 }
 
-func command(t testing.TB, dir, program string, args ...string) Ran {
+func command(t testing.TB, dir, program string, args ...string) CommandResult {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	must(t, path, err)
@@ -45,5 +45,5 @@ func command(t testing.TB, dir, program string, args ...string) Ran {
 	p.cmd.Dir = dir
 	p.start()
 	code := p.ExitCode()
-	return Ran{ExitCode: code, Stdout: string(p.stdout.bytes()), Stderr: p.Stderr()}
+	return CommandResult{ExitCode: code, Stdout: string(p.stdout.bytes()), Stderr: p.Stderr()}
 }

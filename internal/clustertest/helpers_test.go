@@ -19,7 +19,7 @@ func wantError(t testing.TB, what string, err error, code codes.Code, reason str
 
 // wantSentence checks that a program refused to go on: its exit code, and one sentence on standard
 // error that says why.
-func wantSentence(t testing.TB, ran Ran, code int, says string) {
+func wantSentence(t testing.TB, ran CommandResult, code int, says string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(ran.Stderr, "\n"), "\n")
 	last := lines[len(lines)-1]

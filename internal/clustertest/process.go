@@ -17,8 +17,8 @@ type Process struct {
 	t      testing.TB
 	name   string
 	cmd    *exec.Cmd
-	stdout *journal
-	stderr *journal
+	stdout *outputBuffer
+	stderr *outputBuffer
 	exited chan struct{}
 }
 
@@ -34,7 +34,7 @@ func start(t testing.TB, name, program string, args ...string) *Process {
 func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p := &Process{
 		t: t, name: name, cmd: exec.Command(program, args...),
-		stdout: &journal{}, stderr: &journal{}, exited: make(chan struct{}),
+		stdout: &outputBuffer{}, stderr: &outputBuffer{}, exited: make(chan struct{}),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = attributes()
@@ -56,12 +56,12 @@ func (p *Process) start() {
 }
 
 // defect is what no program of ours may ever print.
-var defect = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
-	if found := defect.Find(p.stderr.bytes()); found != nil {
+	if found := crashOutput.Find(p.stderr.bytes()); found != nil {
 		p.t.Errorf("%s printed %q", p.name, found)
 	}
 	if p.t.Failed() {
@@ -99,7 +99,7 @@ func (p *Process) Interrupt() int {
 // ExitCode waits for the end of the process; -1 is an end by a signal.
 func (p *Process) ExitCode() int {
 	p.t.Helper()
-	patience := time.NewTimer(Patience)
+	patience := time.NewTimer(Timeout)
 	defer patience.Stop()
 	select {
 	case <-p.exited:
@@ -134,18 +134,18 @@ func (p *Process) signal(s syscall.Signal) {
 }
 
 // journal keeps what a process writes.
-type journal struct {
+type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(text []byte) (int, error) {
+func (j *outputBuffer) Write(text []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(text)
 }
 
-func (j *journal) bytes() []byte {
+func (j *outputBuffer) bytes() []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return bytes.Clone(j.text.Bytes())

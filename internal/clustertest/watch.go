@@ -39,7 +39,7 @@ func (w *Watch) open() {
 	if w.cancel != nil {
 		w.cancel()
 	}
-	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Patience)
+	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Timeout)
 	w.cancel = cancel
 	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint64(len(w.Events))})
 	w.stream = must(w.client.t, stream, err)

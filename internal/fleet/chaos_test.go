@@ -19,10 +19,10 @@ func TestWhateverHappensTheBitsStay(t *testing.T) {
 			p := gaussianProblem(t, 203, seed)
 			memory := func(*worker.Config) {}
 			if seed >= 3 {
-				_, size := c.shelf.put(t, p.data)
+				_, size := c.datasets.put(t, p.data)
 				memory = p.memory(size, 5) // of 13 tiles, on each of three workers
 			}
-			hands := []*hand{c.hire("w0", memory), c.hire("w1", memory), c.hire("w2", memory)}
+			hands := []*testWorker{c.startWorker("w0", memory), c.startWorker("w1", memory), c.startWorker("w2", memory)}
 			s := newSequence(c, c.submit(p, nil), p, seed)
 			var background sync.WaitGroup
 			defer background.Wait()
@@ -32,20 +32,20 @@ func TestWhateverHappensTheBitsStay(t *testing.T) {
 				switch event := s.random.IntN(24); {
 				case event < 1:
 					background.Go(h.kill)
-					hands[victim] = c.hire(fmt.Sprint("after-kill-", op), memory)
+					hands[victim] = c.startWorker(fmt.Sprint("after-kill-", op), memory)
 				case event < 2:
 					background.Go(func() {
 						if _, err := c.fleet.Drain(h.name); err != nil {
 							t.Log(err) // it may be lost just now
 						}
 					})
-					hands[victim] = c.hire(fmt.Sprint("after-drain-", op), memory)
+					hands[victim] = c.startWorker(fmt.Sprint("after-drain-", op), memory)
 				case event < 3:
-					h.line.pause() // until it is resumed, killed, or declared lost
+					h.link.pause() // until it is resumed, killed, or declared lost
 				case event < 8:
-					background.Go(h.line.resume)
+					background.Go(h.link.resume)
 				case event < 12:
-					background.Go(h.line.cut)
+					background.Go(h.link.cut)
 				}
 			})
 		})

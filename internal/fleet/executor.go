@@ -15,15 +15,15 @@ import (
 type Executor struct {
 	*job
 	spec        kernel.Spec
-	mean, scale *operand
-	armed       *armament // belongs to the turn
+	mean, scale *payload
+	operands    *packedOperands // belongs to the turn
 }
 
 // armament is kernel.Armament as operands.
-type armament struct {
+type packedOperands struct {
 	id                              uint64
 	k, lanes                        int
-	weights, starts, columns, value *operand
+	weights, starts, columns, value *payload
 }
 
 var _ clustering.Executor = (*Executor)(nil)
@@ -32,14 +32,14 @@ var _ clustering.Executor = (*Executor)(nil)
 // there is no worker, until ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
-	e.opening, e.equip = e.open, e.arm
+	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
 	if e.spec.Mean != nil {
-		e.mean = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
+		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
 	if e.spec.Scale != nil {
-		e.scale = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
+		e.scale = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
 	}
-	if err := e.begin(ctx); err != nil {
+	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -48,46 +48,46 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 // Release frees what the job holds on workers. An operation under way fails with ErrReleased.
 func (e *Executor) Release() {
 	e.job.Release()
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	e.armed.drop()
+	e.opMu.Lock()
+	defer e.opMu.Unlock()
+	e.operands.drop()
 }
 
 // open says what a worker is to make of the data.
-func (e *Executor) open(p *workerv1.Prepare) {
-	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload())}
+func (e *Executor) describeMatrix(p *workerv1.Prepare) {
+	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
 	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
 }
 
 // arm gives the worker the weights and the sparse part, if it lacks them.
-func (e *Executor) arm(ctx context.Context, g *group) error {
-	if e.armed == nil || g.seat.armed == e.armed.id {
+func (e *Executor) sendOperands(ctx context.Context, g *group) error {
+	if e.operands == nil || g.member.operandsID == e.operands.id {
 		return nil
 	}
-	a := e.armed
-	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
+	a := e.operands
+	_, err := e.runCommand(ctx, g.session, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
-			Weights:      a.weights.payload(),
-			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
+			Weights:      a.weights.message(),
+			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.value.message(),
 		}}
 	})
 	if err == nil {
-		g.seat.armed = a.id
+		g.member.operandsID = a.id
 	}
 	return err
 }
 
 // Degrees implements clustering.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", whole: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
 // Maxima implements clustering.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", whole: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
@@ -107,24 +107,24 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		return fmt.Errorf("fleet: an armament of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
 			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
-	e.turn.Lock()
+	e.opMu.Lock()
 	id := uint64(1)
-	if e.armed != nil {
-		id = e.armed.id + 1
-		e.armed.drop()
+	if e.operands != nil {
+		id = e.operands.id + 1
+		e.operands.drop()
 	}
-	e.armed = &armament{
+	e.operands = &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
-		weights: e.fleet.operand(func() []byte { return wire.PackFloat64s(a.Weights) }),
-		starts:  e.fleet.operand(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
-		columns: e.fleet.operand(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		value:   e.fleet.operand(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		weights: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.fleet.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.fleet.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		value:   e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
-	e.k, e.lanes, e.labels = a.K, e.armed.lanes, nil
+	e.k, e.lanes, e.labels = a.K, e.operands.lanes, nil
 	for t := range e.tiles {
 		e.tiles[t].step = 0
 	}
-	e.turn.Unlock()
+	e.opMu.Unlock()
 	return e.perform(ctx, &operation{name: "arm"})
 }
 
@@ -142,12 +142,12 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 		end += len(list)
 		ends[i] = int32(end)
 	}
-	columns := e.fleet.operand(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
-	defer columns.drop()
-	packedEnds := e.fleet.operand(func() []byte { return wire.PackInt32s(ends) })
-	defer packedEnds.drop()
+	columns := e.fleet.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
+	defer columns.free()
+	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
+	defer packedEnds.free()
 	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.payload(), Ends: packedEnds.payload()}}
+		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()}}
 	}})
 }
 
@@ -170,10 +170,10 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 }
 
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	packed := e.fleet.operand(func() []byte { return wire.PackFloat64Lists(x) })
-	defer packed.drop()
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload(), Count: uint32(len(x))}}
+	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
+	defer packed.free()
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))}}
 	}})
 }
 
@@ -196,7 +196,7 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 }
 
 // selfAffinities are sums that the answers of tiles are merged into.
-func (e *Executor) selfAffinities() ([]kernel.Int128, merging) {
+func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
 	return sums, func(_ []int, done *reply) error {
 		parts, err := wire.UnpackInt128s(done.selfAffinity)
@@ -229,11 +229,11 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel
 	})
 }
 
-func (a *armament) drop() {
+func (a *packedOperands) drop() {
 	if a != nil {
-		a.weights.drop()
-		a.starts.drop()
-		a.columns.drop()
-		a.value.drop()
+		a.weights.free()
+		a.starts.free()
+		a.columns.free()
+		a.value.free()
 	}
 }

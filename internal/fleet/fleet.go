@@ -61,8 +61,8 @@ type Fleet struct {
 	mu          sync.Mutex
 	sessions    map[string]*session
 	jobs        map[*job]struct{}
-	operands    map[string][]byte
-	nextOperand uint64
+	payloads    map[string][]byte
+	nextPayload uint64
 	nextJob     uint64
 	changed     chan struct{} // closed and replaced whenever a job that waits should look again
 	closed      bool
@@ -84,7 +84,7 @@ func New(cfg Config) *Fleet {
 		log:      cfg.Logger,
 		sessions: map[string]*session{},
 		jobs:     map[*job]struct{}{},
-		operands: map[string][]byte{},
+		payloads: map[string][]byte{},
 		changed:  make(chan struct{}),
 	}
 }
@@ -113,7 +113,7 @@ func (f *Fleet) Changed() <-chan struct{} {
 }
 
 // announce closes the current Changed channel; f.mu is held.
-func (f *Fleet) announce() {
+func (f *Fleet) notifyChanged() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -174,7 +174,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.State = WorkerDraining
 	}
 	for j := range f.jobs {
-		if j.seats[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
+		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
 			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}
@@ -221,7 +221,7 @@ func (f *Fleet) Close() {
 	}
 	f.closed = true
 	for _, s := range f.sessions {
-		f.end(s, unavailable(ErrClosed.Error()))
+		f.endSession(s, unavailable(ErrClosed.Error()))
 	}
-	f.announce()
+	f.notifyChanged()
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // shelf is a DatasetSource in memory that counts how often it is read.
-type shelf struct {
+type memoryDatasets struct {
 	mu    sync.Mutex
 	sets  map[string][]byte
 	opens atomic.Int64
@@ -44,7 +44,7 @@ type shelf struct {
 	ended chan struct{} // one for each blocked reader that ended
 }
 
-func (s *shelf) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+func (s *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
 	s.opens.Add(1)
 	if s.block.Load() {
 		s.began <- struct{}{}
@@ -65,7 +65,7 @@ func (s *shelf) OpenDataset(ctx context.Context, id string, offset, length int64
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-func (s *shelf) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
+func (s *memoryDatasets) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
 	t.Helper()
 	data, err := dataset.Marshal(d)
 	if err != nil {
@@ -81,17 +81,17 @@ func (s *shelf) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
 // cluster is a fleet behind a loopback listener, and its workers.
 type cluster struct {
 	*testing.T
-	fleet *fleet.Fleet
-	shelf *shelf
-	addr  string
-	ctx   context.Context // the test's patience
-	stop  func()
+	fleet    *fleet.Fleet
+	datasets *memoryDatasets
+	addr     string
+	ctx      context.Context // the test's patience
+	stop     func()
 }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	c := &cluster{T: t, ctx: ctx, shelf: &shelf{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
+	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
 	c.addr = "127.0.0.1:0"
 	c.start()
 	t.Cleanup(func() {
@@ -103,7 +103,7 @@ func newCluster(t *testing.T) *cluster {
 
 func (c *cluster) start() {
 	c.Helper()
-	c.fleet = fleet.New(fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, Datasets: c.shelf})
+	c.fleet = fleet.New(fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, Datasets: c.datasets})
 	listener, err := net.Listen("tcp", c.addr)
 	if err != nil {
 		c.Fatal(err)
@@ -133,24 +133,24 @@ func (c *cluster) restart() {
 }
 
 // hand is one worker of a cluster and the line between them.
-type hand struct {
+type testWorker struct {
 	cluster *cluster
 	name    string
-	line    *line
+	link    *link
 	cancel  context.CancelFunc
 	done    chan error
 }
 
-func (c *cluster) hire(name string, change ...func(*worker.Config)) *hand {
+func (c *cluster) startWorker(name string, change ...func(*worker.Config)) *testWorker {
 	c.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &hand{cluster: c, name: name, line: newLine(), cancel: cancel, done: make(chan error, 1)}
+	h := &testWorker{cluster: c, name: name, link: newLink(), cancel: cancel, done: make(chan error, 1)}
 	cfg := worker.Config{
 		Coordinator: "passthrough:///" + c.addr,
 		Name:        name,
 		Threads:     2,
 		Version:     "test",
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(h.line.dial)},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(h.link.dial)},
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -162,8 +162,8 @@ func (c *cluster) hire(name string, change ...func(*worker.Config)) *hand {
 }
 
 // kill ends a worker as kill -9 would: nothing of it reaches the coordinator any more.
-func (h *hand) kill() {
-	h.line.refuse()
+func (h *testWorker) kill() {
+	h.link.refuse()
 	h.cancel()
 	select {
 	case <-h.done:
@@ -199,20 +199,20 @@ func (c *cluster) until(what string, condition func() bool) {
 }
 
 // line is a network cable that can be cut, blocked and kept from being dialled.
-type line struct {
+type link struct {
 	mu      sync.Mutex
-	conns   map[*cable]struct{}
+	conns   map[*linkConn]struct{}
 	refused bool
-	clear   chan struct{} // closed while bytes flow
+	flowing chan struct{} // closed while bytes flow
 }
 
-func newLine() *line {
-	l := &line{conns: map[*cable]struct{}{}, clear: make(chan struct{})}
-	close(l.clear)
+func newLink() *link {
+	l := &link{conns: map[*linkConn]struct{}{}, flowing: make(chan struct{})}
+	close(l.flowing)
 	return l
 }
 
-func (l *line) dial(ctx context.Context, addr string) (net.Conn, error) {
+func (l *link) dial(ctx context.Context, addr string) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refused {
@@ -222,13 +222,13 @@ func (l *line) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cable{Conn: conn, line: l, closed: make(chan struct{})}
+	c := &linkConn{Conn: conn, link: l, closed: make(chan struct{})}
 	l.conns[c] = struct{}{}
 	return c, nil
 }
 
 // cut breaks all connections; new ones may be made.
-func (l *line) cut() {
+func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
@@ -238,7 +238,7 @@ func (l *line) cut() {
 }
 
 // refuse breaks all connections for good.
-func (l *line) refuse() {
+func (l *link) refuse() {
 	l.mu.Lock()
 	l.refused = true
 	l.mu.Unlock()
@@ -247,55 +247,55 @@ func (l *line) refuse() {
 }
 
 // pause holds every byte in both directions, as a stopped process would.
-func (l *line) pause() {
+func (l *link) pause() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-l.clear:
-		l.clear = make(chan struct{})
+	case <-l.flowing:
+		l.flowing = make(chan struct{})
 	default: // paused already
 	}
 }
 
-func (l *line) resume() {
+func (l *link) resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-l.clear:
+	case <-l.flowing:
 	default:
-		close(l.clear)
+		close(l.flowing)
 	}
 }
 
-type cable struct {
+type linkConn struct {
 	net.Conn
-	line   *line
+	link   *link
 	once   sync.Once
 	closed chan struct{}
 }
 
-func (c *cable) wait() {
-	c.line.mu.Lock()
-	clear := c.line.clear
-	c.line.mu.Unlock()
+func (c *linkConn) waitFlowing() {
+	c.link.mu.Lock()
+	clear := c.link.flowing
+	c.link.mu.Unlock()
 	select {
 	case <-clear:
 	case <-c.closed:
 	}
 }
 
-func (c *cable) Read(p []byte) (int, error) {
+func (c *linkConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.wait()
+	c.waitFlowing()
 	return n, err
 }
 
-func (c *cable) Write(p []byte) (int, error) {
-	c.wait()
+func (c *linkConn) Write(p []byte) (int, error) {
+	c.waitFlowing()
 	return c.Conn.Write(p)
 }
 
-func (c *cable) Close() error {
+func (c *linkConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }
@@ -387,15 +387,15 @@ func kernelProblem(t *testing.T, n int, seed uint64) *problem {
 
 func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor {
 	c.Helper()
-	id, size := c.shelf.put(c.T, p.data)
+	id, size := c.datasets.put(c.T, p.data)
 	return c.launch(p.task("job", id, size, report))
 }
 
 // most clusters that a sequence arms.
-const mostClusters = 6
+const maxClusters = 6
 
 // mostLanes is how many lanes a sequence has at most.
-func (p *problem) mostLanes() int {
+func (p *problem) maxLanes() int {
 	if p.spec.Function == kernel.Adjacency {
 		return 1
 	}
@@ -404,7 +404,7 @@ func (p *problem) mostLanes() int {
 
 func (p *problem) need(size int64) planning.Problem {
 	return planning.Problem{
-		Matrix: p.spec, DatasetBytes: size, K: mostClusters, Lanes: p.mostLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		Matrix: p.spec, DatasetBytes: size, K: maxClusters, Lanes: p.maxLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
 
@@ -430,4 +430,4 @@ func (c *cluster) launch(task fleet.Task) *fleet.Executor {
 }
 
 // patience is longer than any test takes.
-func (c *cluster) patience() time.Duration { return time.Minute }
+func (c *cluster) timeout() time.Duration { return time.Minute }

@@ -39,52 +39,52 @@ type Task struct {
 // Operations run one at a time. Each goes on until every tile has answered once, over however many
 // workers that takes.
 type job struct {
-	fleet     *Fleet
-	jobID     string
-	key       string // the job's name on the wire: no two executors share one
-	datasetID string
-	need      planning.Problem
-	rows      int
-	sizes     []partition.Size                               // of the tiles
-	opening   func(p *workerv1.Prepare)                      // says what a worker is to make of the data
-	equip     func(ctx context.Context, worker *group) error // gives a worker what it needs beside tiles
-	sumBytes  int                                            // of the sums that a load answers with, as values
-	operands  []*operand                                     // that live as long as the job
+	fleet          *Fleet
+	jobID          string
+	key            string // the job's name on the wire: no two executors share one
+	datasetID      string
+	need           planning.Problem
+	rows           int
+	sizes          []partition.Size                               // of the tiles
+	describe       func(p *workerv1.Prepare)                      // says what a worker is to make of the data
+	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it needs beside tiles
+	sumBytes       int                                            // of the sums that a load answers with, as values
+	payloads       []*payload                                     // that live as long as the job
 
-	turn     sync.Mutex // one operation at a time
-	k, lanes int        // clusters of a labeling, and labelings; 0: none can be loaded yet
-	labels   []int32    // lane after lane; nil: none loaded
-	step     uint64     // of the labels; grows with every load and update
-	stood    bool       // an operation succeeded, so there were workers enough
-	progress progress
-	life     context.Context // ends with Release
-	release  context.CancelFunc
+	opMu          sync.Mutex // one operation at a time
+	k, lanes      int        // clusters of a labeling, and labelings; 0: none can be loaded yet
+	labels        []int32    // lane after lane; nil: none loaded
+	step          uint64     // of the labels; grows with every load and update
+	everSucceeded bool       // an operation succeeded, so there were workers enough
+	progress      progress
+	ctx           context.Context // ends with Release
+	cancel        context.CancelFunc
 
 	// Guarded by Fleet.mu; the states of tiles and seats also belong to the operation under way.
-	tiles   []tile
-	seats   map[*session]*seat
-	ailing  map[*session]bool // failed us with an internal error: used only when there is no other
-	full    map[*session]bool // said that it has no memory left
-	ops     int               // since the last placement or the last look at the balance
-	settled <-chan struct{}   // Fleet.changed when the placement was last found good
-	filled  <-chan struct{}   // Fleet.changed when tiles were last stored where there is room
-	held    Held              // what has been held so far
+	tiles      []tile
+	members    map[*session]*membership
+	failing    map[*session]bool // failed us with an internal error: used only when there is no other
+	full       map[*session]bool // said that it has no memory left
+	ops        int               // since the last placement or the last look at the balance
+	balancedAt <-chan struct{}   // Fleet.changed when the placement was last found good
+	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored where there is room
+	held       Held              // what has been held so far
 }
 
 // tile is where a tile lives and what is known of it there.
 type tile struct {
-	at     *session // nil: nowhere
-	epoch  uint64   // of its placement
-	stored bool     // whether its entries are to be stored there
-	has    holding  // what is there
-	step   uint64   // of its sums, 0: none
+	worker     *session   // nil: nowhere
+	epoch      uint64     // of its placement
+	wantStored bool       // whether its entries are to be stored there
+	state      buildState // what is there
+	step       uint64     // of its sums, 0: none
 }
 
 // seat is a worker's part in the job.
-type seat struct {
-	tiles    int
-	prepared bool
-	armed    uint64 // the armament that it has, 0: none
+type membership struct {
+	tiles      int
+	prepared   bool
+	operandsID uint64 // the armament that it has, 0: none
 }
 
 func (f *Fleet) newJob(task Task) *job {
@@ -97,24 +97,24 @@ func (f *Fleet) newJob(task Task) *job {
 		rows:      task.Need.Rows(),
 		sizes:     task.Need.Sizes(),
 		tiles:     make([]tile, tiles),
-		seats:     map[*session]*seat{},
-		ailing:    map[*session]bool{},
+		members:   map[*session]*membership{},
+		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
-	j.life, j.release = context.WithCancel(context.Background())
+	j.ctx, j.cancel = context.WithCancel(context.Background())
 	return j
 }
 
 // keep makes an operand that lives as long as the job.
-func (j *job) keep(pack func() []byte) *operand {
-	o := j.fleet.operand(pack)
-	j.operands = append(j.operands, o)
+func (j *job) keepPayload(pack func() []byte) *payload {
+	o := j.fleet.newPayload(pack)
+	j.payloads = append(j.payloads, o)
 	return o
 }
 
 // begin places the job's tiles on workers and builds them.
-func (j *job) begin(ctx context.Context) error {
+func (j *job) start(ctx context.Context) error {
 	f := j.fleet
 	f.mu.Lock()
 	f.nextJob++
@@ -137,14 +137,14 @@ func (j *job) Release() {
 		return
 	}
 	delete(f.jobs, j)
-	j.release()
-	j.vacate()
-	f.announce()
+	j.cancel()
+	j.releaseTiles()
+	f.notifyChanged()
 	f.mu.Unlock()
 
-	j.turn.Lock()
-	defer j.turn.Unlock()
-	for _, o := range j.operands {
-		o.drop()
+	j.opMu.Lock()
+	defer j.opMu.Unlock()
+	for _, o := range j.payloads {
+		o.free()
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // merging takes the answer of some tiles, once for each tile.
-type merging func(tiles []int, done *reply) error
+type mergeFunc func(tiles []int, done *reply) error
 
 // load sets all labels.
-func (j *job) load(ctx context.Context, labels []int32, merge merging) error {
+func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 	if err := j.checkLabels(labels); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (j *job) load(ctx context.Context, labels []int32, merge merging) error {
 
 // update moves points. The moves are made in the labels first: a tile that has to be made anew meanwhile
 // is loaded with the labels after the moves.
-func (j *job) update(ctx context.Context, moves []kernel.Move, merge merging) error {
+func (j *job) update(ctx context.Context, moves []kernel.Move, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
 	}
@@ -81,36 +81,36 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 	if j.labels == nil {
 		return fmt.Errorf("fleet: %s before load", op.name)
 	}
-	labels := j.fleet.operand(func() []byte { return wire.PackInt32s(j.labels) })
-	defer labels.drop()
-	op.reload, op.from = &reload{labels: labels, step: j.step}, j.step
+	labels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(j.labels) })
+	defer labels.free()
+	op.reload, op.needStep = &reload{labels: labels, step: j.step}, j.step
 	return j.perform(ctx, op)
 }
 
 // advance takes all tiles to the next step: by the moves where a tile is at the current one, by all
 // labels (which include the moves) where it is not, or everywhere if there are no moves to go by.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []kernel.Move, merge merging) error {
-	packedLabels := j.fleet.operand(func() []byte { return wire.PackInt32s(labels) })
-	packedMoves := j.fleet.operand(func() []byte { return wire.PackMoves(moves) })
-	defer packedLabels.drop()
-	defer packedMoves.drop()
+func (j *job) advance(ctx context.Context, name string, labels []int32, moves []kernel.Move, merge mergeFunc) error {
+	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
+	defer packedLabels.free()
+	defer packedMoves.free()
 	step, next := j.step, j.step+1
 	op := &operation{
-		name:    name,
-		whole:   4*len(moves) > 3*j.rows, // as much as a sweep of all
-		limit:   func([]int) int { return j.sumBytes },
-		merge:   merge,
-		reload:  &reload{labels: packedLabels, step: next},
-		from:    step,
-		answers: true,
-		to:      next,
+		name:          name,
+		wholeMatrix:   4*len(moves) > 3*j.rows, // as much as a sweep of all
+		maxBytes:      func([]int) int { return j.sumBytes },
+		merge:         merge,
+		reload:        &reload{labels: packedLabels, step: next},
+		needStep:      step,
+		reloadAnswers: true,
+		resultStep:    next,
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.payload()}}
+			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}
 		},
 	}
 	if name == "load" {
-		op.from = next + 1 // no tile is ever there
-		op.whole = 4*labelled(labels) > 3*j.rows
+		op.needStep = next + 1 // no tile is ever there
+		op.wholeMatrix = 4*countLabeled(labels) > 3*j.rows
 	}
 	err := j.perform(ctx, op)
 	// After an error some tiles may be at the next step and some not: skip it, so that none passes
@@ -123,7 +123,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 }
 
 // labelled counts the points that have a cluster.
-func labelled(labels []int32) int {
+func countLabeled(labels []int32) int {
 	count := 0
 	for _, c := range labels {
 		if c >= 0 {
@@ -137,9 +137,9 @@ func labelled(labels []int32) int {
 func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.Command)) ([]kernel.Move, error) {
 	byTile := make([][]kernel.Move, len(j.tiles))
 	err := j.atStep(ctx, &operation{
-		name:    "assign",
-		limit:   j.perRowBytes(rowBytes),
-		request: request,
+		name:     "assign",
+		maxBytes: j.perRowBytes(rowBytes),
+		request:  request,
 		merge: func(tiles []int, done *reply) error {
 			moves, err := wire.UnpackMoves(done.values)
 			if err != nil {

@@ -21,21 +21,21 @@ const (
 
 // operation is one request over all tiles, or some.
 type operation struct {
-	name    string
-	tiles   []int                     // nil: all
-	limit   func(tiles []int) int     // the most bytes of the answer's values; nil: they are few
-	request func(c *workerv1.Command) // nil: only make the tiles ready
-	merge   merging
-	whole   bool    // the operation goes over (nearly) all entries of the matrix
-	reload  *reload // nil: the operation does not need sums
-	from    uint64  // the step at which tiles need no reload
-	answers bool    // a reload is the whole operation for its tiles
-	to      uint64  // the step that the request leaves tiles at, 0: where they are
+	name          string
+	tiles         []int                     // nil: all
+	maxBytes      func(tiles []int) int     // the most bytes of the answer's values; nil: they are few
+	request       func(c *workerv1.Command) // nil: only make the tiles ready
+	merge         mergeFunc
+	wholeMatrix   bool    // the operation goes over (nearly) all entries of the matrix
+	reload        *reload // nil: the operation does not need sums
+	needStep      uint64  // the step at which tiles need no reload
+	reloadAnswers bool    // a reload is the whole operation for its tiles
+	resultStep    uint64  // the step that the request leaves tiles at, 0: where they are
 }
 
 // reload is what gives a tile its sums: all labels, and the step that they belong to.
 type reload struct {
-	labels *operand
+	labels *payload
 	step   uint64
 }
 
@@ -57,7 +57,7 @@ func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker,
 // group is the part of an operation that one worker does.
 type group struct {
 	session *session
-	seat    *seat
+	member  *membership
 	tiles   []int
 	parts   []part // what it has answered
 	err     error  // why not all
@@ -81,7 +81,7 @@ func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]
 	for list := range values {
 		values[list] = make([]float64, j.rows)
 	}
-	op.limit = j.perRowBytes(8 * lists)
+	op.maxBytes = j.perRowBytes(8 * lists)
 	op.merge = func(tiles []int, done *reply) error {
 		if len(done.values) != 8*lists*j.rowsOf(tiles) {
 			return fmt.Errorf("%d bytes for %d lists of %d rows", len(done.values), lists, j.rowsOf(tiles))
@@ -105,23 +105,23 @@ func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]
 // the tiles that are still to do ready where they live, and asks; what a round leaves undone (its
 // worker was lost, was not ready, had no memory) is done in the next, perhaps elsewhere.
 func (j *job) perform(ctx context.Context, op *operation) error {
-	j.turn.Lock()
-	defer j.turn.Unlock()
+	j.opMu.Lock()
+	defer j.opMu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(j.life, func() { cancel(ErrReleased) })()
+	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
 		pending = partition.All(j.rows)
 	}
-	trouble := &trouble{}
+	trouble := &failureCounts{}
 	for boundary := true; len(pending) > 0; boundary = false {
-		if err := j.settle(ctx, boundary, boundary && op.whole); err != nil {
+		if err := j.ensurePlaced(ctx, boundary, boundary && op.wholeMatrix); err != nil {
 			return err
 		}
 		groups := j.groups(pending)
-		j.run(ctx, groups, op)
+		j.runGroups(ctx, groups, op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // in the order of their first tiles, so that errors do not vary
 			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
-			if err := j.cope(g, op, trouble); err != nil {
+			if err := j.handleFailure(g, op, trouble); err != nil {
 				return err
 			}
 		}
@@ -151,7 +151,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	j.fleet.mu.Lock()
 	j.ops++
 	j.fleet.mu.Unlock()
-	j.stood = true
+	j.everSucceeded = true
 	return nil
 }
 
@@ -162,13 +162,13 @@ func (j *job) groups(tiles []int) []*group {
 	var groups []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
-		s := j.tiles[t].at
+		s := j.tiles[t].worker
 		if s == nil {
 			continue // the job was released just now
 		}
 		g := of[s]
 		if g == nil {
-			g = &group{session: s, seat: j.seats[s]}
+			g = &group{session: s, member: j.members[s]}
 			of[s] = g
 			groups = append(groups, g)
 		}
@@ -178,19 +178,19 @@ func (j *job) groups(tiles []int) []*group {
 }
 
 // run lets every group do its part.
-func (j *job) run(ctx context.Context, groups []*group, op *operation) {
+func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	var all sync.WaitGroup
 	for _, g := range groups {
-		all.Go(func() { g.err = j.serve(ctx, g, op) })
+		all.Go(func() { g.err = j.runGroup(ctx, g, op) })
 	}
 	all.Wait()
 }
 
 // trouble counts what went wrong in one operation.
-type trouble struct{ internal, notReady int }
+type failureCounts struct{ internal, notReady int }
 
 // cope draws the conclusions from what a group left undone, or gives the operation up.
-func (j *job) cope(g *group, op *operation, trouble *trouble) error {
+func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) error {
 	if g.err == nil {
 		return nil
 	}
@@ -201,10 +201,10 @@ func (j *job) cope(g *group, op *operation, trouble *trouble) error {
 	}
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	if errors.Is(g.err, errNewcomer) {
+	if errors.Is(g.err, errWorkerJoined) {
 		for _, t := range g.tiles {
-			if j.tiles[t].has == hasNothing { // placing it anew costs nothing
-				j.evict(t)
+			if j.tiles[t].state == notBuilt { // placing it anew costs nothing
+				j.unplace(t)
 			}
 		}
 		return nil
@@ -221,23 +221,23 @@ func (j *job) cope(g *group, op *operation, trouble *trouble) error {
 		if trouble.notReady++; trouble.notReady > maxNotReady {
 			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not get ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
-		g.seat.prepared, g.seat.armed = false, 0
+		g.member.prepared, g.member.operandsID = false, 0
 		for t := range j.tiles {
-			if j.tiles[t].at == g.session {
-				j.tiles[t].has, j.tiles[t].step = hasNothing, 0
+			if j.tiles[t].worker == g.session {
+				j.tiles[t].state, j.tiles[t].step = notBuilt, 0
 			}
 		}
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
 		j.full[g.session] = true
-		j.settled = nil
+		j.balancedAt = nil
 		for t := range j.tiles {
 			switch {
-			case j.tiles[t].at != g.session || j.tiles[t].ready():
-			case j.tiles[t].has == hasNothing:
-				j.evict(t)
-			case j.tiles[t].stored:
-				j.store(t, false) // it stays as it is
+			case j.tiles[t].worker != g.session || j.tiles[t].ready():
+			case j.tiles[t].state == notBuilt:
+				j.unplace(t)
+			case j.tiles[t].wantStored:
+				j.setStored(t, false) // it stays as it is
 			}
 		}
 	default:
@@ -245,8 +245,8 @@ func (j *job) cope(g *group, op *operation, trouble *trouble) error {
 		if trouble.internal++; trouble.internal >= maxInternalFailures {
 			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, trouble.internal, f.worker, f.GetMessage())
 		}
-		j.ailing[g.session] = true
-		j.remove(g.session, g.tiles)
+		j.failing[g.session] = true
+		j.removeFrom(g.session, g.tiles)
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ const (
 	// settleOps is how many operations a job runs on one placement before tiles may move merely
 	// for balance. Moved tiles are built anew, and a fleet that is still assembling would otherwise
 	// have the same tile built several times.
-	settleOps = 3
+	opsBeforeBalance = 3
 	// memoryGrace is for how many times LostAfter a job that lost workers, and with them the memory
 	// it needs, waits for new ones before it fails.
-	memoryGrace = 10
+	memoryWait = 10
 
 	notEnoughMemory = "NOT_ENOUGH_MEMORY"
 )
@@ -31,18 +31,18 @@ const (
 // At the boundary between two operations it also moves tiles off draining workers, and to joined
 // ones where that pays; before an operation over the whole matrix it has tiles stored that had no
 // room before.
-func (j *job) settle(ctx context.Context, boundary, whole bool) error {
+func (j *job) ensurePlaced(ctx context.Context, boundary, whole bool) error {
 	var grace <-chan time.Time
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
 		waiting, err := j.place(boundary, whole)
 		j.fleet.mu.Unlock()
-		if f, lacking := errors.AsType[*fault.Error](err); j.stood && lacking && f.Reason == planning.DoesNotFit {
+		if f, lacking := errors.AsType[*fault.Error](err); j.everSucceeded && lacking && f.Reason == planning.DoesNotFit {
 			// Workers were lost, and with them their memory. A new one may be on its way.
 			f.Reason = notEnoughMemory
 			if grace == nil {
-				timer := time.NewTimer(memoryGrace * j.fleet.cfg.LostAfter)
+				timer := time.NewTimer(memoryWait * j.fleet.cfg.LostAfter)
 				defer timer.Stop()
 				grace = timer.C
 			}
@@ -51,10 +51,10 @@ func (j *job) settle(ctx context.Context, boundary, whole bool) error {
 			return err
 		}
 		if waiting == "" {
-			j.tell()
+			j.reportPlaced()
 			return nil
 		}
-		j.progress.wait(waiting)
+		j.progress.setWaiting(waiting)
 		select {
 		case <-changed:
 		case <-grace:
@@ -78,14 +78,14 @@ func (j *job) place(boundary, whole bool) (waiting string, err error) {
 	switch {
 	case f.closed:
 		return "", ErrClosed
-	case j.life.Err() != nil:
+	case j.ctx.Err() != nil:
 		return "", ErrReleased
 	}
-	whole = whole && j.need.Rule() == partition.StoreWhatFits && f.changed != j.filled
-	if f.changed == j.settled && !whole {
+	whole = whole && j.need.Rule() == partition.StoreWhatFits && f.changed != j.storedAt
+	if f.changed == j.balancedAt && !whole {
 		return "", nil // nothing happened since the last look
 	}
-	j.forgetLost()
+	j.unplaceLost()
 	sessions, hosts := j.hosts()
 	layout, homeless := j.layout(sessions, hosts, boundary)
 	ok := layout.Place(j.need.Rule())
@@ -97,15 +97,15 @@ func (j *job) place(boundary, whole bool) (waiting string, err error) {
 	if !ok {
 		return j.cannotPlace(sessions, hosts)
 	}
-	if boundary && !homeless && j.ops >= settleOps {
+	if boundary && !homeless && j.ops >= opsBeforeBalance {
 		if layout.Balance(j.need.Rule()) {
 			f.log.Info("balancing job", "job", j.jobID)
 		}
-		j.settled = f.changed
+		j.balancedAt = f.changed
 	}
 	if whole {
 		layout.Store()
-		j.filled = f.changed
+		j.storedAt = f.changed
 	}
 	j.apply(layout, sessions)
 	return "", nil
@@ -120,12 +120,12 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 	}
 	layout, homeless := partition.NewLayout(j.key, j.sizes, hosts), false
 	for t := range j.tiles {
-		s := j.tiles[t].at
+		s := j.tiles[t].worker
 		if s == nil {
 			homeless = true
 			continue
 		}
-		layout.Keep(t, index[s], j.tiles[t].stored)
+		layout.Keep(t, index[s], j.tiles[t].wantStored)
 		if offDraining && s.draining {
 			layout.Remove(t)
 		}
@@ -134,16 +134,16 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 }
 
 // forgetLost makes the tiles of ended sessions homeless; f.mu is held.
-func (j *job) forgetLost() {
+func (j *job) unplaceLost() {
 	for t := range j.tiles {
-		if s := j.tiles[t].at; s != nil && s.ended {
-			j.evict(t)
+		if s := j.tiles[t].worker; s != nil && s.ended {
+			j.unplace(t)
 		}
 	}
-	for s := range j.seats {
+	for s := range j.members {
 		if s.ended {
-			delete(j.seats, s)
-			delete(j.ailing, s)
+			delete(j.members, s)
+			delete(j.failing, s)
 			delete(j.full, s)
 		}
 	}
@@ -155,20 +155,20 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	healthy := false
 	for _, s := range j.fleet.sessions {
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && !j.ailing[s]
+		healthy = healthy || s.takesTiles() && !j.failing[s]
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Open = s.takesTiles() && (!healthy || !j.ailing[s])
+		hosts[h].Open = s.takesTiles() && (!healthy || !j.failing[s])
 	}
 	return sessions, hosts
 }
 
 // host is a worker as a place for tiles; f.mu is held.
 func (j *job) host(s *session) partition.Host {
-	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.seats[s] != nil)
+	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
 		host.Room = -1
 	}
@@ -198,7 +198,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		}
 		free += max(0, s.capacity()-s.used)
 		w := planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()}
-		if j.full[s] && !j.sharesWithOthers(s) {
+		if j.full[s] && !j.hasOtherJobs(s) {
 			w.Free = 0 // one that said it is full while it has no other job really is
 		}
 		alone = append(alone, w)
@@ -215,21 +215,21 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	if err != nil {
 		return "", err
 	}
-	if len(j.seats) > 0 {
+	if len(j.members) > 0 {
 		j.fleet.log.Info("job gives its tiles back while it waits for memory", "job", j.jobID)
 		for t := range j.tiles {
-			j.evict(t)
+			j.unplace(t)
 		}
-		j.leaveSeats()
-		j.fleet.announce()
+		j.endMemberships()
+		j.fleet.notifyChanged()
 	}
 	clear(j.full)
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", planning.Bytes(plan.Bytes), planning.Bytes(free)), nil
 }
 
-func (j *job) sharesWithOthers(s *session) bool {
+func (j *job) hasOtherJobs(s *session) bool {
 	for other := range j.fleet.jobs {
-		if other != j && other.seats[s] != nil {
+		if other != j && other.members[s] != nil {
 			return true
 		}
 	}
@@ -241,99 +241,99 @@ func (j *job) sharesWithOthers(s *session) bool {
 func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	moving := map[*session][]int{}
 	for t, h := range layout.Owner {
-		if from := j.tiles[t].at; from != nil && from != sessions[h] {
+		if from := j.tiles[t].worker; from != nil && from != sessions[h] {
 			moving[from] = append(moving[from], t)
 		}
 	}
 	for s, tiles := range moving {
-		j.remove(s, tiles)
+		j.removeFrom(s, tiles)
 		j.fleet.log.Info("moved tiles away from worker", "job", j.jobID, "worker", s.name, "tiles", len(tiles))
 	}
 	changed := len(moving) > 0
 	for t, h := range layout.Owner {
-		if to := sessions[h]; j.tiles[t].at == nil {
+		if to := sessions[h]; j.tiles[t].worker == nil {
 			changed = true
-			if j.seats[to] == nil {
-				j.seats[to] = &seat{}
+			if j.members[to] == nil {
+				j.members[to] = &membership{}
 				to.used += j.need.SeatBytes(to.threads)
 			}
-			j.tiles[t].at, j.tiles[t].stored = to, layout.Stored[t]
+			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
 			j.tiles[t].epoch++
-			j.seats[to].tiles++
+			j.members[to].tiles++
 			to.tiles++
-			to.used += j.bytes(t)
-		} else if j.tiles[t].stored != layout.Stored[t] {
-			j.store(t, layout.Stored[t])
+			to.used += j.tileBytes(t)
+		} else if j.tiles[t].wantStored != layout.Stored[t] {
+			j.setStored(t, layout.Stored[t])
 		}
-		j.held.note(layout.Stored[t])
+		j.held.record(layout.Stored[t])
 	}
 	if !changed {
 		return
 	}
 	j.ops = 0
-	for s, seat := range j.seats {
+	for s, seat := range j.members {
 		if seat.tiles == 0 {
-			j.leaveSeat(s)
+			j.endMembership(s)
 		}
 	}
 }
 
 // bytes is what a tile takes where it is.
-func (j *job) bytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].stored) }
+func (j *job) tileBytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].wantStored) }
 
 // store lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
 // has something to do.
-func (j *job) store(t int, stored bool) {
-	j.tiles[t].at.used += j.sizes[t].Of(stored) - j.bytes(t)
-	j.tiles[t].stored = stored
+func (j *job) setStored(t int, stored bool) {
+	j.tiles[t].worker.used += j.sizes[t].Of(stored) - j.tileBytes(t)
+	j.tiles[t].wantStored = stored
 }
 
 // remove takes tiles away from a worker; f.mu is held.
-func (j *job) remove(s *session, tiles []int) {
+func (j *job) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
 		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch})
-		j.evict(t)
+		j.unplace(t)
 	}
-	s.tell(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
 // evict makes a tile homeless; f.mu is held.
-func (j *job) evict(t int) {
-	s := j.tiles[t].at
+func (j *job) unplace(t int) {
+	s := j.tiles[t].worker
 	if s == nil {
 		return
 	}
-	j.settled = nil
+	j.balancedAt = nil
 	s.tiles--
-	s.used -= j.bytes(t)
-	j.seats[s].tiles--
-	j.tiles[t].at, j.tiles[t].has, j.tiles[t].step = nil, hasNothing, 0
+	s.used -= j.tileBytes(t)
+	j.members[s].tiles--
+	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
 }
 
 // leaveSeat ends a worker's part in the job; f.mu is held.
-func (j *job) leaveSeat(s *session) {
-	s.tell(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+func (j *job) endMembership(s *session) {
+	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	s.used -= j.need.SeatBytes(s.threads)
-	delete(j.seats, s)
-	j.fleet.letGo(s)
+	delete(j.members, s)
+	j.fleet.dismissIfIdle(s)
 }
 
-func (j *job) leaveSeats() {
-	for s := range j.seats {
-		j.leaveSeat(s)
+func (j *job) endMemberships() {
+	for s := range j.members {
+		j.endMembership(s)
 	}
 }
 
 // vacate gives up every placement without touching the tiles' states, which an operation that is
 // still ending may look at; f.mu is held.
-func (j *job) vacate() {
+func (j *job) releaseTiles() {
 	for t := range j.tiles {
-		if s := j.tiles[t].at; s != nil {
+		if s := j.tiles[t].worker; s != nil {
 			s.tiles--
-			s.used -= j.bytes(t)
-			j.tiles[t].at = nil
+			s.used -= j.tileBytes(t)
+			j.tiles[t].worker = nil
 		}
 	}
-	j.leaveSeats()
+	j.endMemberships()
 }

@@ -39,16 +39,16 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t)
 			p := c.problem(t)
-			_, size := k.shelf.put(t, p.data)
+			_, size := k.datasets.put(t, p.data)
 			memory := c.memory(p.need(size))
 			process := k.spawn(program, memory)
 			e := k.submit(p, nil)
-			newSequence(k, e, p, 1).run(12, undisturbed)
+			newSequence(k, e, p, 1).run(12, noDisturbance)
 			held := e.Held()
 			if c.partly != (held.Stored > 0 && held.Computed > 0) {
 				t.Errorf("held is %+v", held)
 			}
-			process.within(memory)
+			process.checkPeak(memory)
 		})
 	}
 }
@@ -78,11 +78,11 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t)
 			p := c.problem(t)
-			_, size := k.shelf.put(t, p.data)
+			_, size := k.datasets.put(t, p.data)
 			memory := plannedBytes(t, p.need(size))
 			process := k.spawn(program, memory)
-			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, undisturbed)
-			process.within(memory)
+			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, noDisturbance)
+			process.checkPeak(memory)
 		})
 	}
 }
@@ -131,7 +131,7 @@ func (c *cluster) spawn(program string, memory int64) *process {
 }
 
 // within checks that it never had more than its memory and what the runtime may take.
-func (p *process) within(memory int64) {
+func (p *process) checkPeak(memory int64) {
 	p.Helper()
 	most := peak(p.T, p.pid)
 	p.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle", memory/mib, most/mib, p.idle/mib)

@@ -10,7 +10,7 @@ type progress struct {
 }
 
 // wait tells what the job waits for.
-func (p *progress) wait(why string) {
+func (p *progress) setWaiting(why string) {
 	p.update(func(s *Status) { s.Waiting = why })
 }
 
@@ -25,15 +25,15 @@ func (p *progress) update(change func(*Status)) {
 }
 
 // tell reports a placement that is complete; only the operation under way calls it.
-func (j *job) tell() {
+func (j *job) reportPlaced() {
 	now := Status{Tiles: len(j.tiles)}
 	j.fleet.mu.Lock()
 	for t := range j.tiles {
-		if j.tiles[t].has != hasNothing {
+		if j.tiles[t].state != notBuilt {
 			now.TilesBuilt++
 		}
 	}
-	now.Workers = len(j.seats)
+	now.Workers = len(j.members)
 	j.fleet.mu.Unlock()
 	j.progress.update(func(s *Status) { *s = now })
 }

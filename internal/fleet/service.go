@@ -32,7 +32,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	if hello == nil {
 		return wire.Status(fault.Invalid("NO_HELLO", "the first message of a worker must be its hello"))
 	}
-	if err := compatible(hello); err != nil {
+	if err := checkCompatible(hello); err != nil {
 		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
@@ -44,12 +44,12 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	go func() { broken <- v.read(stream, s, a) }()
 	go v.write(stream, s, a)
 	select {
-	case reason := <-a.cut:
+	case reason := <-a.ended:
 		return reason
 	case err := <-broken:
 		v.fleet.detach(s, a, err)
 		select {
-		case reason := <-a.cut: // it was over before it broke: the worker should hear that
+		case reason := <-a.ended: // it was over before it broke: the worker should hear that
 			return reason
 		default:
 			return status.Error(codes.Aborted, "the stream broke")
@@ -82,7 +82,7 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 				return // the reader sees the same break
 			}
 			if m.GetFarewell() != nil {
-				v.fleet.depart(s, a)
+				v.fleet.endDrained(s, a)
 				return
 			}
 		}
@@ -95,17 +95,17 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 }
 
 // depart ends the session of a worker that was told to go.
-func (f *Fleet) depart(s *session, a *attachment) {
+func (f *Fleet) endDrained(s *session, a *attachment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream == a {
 		f.log.Info("worker drained", "worker", s.name, "id", s.id)
-		f.end(s, nil)
+		f.endSession(s, nil)
 	}
 }
 
 // compatible tells whether a worker speaks our protocol and computes our bits.
-func compatible(hello *workerv1.Hello) error {
+func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
 			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run the same version of both",
@@ -122,7 +122,7 @@ func compatible(hello *workerv1.Hello) error {
 }
 
 // alive refuses bulk transfers of sessions that are over.
-func (f *Fleet) alive(sessionID string) error {
+func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sessions[sessionID] == nil {
@@ -133,7 +133,7 @@ func (f *Fleet) alive(sessionID string) error {
 
 // FetchDataset implements the service.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
 	reader, err := v.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
@@ -160,11 +160,11 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 
 // FetchPayload implements the service.
 func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
-	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
 	v.fleet.mu.Lock()
-	data, found := v.fleet.operands[r.GetReference()]
+	data, found := v.fleet.payloads[r.GetReference()]
 	v.fleet.mu.Unlock()
 	if !found {
 		return status.Errorf(codes.NotFound, "operand %q is no longer needed", r.GetReference())
@@ -194,7 +194,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		if limit < 0 {
 			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if limit, err = v.fleet.resultLimit(sessionID, reference); err != nil {
+			if limit, err = v.fleet.maxResultBytes(sessionID, reference); err != nil {
 				return err
 			}
 		}
@@ -206,36 +206,36 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		data = append(data, m.GetData()...)
 	}
-	if err := v.fleet.keepResult(sessionID, reference, data); err != nil {
+	if err := v.fleet.setResult(sessionID, reference, data); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
 // resultLimit is how many bytes the awaited result of a command may have.
-func (f *Fleet) resultLimit(sessionID, reference string) (int, error) {
+func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c, err := f.awaited(sessionID, reference)
+	c, err := f.pendingCall(sessionID, reference)
 	if err != nil {
 		return 0, err
 	}
-	return c.limit, nil
+	return c.maxBytes, nil
 }
 
 // keepResult puts a bulky result by until the answer that refers to it comes.
-func (f *Fleet) keepResult(sessionID, reference string, data []byte) error {
+func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c, err := f.awaited(sessionID, reference)
+	c, err := f.pendingCall(sessionID, reference)
 	if err == nil {
-		c.bulk = data
+		c.result = data
 	}
 	return err
 }
 
 // awaited finds the unanswered call that a bulky result belongs to; f.mu is held.
-func (f *Fleet) awaited(sessionID, reference string) (*call, error) {
+func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	s := f.sessions[sessionID]
 	if s == nil {
 		return nil, status.Error(codes.Aborted, "the session is over")

@@ -29,16 +29,16 @@ type session struct {
 	threads      int
 	memory       uint64 // 0: no limit known
 	attachedAt   time.Time
-	over         chan struct{} // closed when the session ends
+	done         chan struct{} // closed when the session ends
 
-	ended    bool
-	draining bool // no new tiles
-	leaving  bool // the worker itself wants to go
-	goodbye  bool // it was told that it may
+	ended        bool
+	draining     bool // no new tiles
+	leaving      bool // the worker itself wants to go
+	farewellSent bool // it was told that it may
 
-	lastSeen time.Time
-	watchdog *time.Timer
-	due      time.Time // when the watchdog should bark
+	lastSeen    time.Time
+	watchdog    *time.Timer
+	watchdogDue time.Time // when the watchdog should bark
 
 	stream  *attachment // nil while there is none
 	outbox  []*workerv1.AttachResponse
@@ -51,28 +51,28 @@ type session struct {
 
 // attachment is one stream of a session.
 type attachment struct {
-	wake chan struct{} // the outbox has something
-	cut  chan error    // end the stream with this status
+	wake  chan struct{} // the outbox has something
+	ended chan error    // end the stream with this status
 }
 
 func newAttachment() *attachment {
-	return &attachment{wake: make(chan struct{}, 1), cut: make(chan error, 1)}
+	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 }
 
 // end asks for the end of the stream; only the first reason counts.
-func (a *attachment) end(reason error) {
+func (a *attachment) endWith(reason error) {
 	select {
-	case a.cut <- reason:
+	case a.ended <- reason:
 	default:
 	}
 }
 
 // call is one command on its way to an answer.
 type call struct {
-	message *workerv1.AttachResponse
-	limit   int    // bytes that a bulky result may have
-	bulk    []byte // the result, when it came by reference
-	answer  chan *workerv1.Answer
+	message  *workerv1.AttachResponse
+	maxBytes int    // bytes that a bulky result may have
+	result   []byte // the result, when it came by reference
+	answer   chan *workerv1.Answer
 }
 
 // admit opens a session for a worker, or goes on with the one it had, and makes the new stream its
@@ -85,10 +85,10 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	}
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
-		s = f.open(hello)
+		s = f.newSession(hello)
 	}
 	if s.stream != nil {
-		s.stream.end(status.Error(codes.Aborted, "the worker attached again"))
+		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
 	}
 	s.stream = newAttachment()
 	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
@@ -102,17 +102,17 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
 	}
-	if s.goodbye {
+	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
 	}
 	s.lastSeen = time.Now()
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
-	f.announce()
+	f.notifyChanged()
 	return s, s.stream, nil
 }
 
 // open makes a new session; f.mu is held.
-func (f *Fleet) open(hello *workerv1.Hello) *session {
+func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	now := time.Now()
 	s := &session{
 		id:           uuid.NewString(),
@@ -123,8 +123,8 @@ func (f *Fleet) open(hello *workerv1.Hello) *session {
 		memory:       hello.GetMemoryBytes(),
 		attachedAt:   now,
 		lastSeen:     now,
-		due:          now.Add(f.cfg.LostAfter),
-		over:         make(chan struct{}),
+		watchdogDue:  now.Add(f.cfg.LostAfter),
+		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 	}
 	if s.name == "" {
@@ -143,35 +143,35 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	now := time.Now()
-	if now.Sub(s.due) > f.cfg.HeartbeatInterval {
+	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
 		// This process itself stood still (a suspended laptop, SIGSTOP): heartbeats may be waiting
 		// unread, so the silence proves nothing.
 		s.lastSeen = now
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
-		s.due = now.Add(left)
+		s.watchdogDue = now.Add(left)
 		s.watchdog.Reset(left)
 		return
 	}
 	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.end(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
+	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
 }
 
 // end closes a session for good; whoever waits on it looks for another worker. f.mu is held.
-func (f *Fleet) end(s *session, reason error) {
+func (f *Fleet) endSession(s *session, reason error) {
 	if s.ended {
 		return
 	}
 	s.ended = true
 	delete(f.sessions, s.id)
 	s.watchdog.Stop()
-	close(s.over)
+	close(s.done)
 	if s.stream != nil {
-		s.stream.end(reason)
+		s.stream.endWith(reason)
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
-	f.announce()
+	f.notifyChanged()
 }
 
 // detach notes that a stream broke: the worker has LostAfter to come back.
@@ -182,13 +182,13 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		return // another stream took over, or the session is over
 	}
 	s.stream, s.lastSeen = nil, time.Now()
-	if s.leaving || s.goodbye {
+	if s.leaving || s.farewellSent {
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		f.end(s, nil)
+		f.endSession(s, nil)
 		return
 	}
 	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
-	f.announce()
+	f.notifyChanged()
 }
 
 // receive takes one message of a worker; false when its stream is no longer the session's.
@@ -243,9 +243,9 @@ func (s *session) command(c *workerv1.Command, limit int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
 	pending := &call{
-		message: &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
-		limit:   limit,
-		answer:  make(chan *workerv1.Answer, 1),
+		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
+		maxBytes: limit,
+		answer:   make(chan *workerv1.Answer, 1),
 	}
 	s.pending[c.CommandId] = pending
 	s.push(pending.message)
@@ -257,7 +257,7 @@ func (s *session) command(c *workerv1.Command, limit int) *call {
 func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
-	case j.life.Err() != nil:
+	case j.ctx.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
@@ -268,8 +268,8 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	f.mu.Unlock()
 	select {
 	case answer := <-pending.answer:
-		return answer, pending.bulk, nil
-	case <-s.over:
+		return answer, pending.result, nil
+	case <-s.done:
 		return nil, nil, errLost
 	case <-ctx.Done():
 		f.mu.Lock()
@@ -280,7 +280,7 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 }
 
 // tell runs a command without waiting for its answer; f.mu is held.
-func (s *session) tell(c *workerv1.Command) {
+func (s *session) post(c *workerv1.Command) {
 	if !s.ended {
 		s.command(c, 0)
 	}
@@ -290,15 +290,15 @@ func (s *session) tell(c *workerv1.Command) {
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
-		f.announce()
+		f.notifyChanged()
 	}
-	f.letGo(s)
+	f.dismissIfIdle(s)
 }
 
 // letGo says farewell to a draining worker that holds nothing; f.mu is held.
-func (f *Fleet) letGo(s *session) {
-	if s.draining && !s.goodbye && !s.ended && s.tiles == 0 {
-		s.goodbye = true
+func (f *Fleet) dismissIfIdle(s *session) {
+	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
+		s.farewellSent = true
 		s.push(farewell())
 	}
 }

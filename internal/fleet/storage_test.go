@@ -12,7 +12,7 @@ import (
 )
 
 // within checks the coordinator's books: no worker is to hold more than it offers.
-func (c *cluster) within() {
+func (c *cluster) checkReserved() {
 	c.Helper()
 	for _, w := range c.fleet.Workers() {
 		if w.MemoryBytes > 0 && w.TileBytes > w.MemoryBytes {
@@ -41,12 +41,12 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 				k := newCluster(t)
 				p := gaussianProblem(t, 203, 1)
 				p.storage = c.storage
-				_, size := k.shelf.put(t, p.data)
+				_, size := k.datasets.put(t, p.data)
 				for w := range workers {
-					k.hire(fmt.Sprint("w", w), p.memory(size, c.room))
+					k.startWorker(fmt.Sprint("w", w), p.memory(size, c.room))
 				}
 				e := k.submit(p, nil)
-				newSequence(k, e, p, 1).run(30, func(int) { k.within() })
+				newSequence(k, e, p, 1).run(30, func(int) { k.checkReserved() })
 				held := e.Held()
 				if c.stored+c.computed > 0 && (held.Stored != c.stored || held.Computed != c.computed) {
 					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed, c.stored, c.computed)
@@ -70,16 +70,16 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			p := gaussianProblem(t, 203, seed)
-			_, size := c.shelf.put(t, p.data)
-			c.hire("a", p.memory(size, 7))
-			b := c.hire("b", p.memory(size, 7))
+			_, size := c.datasets.put(t, p.data)
+			c.startWorker("a", p.memory(size, 7))
+			b := c.startWorker("b", p.memory(size, 7))
 			e := c.submit(p, nil)
 			if held := e.Held(); held.Stored != 13 || held.Computed != 0 {
 				t.Fatalf("at first %+v", held)
 			}
 			s := newSequence(c, e, p, seed)
 			s.run(20, func(op int) {
-				c.within()
+				c.checkReserved()
 				if op == 6 {
 					b.kill()
 				}
@@ -88,11 +88,11 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			if held.Computed < 6 || held.Stored == 0 || held.Stored+held.Computed != 13 || len(held.Shares) != 1 {
 				t.Errorf("after the loss %+v", held)
 			}
-			c.hire("c", p.memory(size, 13))
-			s.run(20, func(int) { c.within() })
+			c.startWorker("c", p.memory(size, 13))
+			s.run(20, func(int) { c.checkReserved() })
 			s.load()   // nearly every label is set: this goes over the whole matrix
 			s.update() // and an operation that may not
-			s.rows("degrees", e.Degrees, p.shard.Degrees)
+			s.comparePerRow("degrees", e.Degrees, p.shard.Degrees)
 			if held := e.Held(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
 				t.Errorf("after memory came back %+v", held)
 			}
@@ -105,9 +105,9 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 5)
 	p.storage = planning.Float32
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 7))
-	b := c.hire("b", p.memory(size, 7))
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 7))
+	b := c.startWorker("b", p.memory(size, 7))
 	waits := make(chan string, 100)
 	e := c.submit(p, func(s fleet.Status) {
 		if s.Waiting != "" {
@@ -115,16 +115,16 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 		}
 	})
 	s := newSequence(c, e, p, 5)
-	s.arm()
+	s.setOperands()
 	s.load()
 	b.kill()
 	go func() {
 		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with storage float32 it needs") {
 			t.Errorf("it waits: %q", why)
 		}
-		c.hire("late", p.memory(size, 7))
+		c.startWorker("late", p.memory(size, 7))
 	}()
-	s.run(10, undisturbed)
+	s.run(10, noDisturbance)
 	if held := e.Held(); held.Stored != 13 || held.EverComputed {
 		t.Errorf("held is %+v", held)
 	}
@@ -134,11 +134,11 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 6)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	if _, err := c.fleet.Plan(p.need(size)); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("a plan without workers: %v", err)
 	}
-	c.hire("a", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
+	c.startWorker("a", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
 	for _, storage := range []planning.Storage{planning.Auto, planning.None, planning.Float32} {
 		p.storage = storage
 		_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
@@ -149,7 +149,7 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 			t.Errorf("the plan says %v, the job %v", planned, err)
 		}
 	}
-	if opens := c.shelf.opens.Load(); opens != 0 {
+	if opens := c.datasets.opens.Load(); opens != 0 {
 		t.Errorf("the data were fetched %d times", opens)
 	}
 }
@@ -158,8 +158,8 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 func TestAPlanMindsOtherJobs(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 7)
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 24)) // a second job finds room to join, and hardly for more
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 24)) // a second job finds room to join, and hardly for more
 	need := p.need(size)
 	plan, err := c.fleet.Plan(need)
 	if err != nil || plan.Stored != 13 {
@@ -188,14 +188,14 @@ func TestOneJobAfterTheOtherFindsMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 8)
 	p.storage = planning.Float32
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 13))
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 13))
 	for job := range uint64(5) {
 		p := gaussianProblem(t, 203, 8)
 		p.storage = planning.Float32
 		e := c.submit(p, nil)
 		s := newSequence(c, e, p, job)
-		s.arm()
+		s.setOperands()
 		s.load()
 		e.Release()
 	}

@@ -19,7 +19,7 @@ import (
 type VectorExecutor struct {
 	*job
 	spec        *vector.Spec
-	mean, grids *operand
+	mean, grids *payload
 }
 
 var _ clustering.VectorExecutor = (*VectorExecutor)(nil)
@@ -32,20 +32,20 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 	}
 	e := &VectorExecutor{job: f.newJob(task), spec: task.Vectors}
 	e.k, e.lanes = task.Need.K, 1
-	e.opening, e.sumBytes = e.open, 8*e.k*e.spec.Width()
+	e.describe, e.sumBytes = e.describeVectors, 8*e.k*e.spec.Width()
 	if e.spec.Mean != nil {
-		e.mean = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
+		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
-	e.grids = e.keep(func() []byte { return wire.PackInt32s(e.spec.Grids) })
-	if err := e.begin(ctx); err != nil {
+	e.grids = e.keepPayload(func() []byte { return wire.PackInt32s(e.spec.Grids) })
+	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
 // open says what a worker is to make of the data.
-func (e *VectorExecutor) open(p *workerv1.Prepare) {
-	v := wire.VectorSpecToProto(e.spec, e.mean.payload(), e.grids.payload())
+func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
+	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
 }
@@ -69,7 +69,7 @@ func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]flo
 }
 
 // sums are what the sums of tiles are merged into: exact, and so the same in any order.
-func (e *VectorExecutor) sums() ([]float64, merging) {
+func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
 	sums := make([]float64, e.k*e.spec.Width())
 	return sums, func(_ []int, done *reply) error {
 		parts, err := wire.UnpackFloat64s(done.values)
@@ -87,62 +87,62 @@ func (e *VectorExecutor) sums() ([]float64, merging) {
 }
 
 // model is a vector.Model as operands of one operation.
-type model struct {
+type packedModel struct {
 	*vector.Model
-	centroids, absent, metric *operand
+	centroids, absent, metric *payload
 }
 
-func (e *VectorExecutor) model(m *vector.Model) *model {
-	packed := &model{Model: m, centroids: e.fleet.operand(func() []byte { return wire.PackFloat64s(m.Centroids) })}
+func (e *VectorExecutor) packModel(m *vector.Model) *packedModel {
+	packed := &packedModel{Model: m, centroids: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Centroids) })}
 	if m.Absent != nil {
-		packed.absent = e.fleet.operand(func() []byte { return wire.PackBools(m.Absent) })
+		packed.absent = e.fleet.newPayload(func() []byte { return wire.PackBools(m.Absent) })
 	}
 	if m.Metric != nil {
-		packed.metric = e.fleet.operand(func() []byte { return wire.PackFloat64s(m.Metric) })
+		packed.metric = e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Metric) })
 	}
 	return packed
 }
 
-func (m *model) payload() *workerv1.VectorModel {
-	return wire.VectorModelToProto(m.Model, m.centroids.payload(), m.absent.payload(), m.metric.payload())
+func (m *packedModel) message() *workerv1.VectorModel {
+	return wire.VectorModelToProto(m.Model, m.centroids.message(), m.absent.message(), m.metric.message())
 }
 
-func (m *model) drop() {
-	m.centroids.drop()
-	m.absent.drop()
-	m.metric.drop()
+func (m *packedModel) free() {
+	m.centroids.free()
+	m.absent.free()
+	m.metric.free()
 }
 
 // Assign implements clustering.VectorExecutor.
 func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
-	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
-	defer packed.drop()
-	defer stay.drop()
+	packed, stay := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	defer packed.free()
+	defer stay.free()
 	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.message(), Skip: stay.message()}}
 	})
 }
 
 // Farthest implements clustering.VectorExecutor.
 func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
-	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
-	sizes := e.fleet.operand(func() []byte { return wire.PackInt32s(counts) })
-	defer packed.drop()
-	defer stay.drop()
-	defer sizes.drop()
+	packed, stay := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	sizes := e.fleet.newPayload(func() []byte { return wire.PackInt32s(counts) })
+	defer packed.free()
+	defer stay.free()
+	defer sizes.free()
 	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_VectorFarthest{
-			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
+			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.message(), Skip: stay.message(), Counts: sizes.message()}}
 	})
 	return best[0], err
 }
 
 // Nearest implements clustering.VectorExecutor.
 func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	return e.perRow(ctx, &operation{name: "nearest", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: packed.payload()}}
+		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: packed.message()}}
 	}})
 }
 
@@ -155,8 +155,8 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 		}
 		previous = i
 	}
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	distances := make([]float64, 0, len(points)*m.Clusters)
 	for portion := range slices.Chunk(points, e.need.PointsAtOnce()) {
 		part := distances[len(distances) : len(distances)+len(portion)*m.Clusters]
@@ -169,9 +169,9 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 }
 
 // distances asks for those of so many points as workers answer at once.
-func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32, distances []float64) error {
-	list := e.fleet.operand(func() []byte { return wire.PackInt32s(points) })
-	defer list.drop()
+func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points []int32, distances []float64) error {
+	list := e.fleet.newPayload(func() []byte { return wire.PackInt32s(points) })
+	defer list.free()
 	var tiles []int
 	start := map[int]int{} // where the points of a tile begin among all
 	for at, i := range points {
@@ -181,11 +181,11 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 		}
 	}
 	return e.perform(ctx, &operation{
-		name:  "distances",
-		tiles: tiles,
-		limit: func([]int) int { return 8 * len(distances) },
+		name:     "distances",
+		tiles:    tiles,
+		maxBytes: func([]int) int { return 8 * len(distances) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.payload(), Points: list.payload()}}
+			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.message(), Points: list.message()}}
 		},
 		merge: func(tiles []int, done *reply) error {
 			values := done.values
@@ -215,8 +215,8 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 // Scatter implements clustering.VectorExecutor. Tiles are added up in tile order, whichever worker they
 // come from; no more are asked for at once than have a place in memory.
 func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	size, atOnce := 1, len(e.tiles)
 	switch kind {
 	case vector.Diagonal:
@@ -236,14 +236,14 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 }
 
 // scatter asks for that of consecutive tiles, so many values each.
-func (e *VectorExecutor) scatter(ctx context.Context, m *model, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
+func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
 	values := make([]float64, len(tiles)*size)
 	err := e.atStep(ctx, &operation{
-		name:  "scatter",
-		tiles: tiles,
-		limit: func(tiles []int) int { return 8 * size * len(tiles) },
+		name:     "scatter",
+		tiles:    tiles,
+		maxBytes: func(tiles []int) int { return 8 * size * len(tiles) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: wire.ScatterToProto(kind)}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.message(), Kind: wire.ScatterToProto(kind)}}
 		},
 		merge: func(of []int, done *reply) error {
 			if len(done.values) != 8*size*len(of) {

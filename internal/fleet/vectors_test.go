@@ -72,7 +72,7 @@ func (p *vectorProblem) memory(size, tiles int64) func(*worker.Config) {
 
 func (c *cluster) submitVectors(p *vectorProblem, report func(fleet.Status)) *fleet.VectorExecutor {
 	c.Helper()
-	id, size := c.shelf.put(c.T, p.data)
+	id, size := c.datasets.put(c.T, p.data)
 	e, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, report))
 	if err != nil {
 		c.Fatal(err)
@@ -164,12 +164,12 @@ func (s *vectorSequence) run(ops int, disturb func(op int)) {
 	s.load()
 	for op := range ops {
 		disturb(op)
-		s.one()
+		s.randomOp()
 	}
 	s.assign()
 }
 
-func (s *vectorSequence) one() {
+func (s *vectorSequence) randomOp() {
 	s.Helper()
 	l := s.local
 	m := s.model()
@@ -181,11 +181,11 @@ func (s *vectorSequence) one() {
 	case r < 11:
 		s.assign()
 	case r < 14:
-		points := s.some()
+		points := s.somePoints()
 		want, err := l.shard.Distances(s.ctx, l.tiles, m, points)
 		s.check("distances", err)
 		got, err := s.remote.Distances(s.ctx, m, points)
-		s.floats("distances", got, want, err)
+		s.wantFloats("distances", got, want, err)
 	case r < 17:
 		kind := vector.Total
 		if l.distortion == metric.SquaredEuclidean {
@@ -194,9 +194,9 @@ func (s *vectorSequence) one() {
 		tiles, err := l.shard.Scatter(s.ctx, l.tiles, l.step, m, kind)
 		s.check("scatter", err)
 		got, err := s.remote.Scatter(s.ctx, m, kind)
-		s.floats("scatter", got, clustering.AddTiles(tiles, len(l.tiles)), err)
+		s.wantFloats("scatter", got, clustering.AddTiles(tiles, len(l.tiles)), err)
 	case r < 18:
-		skip := s.some()
+		skip := s.somePoints()
 		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, m, skip, s.counts)
 		s.check("farthest", err)
 		got, err := s.remote.Farthest(s.ctx, m, skip, s.counts)
@@ -210,7 +210,7 @@ func (s *vectorSequence) one() {
 		want, err := l.shard.Nearest(s.ctx, l.tiles, m)
 		s.check("nearest", err)
 		got, err := s.remote.Nearest(s.ctx, m)
-		s.floats("nearest", got, want, err)
+		s.wantFloats("nearest", got, want, err)
 	}
 }
 
@@ -245,7 +245,7 @@ func (s *vectorSequence) model() *vector.Model {
 }
 
 // some are points, ascending.
-func (s *vectorSequence) some() []int32 {
+func (s *vectorSequence) somePoints() []int32 {
 	var points []int32
 	share := s.random.Float64()
 	for i := range s.local.spec.Rows {
@@ -270,7 +270,7 @@ func (s *vectorSequence) load() {
 	want, err := l.shard.Load(s.ctx, l.tiles, l.step, l.k, s.labels)
 	s.check("load", err)
 	got, err := s.remote.Load(s.ctx, s.labels)
-	s.floats("load", got, want, err)
+	s.wantFloats("load", got, want, err)
 	s.sums = want
 	s.count()
 }
@@ -305,14 +305,14 @@ func (s *vectorSequence) move(moves []kernel.Move) {
 	s.check("update", err)
 	s.local.step++
 	got, err := s.remote.Update(s.ctx, moves)
-	s.floats("update", got, want, err)
+	s.wantFloats("update", got, want, err)
 	s.sums = want
 	s.count()
 }
 
 func (s *vectorSequence) assign() {
 	s.Helper()
-	m, skip := s.model(), s.some()
+	m, skip := s.model(), s.somePoints()
 	want, err := s.local.shard.Assign(s.ctx, s.local.tiles, s.local.step, m, skip)
 	s.check("assign", err)
 	got, err := s.remote.Assign(s.ctx, m, skip)
@@ -331,7 +331,7 @@ func (s *vectorSequence) check(name string, err error) {
 	}
 }
 
-func (s *vectorSequence) floats(name string, got, want []float64, err error) {
+func (s *vectorSequence) wantFloats(name string, got, want []float64, err error) {
 	s.Helper()
 	s.check(name, err)
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
@@ -347,11 +347,11 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 				t.Parallel()
 				c := newCluster(t)
 				for w := range workers {
-					c.hire(fmt.Sprint("w", w))
+					c.startWorker(fmt.Sprint("w", w))
 				}
 				p := make(t)
 				e := c.submitVectors(p, nil)
-				newVectorSequence(c, e, p, 1).run(30, undisturbed)
+				newVectorSequence(c, e, p, 1).run(30, noDisturbance)
 				held := e.Held()
 				if held.Stored != len(p.tiles) || held.Computed != 0 || len(held.Shares) != workers {
 					t.Errorf("held is %+v", held)
@@ -368,8 +368,8 @@ func TestWhateverHappensTheBitsOfVectorsStay(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			p := vectorProblems[name](t)
-			hands := []*hand{c.hire("w0"), c.hire("w1"), c.hire("w2")}
-			var paused *hand // at most one, so that somebody works
+			hands := []*testWorker{c.startWorker("w0"), c.startWorker("w1"), c.startWorker("w2")}
+			var paused *testWorker // at most one, so that somebody works
 			s := newVectorSequence(c, c.submitVectors(p, nil), p, 9)
 			var background sync.WaitGroup
 			defer background.Wait()
@@ -379,24 +379,24 @@ func TestWhateverHappensTheBitsOfVectorsStay(t *testing.T) {
 				switch event := s.random.IntN(20); {
 				case event < 2:
 					background.Go(h.kill)
-					hands[victim] = c.hire(fmt.Sprint("after-kill-", op))
+					hands[victim] = c.startWorker(fmt.Sprint("after-kill-", op))
 				case event < 3:
 					background.Go(func() {
 						if _, err := c.fleet.Drain(h.name); err != nil {
 							t.Log(err) // it may be lost just now
 						}
 					})
-					hands[victim] = c.hire(fmt.Sprint("after-drain-", op))
+					hands[victim] = c.startWorker(fmt.Sprint("after-drain-", op))
 				case event < 4:
 					if paused != nil {
-						paused.line.resume()
+						paused.link.resume()
 					}
 					paused = h
-					h.line.pause() // until it is resumed, killed, or declared lost
+					h.link.pause() // until it is resumed, killed, or declared lost
 				case event < 8:
-					background.Go(h.line.resume)
+					background.Go(h.link.resume)
 				case event < 11:
-					background.Go(h.line.cut)
+					background.Go(h.link.cut)
 				}
 			})
 		})
@@ -408,8 +408,8 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 	c := newCluster(t)
 	p := vectorProblems["sparse"](t)
 	p.k = 3
-	id, size := c.shelf.put(t, p.data)
-	c.hire("tiny", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
+	id, size := c.datasets.put(t, p.data)
+	c.startWorker("tiny", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
 	if _, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, nil)); !fault.Is(err, planning.DoesNotFit) {
 		t.Fatalf("got %v", err)
 	}
@@ -417,8 +417,8 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A tile of average size fits this often, and tiles differ.
-	c.hire("a", p.memory(size, 12))
-	b := c.hire("b", p.memory(size, 12))
+	c.startWorker("a", p.memory(size, 12))
+	b := c.startWorker("b", p.memory(size, 12))
 	waits := make(chan string, 100)
 	e := c.submitVectors(p, func(s fleet.Status) {
 		if s.Waiting != "" {
@@ -426,15 +426,15 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 		}
 	})
 	s := newVectorSequence(c, e, p, 5)
-	s.run(5, func(int) { c.within() })
+	s.run(5, func(int) { c.checkReserved() })
 	b.kill()
 	go func() {
 		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with all points in memory it needs") {
 			t.Errorf("it waits: %q", why)
 		}
-		c.hire("late", p.memory(size, 12))
+		c.startWorker("late", p.memory(size, 12))
 	}()
-	s.run(10, func(int) { c.within() })
+	s.run(10, func(int) { c.checkReserved() })
 	if held := e.Held(); held.Stored != len(p.tiles) || held.EverComputed {
 		t.Errorf("held is %+v", held)
 	}
@@ -449,8 +449,8 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 // Large answers are asked for in portions, and those who ask cannot tell.
 func TestLargeAnswersComeInPortions(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
-	c.hire("b")
+	c.startWorker("a")
+	c.startWorker("b")
 	t.Run("scatter", func(t *testing.T) {
 		p := newVectorProblem(t, randomPoints(t, 203, 1000, 1), metric.SquaredEuclidean, true)
 		e := c.submitVectors(p, nil)
@@ -465,7 +465,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		tiles, err := p.shard.Scatter(s.ctx, p.tiles, p.step, m, vector.Full)
 		s.check("scatter", err)
 		got, err := e.Scatter(s.ctx, m, vector.Full)
-		s.floats("scatter", got, clustering.AddTiles(tiles, len(p.tiles)), err)
+		s.wantFloats("scatter", got, clustering.AddTiles(tiles, len(p.tiles)), err)
 	})
 	t.Run("distances", func(t *testing.T) {
 		p := newVectorProblem(t, randomPoints(t, 45_000, 1, 1), metric.SquaredEuclidean, false)
@@ -494,9 +494,9 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 
 func TestMisuseOfVectorsIsAnError(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
+	c.startWorker("a")
 	p := vectorProblems["dense"](t)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	task := p.task(id, size, nil)
 	task.Vectors = nil
 	if _, err := c.fleet.NewVectorExecutor(c.ctx, task); err == nil {
@@ -524,5 +524,5 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 		}
 	}
 	s := newVectorSequence(c, e, p, 2)
-	s.run(5, undisturbed) // none of that did any harm
+	s.run(5, noDisturbance) // none of that did any harm
 }

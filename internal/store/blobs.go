@@ -62,7 +62,7 @@ type bucket struct {
 
 	// gocloud's directory driver looks whether a name is free and then renames; the lock makes
 	// that one step, and a name found taken is durable already.
-	publishing sync.Mutex
+	publishMu sync.Mutex
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if need
@@ -156,8 +156,8 @@ func (w blobWriter) Write(p []byte) (int, error) {
 // publish gives a written blob its name.
 func (b *bucket) publish(name string, w *blob.Writer) error {
 	if b.root != "" {
-		b.publishing.Lock()
-		defer b.publishing.Unlock()
+		b.publishMu.Lock()
+		defer b.publishMu.Unlock()
 	}
 	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return fmt.Errorf("blob %q: %w", name, ErrExists)

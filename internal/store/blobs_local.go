@@ -15,7 +15,7 @@ import (
 )
 
 // strandedAfter is the age at which a temporary file must be a crash's: no write takes so long.
-const strandedAfter = 24 * time.Hour
+const staleAfter = 24 * time.Hour
 
 func openDirectory(dir string) (Blobs, error) {
 	if dir == "" {
@@ -28,7 +28,7 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	removeStranded(root, time.Now().Add(-strandedAfter))
+	removeStaleFiles(root, time.Now().Add(-staleAfter))
 	b, err := fileblob.OpenBucket(root, &fileblob.Options{
 		DirFileMode: 0o700,
 		NoTempDir:   true, // a rename from another file system would fail
@@ -42,7 +42,7 @@ func openDirectory(dir string) (Blobs, error) {
 
 // removeStranded deletes temporary files that a crash left long ago. It is housekeeping: what
 // cannot be removed stays, and does no harm.
-func removeStranded(root string, before time.Time) {
+func removeStaleFiles(root string, before time.Time) {
 	_ = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, tempSuffix) {
 			return nil

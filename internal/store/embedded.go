@@ -61,7 +61,7 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 			"restore them from a backup or start with another directory", dir, err)
 	}
 	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, func() { server.Close(); unlock() })
-	if err := s.inherit(ctx); err != nil {
+	if err := s.cleanUpAfterRestart(ctx); err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
 	}
@@ -159,7 +159,7 @@ func checkDatabase(path string) error {
 // inherit clears up after the last process that had this directory. It is gone, for we hold the
 // lock: so its leadership is over, without waiting for its lease to run out. And if it ran into
 // the quota, the space it has freed since can be used again; etcd raises the alarm anew if not.
-func (s *etcdState) inherit(ctx context.Context) error {
+func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {
 	if _, err := s.client.Delete(ctx, electionRoot+"/", clientv3.WithPrefix()); err != nil {
 		return err
 	}

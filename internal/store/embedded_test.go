@@ -41,7 +41,7 @@ func TestEmbeddedSurvivesReopening(t *testing.T) {
 		t.Fatalf("got the keys %q", got)
 	}
 	_, err := s.Commit(t.Context(), Txn{Delete: []string{"jobs/1"}})
-	is(t, err, ErrNotLeader)
+	wantIs(t, err, ErrNotLeader)
 	if next := lead(t, s); next.Revision() <= term.Revision() {
 		t.Fatalf("term %d after term %d", next.Revision(), term.Revision())
 	}
@@ -75,7 +75,7 @@ func TestEmbeddedSurvivesKill(t *testing.T) {
 	}
 
 	_, err = OpenEmbedded(t.Context(), dir, nil)
-	reason(t, err, "DATA_DIR_IN_USE")
+	wantReason(t, err, "DATA_DIR_IN_USE")
 	check(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
 
@@ -95,7 +95,7 @@ func TestEmbeddedHasOneOpener(t *testing.T) {
 	dir := t.TempDir()
 	s := embedded(t, dir)
 	_, err := OpenEmbedded(t.Context(), dir, nil)
-	reason(t, err, "DATA_DIR_IN_USE")
+	wantReason(t, err, "DATA_DIR_IN_USE")
 	if want := "data directory " + dir + " is in use by another coordinator"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
@@ -108,14 +108,14 @@ func TestEmbeddedUnusableDirectory(t *testing.T) {
 	check(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		_, err := OpenEmbedded(t.Context(), dir, nil)
-		reason(t, err, "DATA_DIR_UNUSABLE")
+		wantReason(t, err, "DATA_DIR_UNUSABLE")
 	}
 	_, err := OpenEmbedded(t.Context(), "", nil)
-	reason(t, err, "DATA_DIR_MISSING")
+	wantReason(t, err, "DATA_DIR_MISSING")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = OpenEmbedded(ctx, t.TempDir(), nil)
-	is(t, err, context.Canceled)
+	wantIs(t, err, context.Canceled)
 }
 
 func TestEmbeddedDamagedFiles(t *testing.T) {
@@ -168,7 +168,7 @@ func TestEmbeddedFull(t *testing.T) {
 	for ; written < 16 && err == nil; written++ {
 		_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: fmt.Sprint("big/", written), Value: value}}})
 	}
-	reason(t, err, "STORE_FULL")
+	wantReason(t, err, "STORE_FULL")
 	for i := range written {
 		commit(t, s, Txn{Delete: []string{fmt.Sprint("big/", i)}})
 	}
@@ -202,7 +202,7 @@ func TestOpenRefuses(t *testing.T) {
 		"embedded":               "DATA_DIR_MISSING",
 	} {
 		_, err := Open(t.Context(), spec, "", nil)
-		reason(t, err, want)
+		wantReason(t, err, want)
 	}
 	s, err := Open(t.Context(), "memory", "", nil)
 	check(t, err)
@@ -220,7 +220,7 @@ func TestEtcdUnreachable(t *testing.T) {
 	defer silent.Close()
 	for _, address := range []string{closed, silent.Addr().String()} {
 		_, err := openEtcd(t.Context(), []string{address}, nil, 200*time.Millisecond)
-		reason(t, err, "STORE_UNREACHABLE")
+		wantReason(t, err, "STORE_UNREACHABLE")
 		if !strings.Contains(err.Error(), address) {
 			t.Errorf("%q does not say where", err)
 		}

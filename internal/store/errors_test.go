@@ -61,7 +61,7 @@ func TestAFullDiskSaysSo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err = blobWriter{failingWriter{full}, "jobs/1/labels"}.Write([]byte("x"))
-	reason(t, err, "DISK_FULL")
+	wantReason(t, err, "DISK_FULL")
 }
 
 func TestBlobErrorsLeaveOutPaths(t *testing.T) {

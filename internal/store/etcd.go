@@ -29,10 +29,10 @@ type etcdState struct {
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	busy   bool      // a Lead is under way
-	term   *etcdTerm // nil when not leading
+	mu          sync.Mutex
+	closed      bool
+	campaigning bool      // a Lead is under way
+	term        *etcdTerm // nil when not leading
 }
 
 func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {
@@ -81,7 +81,7 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 	if after != "" {
 		after = entryRoot + after
 	}
-	from, to := span(entryRoot+prefix, after)
+	from, to := keyRange(entryRoot+prefix, after)
 	if from >= to { // entryRoot has an end, so `to` is never empty
 		return nil, nil
 	}

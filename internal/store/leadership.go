@@ -90,17 +90,17 @@ func (s *etcdState) Lead(ctx context.Context, name string) (Leadership, error) {
 func (s *etcdState) startCampaign() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy || s.term != nil {
+	if s.campaigning || s.term != nil {
 		return errAlreadyLeading
 	}
-	s.busy = true
+	s.campaigning = true
 	return nil
 }
 
 func (s *etcdState) endCampaign() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy = false
+	s.campaigning = false
 }
 
 var errLeaseEnded = errors.New("the lease ended")

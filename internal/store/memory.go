@@ -15,8 +15,8 @@ type memory struct {
 	closed chan struct{} // guarded by shared.mu for closing
 
 	// Guarded by shared.mu.
-	busy bool        // a Lead is under way
-	term *memoryTerm // nil when not leading
+	campaigning bool        // a Lead is under way
+	term        *memoryTerm // nil when not leading
 }
 
 // sharedMemory is what all handles see.
@@ -79,7 +79,7 @@ func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]E
 		return nil, err
 	}
 	defer unlock()
-	from, to := span(prefix, after)
+	from, to := keyRange(prefix, after)
 	start, _ := slices.BinarySearch(m.shared.keys, from)
 	var found []Entry
 	for _, key := range m.shared.keys[start:] {
@@ -168,17 +168,17 @@ func (m *memory) startCampaign(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if m.busy || m.term != nil {
+	if m.campaigning || m.term != nil {
 		return errAlreadyLeading
 	}
-	m.busy = true
+	m.campaigning = true
 	return nil
 }
 
 func (m *memory) endCampaign() {
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
-	m.busy = false
+	m.campaigning = false
 }
 
 // tryLead starts a term if nobody leads; otherwise it says whose term to wait for.

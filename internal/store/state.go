@@ -21,11 +21,11 @@ import (
 // also works on a cluster. An etcd of default settings accepts MaxCommitBytes; it needs
 // --max-txn-ops=1024 for transactions of more than 127 changes or conditions.
 const (
-	MaxCommitOps   = 1000                // conditions, and likewise changes (puts plus deletes)
-	MaxCommitBytes = 3<<19 - requestRoom // all keys and values: just under 1.5 MiB
+	MaxCommitOps   = 1000                    // conditions, and likewise changes (puts plus deletes)
+	MaxCommitBytes = 3<<19 - requestOverhead // all keys and values: just under 1.5 MiB
 
-	requestRoom = 4 << 10 // for the fence and the frame around the operations
-	opRoom      = 64      // encoding of one operation beside its key and value: tags, lengths, kind
+	requestOverhead = 4 << 10 // for the fence and the frame around the operations
+	opOverhead      = 64      // encoding of one operation beside its key and value: tags, lengths, kind
 )
 
 // Entry is a key with its value.
@@ -98,18 +98,18 @@ func (t Txn) validate() error {
 		if c.Key == "" {
 			return emptyKey("condition")
 		}
-		total += len(c.Key) + opRoom
+		total += len(c.Key) + opOverhead
 	}
 	for _, e := range t.Put {
 		changed = append(changed, e.Key)
-		total += len(e.Key) + len(e.Value) + opRoom
+		total += len(e.Key) + len(e.Value) + opOverhead
 		if len(e.Value) >= len(largest.Value) {
 			largest = e
 		}
 	}
 	for _, key := range t.Delete {
 		changed = append(changed, key)
-		total += len(key) + opRoom
+		total += len(key) + opOverhead
 	}
 	slices.Sort(changed)
 	for i, key := range changed {
@@ -134,7 +134,7 @@ func emptyKey(of string) error {
 }
 
 // span gives the half-open range of keys [from, to) that List looks at; to == "" means no end.
-func span(prefix, after string) (from, to string) {
+func keyRange(prefix, after string) (from, to string) {
 	from, to = prefix, prefixEnd(prefix)
 	if after >= from && after != "" {
 		from = after + "\x00" // the first key after `after`

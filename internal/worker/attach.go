@@ -59,7 +59,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 				welcomed = true
 				w.welcome(m.Welcome)
 				answers = w.session.wake
-				w.session.nudge() // answers may have waited for this stream
+				w.session.wakeStream() // answers may have waited for this stream
 				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
 			case *workerv1.AttachResponse_Command:
 				if welcomed {
@@ -76,7 +76,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 				Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
 			sequence++
 		case <-answers:
-			for _, answer := range w.session.answers() {
+			for _, answer := range w.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 			}
 		case <-leaving:

@@ -34,12 +34,12 @@ func retryTransfer(ctx context.Context, transfer func() error) error {
 }
 
 // chunks reads a server stream of byte chunks.
-type chunks[M interface{ GetData() []byte }] struct {
+type chunkReader[M interface{ GetData() []byte }] struct {
 	next func() (M, error)
 	rest []byte
 }
 
-func (c *chunks[M]) Read(p []byte) (int, error) {
+func (c *chunkReader[M]) Read(p []byte) (int, error) {
 	for len(c.rest) == 0 {
 		m, err := c.next()
 		if err != nil {
@@ -53,9 +53,9 @@ func (c *chunks[M]) Read(p []byte) (int, error) {
 }
 
 // operand gives the bytes of a payload.
-func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
+func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	var data []byte
-	err := j.receive(p, func(at int, chunk []byte) error {
+	err := j.receivePayload(p, func(at int, chunk []byte) error {
 		data = append(data[:at], chunk...)
 		return nil
 	})
@@ -65,7 +65,7 @@ func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
 // receive hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
 // is only a reference; where the connection breaks they come again from the first. One that the
 // coordinator has dropped belongs to a command that nobody waits for.
-func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
+func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
 	reference := p.GetReference()
 	if reference == "" {
 		return take(0, p.GetInline())
@@ -98,21 +98,21 @@ func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error
 }
 
 // result makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
-func (j *job) result(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
+func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
 	}
-	return j.sendAhead(c, slices.Chunk(data, wire.ChunkBytes))
+	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
 }
 
 // sendAhead sends chunks, again if the connection breaks, and makes a payload that refers to them.
-func (j *job) sendAhead(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
+func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
-	err := retryTransfer(j.ctx, func() error { return j.send(reference, chunks) })
+	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
 	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
 }
 
-func (j *job) send(reference string, chunks iter.Seq[[]byte]) error {
+func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()
 	stream, err := j.session.worker.client.SendResult(ctx)
@@ -132,7 +132,7 @@ func (j *job) send(reference string, chunks iter.Seq[[]byte]) error {
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
 	var data dataset.Dataset
-	err := j.read(ctx, id, 0, 0, func(r io.Reader) (err error) {
+	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
 		return err
 	})
@@ -143,7 +143,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
 	offset, length := dataset.RowRange(columns, from, to)
 	var values []float64
-	err := j.read(ctx, id, offset, length, func(r io.Reader) (err error) {
+	err := j.readDataset(ctx, id, offset, length, func(r io.Reader) (err error) {
 		values, err = dataset.DecodeRows(r, columns*(to-from))
 		return err
 	})
@@ -151,7 +151,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 }
 
 // read streams a range of a data set through a reader, again if the connection breaks.
-func (j *job) read(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
+func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -161,7 +161,7 @@ func (j *job) read(ctx context.Context, id string, offset, length int64, use fun
 		if err != nil {
 			return err
 		}
-		source := &transport{Reader: &chunks[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
+		source := &errorRecorder{Reader: &chunkReader[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
 		if err := use(source); source.err != nil {
 			return source.err // whatever the decoder made of it
 		} else {
@@ -175,12 +175,12 @@ func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func
 }
 
 // transport remembers the error that ended a reader, which decoders take for a short file.
-type transport struct {
+type errorRecorder struct {
 	io.Reader
 	err error
 }
 
-func (t *transport) Read(p []byte) (int, error) {
+func (t *errorRecorder) Read(p []byte) (int, error) {
 	n, err := t.Reader.Read(p)
 	if err != nil && err != io.EOF {
 		t.err = err

@@ -22,12 +22,12 @@ type datasets struct {
 	memory *memory
 
 	mu      sync.Mutex
-	entries map[string]*entry
-	unused  []*entry // the longest unused first
+	entries map[string]*cachedDataset
+	unused  []*cachedDataset // the longest unused first
 }
 
 // entry is one data set, perhaps still on its way.
-type entry struct {
+type cachedDataset struct {
 	id    string
 	bytes int64
 	ready chan struct{} // closed when data or err is there
@@ -42,7 +42,9 @@ type lease struct {
 	release func()
 }
 
-func newDatasets(m *memory) *datasets { return &datasets{memory: m, entries: map[string]*entry{}} }
+func newDatasets(m *memory) *datasets {
+	return &datasets{memory: m, entries: map[string]*cachedDataset{}}
+}
 
 // open gives a data set, fetching it if need be. It takes some memory while it is fetched and some
 // afterwards.
@@ -51,11 +53,11 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 		d.mu.Lock()
 		e, known := d.entries[id]
 		if !known {
-			e = &entry{id: id, bytes: bytes, ready: make(chan struct{})}
+			e = &cachedDataset{id: id, bytes: bytes, ready: make(chan struct{})}
 			d.entries[id] = e
 		}
 		e.users++
-		d.unused = slices.DeleteFunc(d.unused, func(u *entry) bool { return u == e })
+		d.unused = slices.DeleteFunc(d.unused, func(u *cachedDataset) bool { return u == e })
 		d.mu.Unlock()
 		if !known {
 			d.fill(ctx, e, fetching, fetch)
@@ -63,13 +65,13 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 		select {
 		case <-e.ready:
 		case <-ctx.Done():
-			d.leave(e)
+			d.release(e)
 			return nil, ctx.Err()
 		}
 		if e.err == nil {
-			return &lease{data: e.data, release: sync.OnceFunc(func() { d.leave(e) })}, nil
+			return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}, nil
 		}
-		d.leave(e)
+		d.release(e)
 		// Another job's cancellation is not ours: fetch it ourselves.
 		if ctx.Err() == nil && known && errors.Is(e.err, context.Canceled) {
 			continue
@@ -79,7 +81,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 }
 
 // fill fetches a data set; on failure the entry is forgotten, so that others may try again.
-func (d *datasets) fill(ctx context.Context, e *entry, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
+func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
 	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
 		kept := e.bytes
@@ -99,7 +101,7 @@ func (d *datasets) fill(ctx context.Context, e *entry, fetching int64, fetch fun
 }
 
 // leave ends one use.
-func (d *datasets) leave(e *entry) {
+func (d *datasets) release(e *cachedDataset) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.users--; e.users > 0 || d.entries[e.id] != e {

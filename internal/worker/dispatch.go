@@ -37,7 +37,7 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		j.drop(c.GetTiles())
 		return &workerv1.Done{}, nil
 	}
-	tiles, err := j.admit(c.GetTiles())
+	tiles, err := j.checkTiles(c.GetTiles())
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +47,12 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	return j.shard.perform(j, c, tiles)
 }
 
-func unknown(c *workerv1.Command) error {
+func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
 // admit turns the tiles of a command into numbers and refuses placements that are out of date.
-func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
+func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
 		if int64(t.GetTile()) >= int64(partition.TileCount(j.rows)) {
@@ -73,7 +73,7 @@ func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Do
 		if err != nil {
 			return nil, err
 		}
-		payload, err := j.result(c, wire.PackFloat64s(values))
+		payload, err := j.resultPayload(c, wire.PackFloat64s(values))
 		return &workerv1.Done{Values: payload}, err
 	}
 }
@@ -84,14 +84,14 @@ func (j *job) movesOf(c *workerv1.Command) func([]kernel.Move, error) (*workerv1
 		if err != nil {
 			return nil, err
 		}
-		payload, err := j.result(c, wire.PackMoves(moves))
+		payload, err := j.resultPayload(c, wire.PackMoves(moves))
 		return &workerv1.Done{Values: payload}, err
 	}
 }
 
 // unpack fetches and unpacks an operand.
-func unpack[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
-	data, err := j.operand(p)
+func unpackPayload[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
+	data, err := j.payloadBytes(p)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func unpack[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([
 }
 
 func (j *job) floats(p *workerv1.Payload, count int) ([]float64, error) {
-	values, err := unpack(j, p, wire.UnpackFloat64s)
+	values, err := unpackPayload(j, p, wire.UnpackFloat64s)
 	if err == nil && len(values) != count {
 		err = fmt.Errorf("worker: an operand of %d values instead of %d", len(values), count)
 	}
@@ -110,5 +110,5 @@ func (j *job) optionalFloats(p *workerv1.Payload) ([]float64, error) {
 	if p == nil {
 		return nil, nil
 	}
-	return unpack(j, p, wire.UnpackFloat64s)
+	return unpackPayload(j, p, wire.UnpackFloat64s)
 }

@@ -27,13 +27,13 @@ type job struct {
 	wake    chan struct{}
 
 	// Only the job's own goroutine touches what follows.
-	rows    int
-	need    planning.Problem  // what the job takes
-	shard   shard             // nil until it is prepared
-	data    *lease            // of a data set that is held as long as the job
-	tiles   map[int]bool      // those that are built, and whether they are stored
-	epochs  map[uint32]uint64 // of the tiles' placements, the newest seen
-	charged int64             // bytes that are reserved for the job
+	rows     int
+	need     planning.Problem  // what the job takes
+	shard    shard             // nil until it is prepared
+	data     *lease            // of a data set that is held as long as the job
+	tiles    map[int]bool      // those that are built, and whether they are stored
+	epochs   map[uint32]uint64 // of the tiles' placements, the newest seen
+	reserved int64             // bytes that are reserved for the job
 }
 
 func newJob(s *session, id string) *job {
@@ -105,34 +105,34 @@ func (j *job) next() *workerv1.Command {
 }
 
 // leave ends the job from outside: what it runs is cancelled, and its memory is about to be free.
-func (j *job) leave() {
-	j.session.worker.memory.expect()
+func (j *job) stop() {
+	j.session.worker.memory.beginRelease()
 	j.cancel()
 }
 
 // close frees what the job held. It was told to leave: nothing else ends a job.
 func (j *job) close() {
 	j.shard = nil
-	j.free(j.charged)
+	j.free(j.reserved)
 	if j.data != nil {
 		j.data.release()
 		j.data = nil
 	}
-	j.session.worker.memory.settle()
+	j.session.worker.memory.endRelease()
 }
 
 // reserve takes memory for the job.
 func (j *job) reserve(bytes int64, what string) error {
 	err := j.session.worker.memory.reserve(j.ctx, bytes, what)
 	if err == nil {
-		j.charged += bytes
+		j.reserved += bytes
 	}
 	return err
 }
 
 func (j *job) free(bytes int64) {
 	j.session.worker.memory.free(bytes)
-	j.charged -= bytes
+	j.reserved -= bytes
 }
 
 // execute runs a command and turns every outcome, also a panic, into an answer.

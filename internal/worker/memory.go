@@ -33,20 +33,20 @@ type memory struct {
 	limit   int64             // 0: none
 	reclaim func(bytes int64) // frees what is kept only in case; called without the lock
 
-	mu      sync.Mutex
-	used    int64
-	leaving int           // jobs that are over and about to free what they hold
-	left    chan struct{} // closed, and made anew, when one has
+	mu        sync.Mutex
+	used      int64
+	releasing int           // jobs that are over and about to free what they hold
+	released  chan struct{} // closed, and made anew, when one has
 }
 
-func newMemory(limit int64) *memory { return &memory{limit: limit, left: make(chan struct{})} }
+func newMemory(limit int64) *memory { return &memory{limit: limit, released: make(chan struct{})} }
 
 // reserve takes bytes or says that there are not as many. It waits for jobs that are on their way out:
 // the coordinator has counted on their memory already.
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
 		m.mu.Lock()
-		used, leaving, left := m.used, m.leaving, m.left
+		used, leaving, left := m.used, m.releasing, m.released
 		m.mu.Unlock()
 		if m.take(bytes) {
 			return nil
@@ -84,17 +84,17 @@ func (m *memory) free(bytes int64) {
 }
 
 // expect notes that a job is about to free what it holds.
-func (m *memory) expect() {
+func (m *memory) beginRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.leaving++
+	m.releasing++
 }
 
 // settle notes that it has.
-func (m *memory) settle() {
+func (m *memory) endRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.leaving--
-	close(m.left)
-	m.left = make(chan struct{})
+	m.releasing--
+	close(m.released)
+	m.released = make(chan struct{})
 }

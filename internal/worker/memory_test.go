@@ -18,7 +18,7 @@ import (
 )
 
 // readyJob is a job of 64 points, in 4 tiles, on a worker with room for so many stored ones.
-func readyJob(t *testing.T, tiles int64) *job {
+func matrixJob(t *testing.T, tiles int64) *job {
 	t.Helper()
 	points, err := dataset.NewPoints(64, 1, make([]float64, 64))
 	if err != nil {
@@ -29,19 +29,19 @@ func readyJob(t *testing.T, tiles int64) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := idleJob(t)
+	j := newTestJob(t)
 	j.rows, j.need, j.shard = 64, planning.Problem{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
 	j.session.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
 
 func TestTheBooksFollowTheTiles(t *testing.T) {
-	j := readyJob(t, 2)
+	j := matrixJob(t, 2)
 	size, memory := j.need.TileSize(0), j.session.worker.memory
 	expect := func(what string, bytes int64) {
 		t.Helper()
-		if memory.used != bytes || j.charged != bytes {
-			t.Errorf("%s: %d bytes are used and %d charged, want %d", what, memory.used, j.charged, bytes)
+		if memory.used != bytes || j.reserved != bytes {
+			t.Errorf("%s: %d bytes are used and %d charged, want %d", what, memory.used, j.reserved, bytes)
 		}
 	}
 	build := func(stored bool, tiles ...int) error {
@@ -80,7 +80,7 @@ func TestTheBooksFollowTheTiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("one stored after all", size.Stored+size.Computed)
-	memory.expect()
+	memory.beginRelease()
 	j.close()
 	expect("closed", 0)
 }
@@ -92,7 +92,7 @@ func TestRowsThatPassThroughAreCounted(t *testing.T) {
 	spec := kernel.Spec{Function: kernel.Given, Rows: n, Columns: n, Grid: -40}
 	need := planning.Problem{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
 	for _, spare := range []int64{0, 1, 3} { // tiles beside the one that there always is room for
-		j := idleJob(t)
+		j := newTestJob(t)
 		j.session.worker.cfg.Threads = 4
 		memory := j.session.worker.memory
 		memory.limit = 4*need.TileSize(0).Stored + spare*need.PassingBytes()
@@ -134,11 +134,11 @@ func TestReservationsWaitForLeavingJobs(t *testing.T) {
 	if err := m.reserve(t.Context(), 30, "a second"); !fault.Is(err, "NO_MEMORY") {
 		t.Errorf("nobody leaves: %v", err)
 	}
-	m.expect()
+	m.beginRelease()
 	got := make(chan error, 1)
 	go func() { got <- m.reserve(t.Context(), 30, "a second") }()
 	m.free(80)
-	m.settle()
+	m.endRelease()
 	select {
 	case err := <-got:
 		if err != nil {
@@ -147,13 +147,13 @@ func TestReservationsWaitForLeavingJobs(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("still waiting")
 	}
-	m.expect()
+	m.beginRelease()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.reserve(ctx, 80, "a third"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled while it waits: %v", err)
 	}
-	m.settle()
+	m.endRelease()
 }
 
 func TestLimitProcess(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range s.jobs {
-		j.leave()
+		j.stop()
 	}
 	s.cancel()
 }
@@ -46,9 +46,9 @@ func (s *session) accept(c *workerv1.Command) {
 	case *workerv1.Command_Release:
 		if j != nil {
 			delete(s.jobs, c.GetJobId())
-			j.leave()
+			j.stop()
 		}
-		s.put(done(c, &workerv1.Done{}))
+		s.queueAnswer(done(c, &workerv1.Done{}))
 		return
 	case *workerv1.Command_Prepare:
 		if j == nil {
@@ -58,11 +58,11 @@ func (s *session) accept(c *workerv1.Command) {
 		}
 	}
 	if j == nil {
-		s.put(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
+		s.queueAnswer(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
 		return
 	}
 	if again := j.enqueue(c); again != nil {
-		s.put(again)
+		s.queueAnswer(again)
 	}
 }
 
@@ -70,16 +70,16 @@ func (s *session) accept(c *workerv1.Command) {
 func (s *session) answer(a *workerv1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(a)
+	s.queueAnswer(a)
 }
 
-func (s *session) put(a *workerv1.Answer) {
+func (s *session) queueAnswer(a *workerv1.Answer) {
 	s.outbox = append(s.outbox, a)
-	s.nudge()
+	s.wakeStream()
 }
 
 // nudge makes the stream look for answers.
-func (s *session) nudge() {
+func (s *session) wakeStream() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -87,7 +87,7 @@ func (s *session) nudge() {
 }
 
 // answers takes the answers that wait.
-func (s *session) answers() []*workerv1.Answer {
+func (s *session) takeAnswers() []*workerv1.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.outbox

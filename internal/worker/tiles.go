@@ -25,7 +25,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	if err := j.reserve(more, "the tiles"); err != nil {
 		return nil, err
 	}
-	if err := j.construct(tiles, stored); err != nil {
+	if err := j.buildTiles(tiles, stored); err != nil {
 		j.shard.Drop(fresh)
 		j.free(more)
 		return nil, err
@@ -39,7 +39,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 
 // construct lets the shard build. Rows of a given matrix pass through in float64: the seat has room for
 // those of one tile, and more are fetched at a time as far as there is memory just now.
-func (j *job) construct(tiles []int, stored bool) error {
+func (j *job) buildTiles(tiles []int, stored bool) error {
 	passing, memory := j.need.PassingBytes(), j.session.worker.memory
 	for len(tiles) > 0 {
 		batch := len(tiles)

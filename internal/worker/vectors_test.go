@@ -36,7 +36,7 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, local := idleJob(t), vector.NewShard(source, 1)
+	j, local := newTestJob(t), vector.NewShard(source, 1)
 	if _, err := local.Build(t.Context(), partition.All(64)); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (j *job) on(c *workerv1.Command) *workerv1.Answer {
 	return j.execute(c)
 }
 
-var theBuild = &workerv1.Command_Build{Build: &workerv1.Build{}}
+var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
@@ -80,7 +80,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		want any
 		c    *workerv1.Command
 	}{
-		{"build", nil, &workerv1.Command{Operation: theBuild}},
+		{"build", nil, &workerv1.Command{Operation: buildCommand}},
 		{"load", floats(local.Load(ctx, tiles, 7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
@@ -162,13 +162,13 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
-		if failure := j.on(&workerv1.Command{Operation: theBuild}).GetFailure(); failure != nil {
+		if failure := j.on(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
 			t.Fatal(failure)
 		}
-		before := j.charged
+		before := j.reserved
 		failure := j.on(c.command).GetFailure()
-		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.charged != before {
-			t.Errorf("%s: %v, %d bytes charged instead of %d", name, failure, j.charged, before)
+		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.reserved != before {
+			t.Errorf("%s: %v, %d bytes charged instead of %d", name, failure, j.reserved, before)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestTheBooksFollowTheTilesOfVectors(t *testing.T) {
 	if memory.used != size {
 		t.Errorf("one tile: %d bytes", memory.used)
 	}
-	memory.expect()
+	memory.beginRelease()
 	if j.close(); memory.used != 0 {
 		t.Errorf("closed: %d bytes", memory.used)
 	}

@@ -16,7 +16,7 @@ type Held struct {
 	Shares                   []planning.Share
 }
 
-func (h *Held) note(stored bool) {
+func (h *Held) record(stored bool) {
 	h.EverStored = h.EverStored || stored
 	h.EverComputed = h.EverComputed || !stored
 }
@@ -27,19 +27,19 @@ func (j *job) Held() Held {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	held, shares := j.held, map[*session]*planning.Share{}
-	for s := range j.seats {
+	for s := range j.members {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
 			Bytes:  j.need.SeatBytes(s.threads),
 		}
 	}
 	for t := range j.tiles {
-		share := shares[j.tiles[t].at]
+		share := shares[j.tiles[t].worker]
 		if share == nil {
 			continue // it is nowhere just now
 		}
-		share.Bytes += j.bytes(t)
-		if j.tiles[t].stored {
+		share.Bytes += j.tileBytes(t)
+		if j.tiles[t].wantStored {
 			held.EntryBytes += j.need.EntryBytes(t)
 			held.Stored++
 			share.Stored++
