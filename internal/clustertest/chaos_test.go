@@ -39,7 +39,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// storm is what befalls a cluster.
+// chaosRun is what befalls a cluster.
 type chaosRun struct {
 	t       testing.TB
 	rng     *rand.Rand
@@ -50,7 +50,7 @@ type chaosRun struct {
 	log     string
 }
 
-// strike lets one misfortune happen. At most one worker is paused at a time.
+// disturb lets one misfortune happen. At most one worker is paused at a time.
 func (s *chaosRun) disturb() {
 	s.t.Helper()
 	s.resumePaused()
@@ -78,7 +78,7 @@ func (s *chaosRun) disturb() {
 	}
 }
 
-// calm resumes what is paused.
+// resumePaused resumes what is paused.
 func (s *chaosRun) resumePaused() {
 	if s.paused != nil {
 		s.paused.Resume()

@@ -53,7 +53,7 @@ func dial(t testing.TB, addr string) Client {
 	}
 }
 
-// patiently bounds every call that is not a stream by Patience.
+// withTimeout bounds every call that is not a stream by Patience.
 func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

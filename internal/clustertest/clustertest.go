@@ -95,7 +95,7 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// Patience is how long anything may take that must happen. It is generous: a machine may be busy,
+// Timeout is how long anything may take that must happen. It is generous: a machine may be busy,
 // and a test that passes never waits for it.
 const Timeout = 90 * time.Second
 

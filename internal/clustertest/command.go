@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Ran is how a command line ended.
+// CommandResult is how a command line ended.
 type CommandResult struct {
 	ExitCode       int
 	Stdout, Stderr string

@@ -55,7 +55,7 @@ func (p *Process) start() {
 	p.t.Cleanup(p.cleanUp)
 }
 
-// defect is what no program of ours may ever print.
+// crashOutput is what no program of ours may ever print.
 var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
 
 func (p *Process) cleanUp() {
@@ -133,7 +133,7 @@ func (p *Process) signal(s syscall.Signal) {
 	}
 }
 
-// journal keeps what a process writes.
+// outputBuffer keeps what a process writes.
 type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -9,16 +9,16 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// holding is what a worker has of a tile.
+// buildState is how a tile exists on its worker.
 type buildState uint8
 
 const (
 	notBuilt      buildState = iota
 	builtStored              // it is built, and its entries are stored
-	builtComputed            // it is built, and its entries are computed again whenever they are needed
+	builtComputed            // its entries are computed each time they are needed
 )
 
-// ready tells whether the tile is there as it is to be.
+// ready tells whether the tile is built as it should be.
 func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
 
 func builtAs(stored bool) buildState {
@@ -28,19 +28,20 @@ func builtAs(stored bool) buildState {
 	return builtComputed
 }
 
-// errNewcomer ends a group's part early: a worker joined that could build some of its tiles.
+// errWorkerJoined stops a group in the middle of its builds: a worker joined that could do some of them.
 var errWorkerJoined = errors.New("fleet: a worker joined")
 
-// build makes the tiles that are not there as they are to be. Tiles that give up their storage come
-// first, also those that have nothing else to do in this operation: others need their memory.
+// build builds the tiles of a group that are not ready. Before that, tiles of the worker that shall not
+// be stored any more free their storage, even if they take no part in this operation: the tiles to
+// build need the memory.
 func (j *job) build(ctx context.Context, g *group) error {
-	givingUp := j.tilesToUnstore(g.session)
-	if len(givingUp) > 0 {
-		if err := j.buildTiles(ctx, g.session, givingUp, false); err != nil {
+	unstore := j.tilesToUnstore(g.session)
+	if len(unstore) > 0 {
+		if err := j.buildTiles(ctx, g.session, unstore, false); err != nil {
 			return err
 		}
 		j.fleet.mu.Lock()
-		j.fleet.notifyChanged() // their memory is free now
+		j.fleet.notifyChanged() // memory became free
 		j.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
@@ -50,8 +51,8 @@ func (j *job) build(ctx context.Context, g *group) error {
 				missing = append(missing, t)
 			}
 		}
-		// A few per thread at a time: often enough for progress to be seen and for joining workers to
-		// get their share of the building, and seldom enough for no thread to run idle for long.
+		// A few tiles per thread at a time: small enough batches to show progress and to let joining
+		// workers take a share, large enough to keep all threads busy.
 		for batch := range slices.Chunk(missing, 2*g.session.threads) {
 			if err := j.buildTiles(ctx, g.session, batch, stored); err != nil {
 				return err
@@ -64,7 +65,7 @@ func (j *job) build(ctx context.Context, g *group) error {
 	return nil
 }
 
-// givingUp are the tiles of a worker that are stored and are not to be.
+// tilesToUnstore are the tiles of a worker that are stored but should not be.
 func (j *job) tilesToUnstore(s *session) []int {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -77,7 +78,8 @@ func (j *job) tilesToUnstore(s *session) []int {
 	return tiles
 }
 
-// construct has a worker build tiles, or change them over, when they keep their sums.
+// buildTiles has a worker build tiles. Built tiles are converted between stored and computed and keep
+// their sums.
 func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bool) error {
 	_, err := j.runCommand(ctx, s, tiles, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
@@ -97,7 +99,7 @@ func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bo
 	return nil
 }
 
-// hasNewcomer tells whether a worker without tiles of this job could take some.
+// idleWorkerJoined tells whether there is a worker without tiles of this job that could take some.
 func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()

@@ -11,15 +11,16 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a job of the kernel family over all workers: clustering.Executor.
+// Executor runs the operations of a job of the kernel family on all workers. It implements
+// clustering.Executor.
 type Executor struct {
 	*job
 	spec        kernel.Spec
 	mean, scale *payload
-	operands    *packedOperands // belongs to the turn
+	operands    *packedOperands // guarded by opMu; nil before the first SetOperands
 }
 
-// armament is kernel.Armament as operands.
+// packedOperands is a kernel.Operands with its arrays as payloads.
 type packedOperands struct {
 	id                              uint64
 	k, lanes                        int
@@ -28,8 +29,8 @@ type packedOperands struct {
 
 var _ clustering.Executor = (*Executor)(nil)
 
-// NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
-// there is no worker, until ctx ends.
+// NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker
+// it waits, until ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
 	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
@@ -45,7 +46,7 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	return e, nil
 }
 
-// Release frees what the job holds on workers. An operation under way fails with ErrReleased.
+// Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
 func (e *Executor) Release() {
 	e.job.Release()
 	e.opMu.Lock()
@@ -59,7 +60,7 @@ func (e *Executor) describeMatrix(p *workerv1.Prepare) {
 	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
 }
 
-// arm gives the worker the weights and the sparse part, if it lacks them.
+// sendOperands gives a worker the weights and the sparse part if it lacks them.
 func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 	if e.operands == nil || g.member.operandsID == e.operands.id {
 		return nil
@@ -92,19 +93,19 @@ func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	}})
 }
 
-// Arm implements clustering.Executor. Each armament gets a number of our own, so that no two of a
-// job are ever mistaken for each other.
+// Arm implements clustering.Executor. It ignores the caller's ID and counts for itself, so that no two
+// operands of a job have the same.
 func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	sparse := a.Sparse
 	if sparse == nil {
 		sparse = &kernel.Sparse{RowStart: make([]int64, e.spec.Rows+1)}
 	}
 	if a.K < 1 || len(a.Weights) != e.spec.Rows || len(sparse.RowStart) != e.spec.Rows+1 || len(sparse.Column) != len(sparse.Value) {
-		return fmt.Errorf("fleet: an armament of %d clusters, %d weights and %d sparse rows for %d rows",
+		return fmt.Errorf("fleet: operands of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
 	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.SparseEntries {
-		return fmt.Errorf("fleet: an armament of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
+		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
 			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
 	e.opMu.Lock()
@@ -125,7 +126,7 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 		e.tiles[t].step = 0
 	}
 	e.opMu.Unlock()
-	return e.perform(ctx, &operation{name: "arm"})
+	return e.perform(ctx, &operation{name: "set operands"})
 }
 
 // Diagonal implements clustering.Executor.
@@ -159,8 +160,8 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 		}
 	}
 	var products [][]float64
-	for some := range slices.Chunk(x, max(1, e.need.Products)) { // as many as workers have memory for
-		part, err := e.multiply(ctx, some)
+	for batch := range slices.Chunk(x, max(1, e.need.Products)) { // as many at a time as workers have memory for
+		part, err := e.multiply(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +196,7 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 	return sums, nil
 }
 
-// selfAffinities are sums that the answers of tiles are merged into.
+// selfAffinities gives the sums of all clusters, still zero, and the function that adds up answers.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
 	return sums, func(_ []int, done *reply) error {

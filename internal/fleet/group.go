@@ -6,7 +6,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// serve does one worker's part of an operation: whatever its tiles lack first, then the request.
+// runGroup does one worker's part of an operation: whatever its tiles lack first, then the request.
 // Everything here is safe to repeat, so that it does not matter where an earlier attempt ended.
 // It alone touches the group's seat and tiles meanwhile.
 func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
@@ -76,7 +76,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	return err
 }
 
-// ask sends one command and waits for its answer.
+// runCommand sends one command and waits for its answer.
 func (j *job) runCommand(ctx context.Context, s *session, tiles []int, limit int, set func(*workerv1.Command)) (*reply, error) {
 	c := &workerv1.Command{JobId: j.key, Tiles: make([]*workerv1.Tile, len(tiles))}
 	for i, t := range tiles {

@@ -34,7 +34,7 @@ const (
 	lostAfter = 400 * time.Millisecond
 )
 
-// shelf is a DatasetSource in memory that counts how often it is read.
+// memoryDatasets is a DatasetSource in memory that counts how often it is read.
 type memoryDatasets struct {
 	mu    sync.Mutex
 	sets  map[string][]byte
@@ -132,7 +132,7 @@ func (c *cluster) restart() {
 	c.start()
 }
 
-// hand is one worker of a cluster and the line between them.
+// testWorker is one worker of a cluster and the line between them.
 type testWorker struct {
 	cluster *cluster
 	name    string
@@ -198,7 +198,7 @@ func (c *cluster) until(what string, condition func() bool) {
 	}
 }
 
-// line is a network cable that can be cut, blocked and kept from being dialled.
+// link is a network cable that can be cut, blocked and kept from being dialled.
 type link struct {
 	mu      sync.Mutex
 	conns   map[*linkConn]struct{}
@@ -394,7 +394,7 @@ func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor 
 // most clusters that a sequence arms.
 const maxClusters = 6
 
-// mostLanes is how many lanes a sequence has at most.
+// maxLanes is how many lanes a sequence has at most.
 func (p *problem) maxLanes() int {
 	if p.spec.Function == kernel.Adjacency {
 		return 1
@@ -429,5 +429,5 @@ func (c *cluster) launch(task fleet.Task) *fleet.Executor {
 	return e
 }
 
-// patience is longer than any test takes.
+// timeout is longer than any test takes.
 func (c *cluster) timeout() time.Duration { return time.Minute }

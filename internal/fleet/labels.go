@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// merging takes the answer of some tiles, once for each tile.
+// mergeFunc takes the answer of some tiles, once for each tile.
 type mergeFunc func(tiles []int, done *reply) error
 
 // load sets all labels.
@@ -122,7 +122,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	return err
 }
 
-// labelled counts the points that have a cluster.
+// countLabeled counts the points that have a cluster.
 func countLabeled(labels []int32) int {
 	count := 0
 	for _, c := range labels {

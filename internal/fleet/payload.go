@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// operand is an array that commands carry: packed once, when first needed, for all workers. A big
-// one is kept in the fleet for workers to fetch until it is dropped.
+// payload is an array of a command. It is packed once for all workers, when the first command needs it.
+// A large one stays in Fleet.payloads, where workers fetch it, until it is freed.
 type payload struct {
 	fleet *Fleet
 	pack  func() []byte
@@ -21,7 +21,7 @@ type payload struct {
 
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
 
-// payload is how a command refers to the operand.
+// message is the payload as part of a command.
 func (o *payload) message() *workerv1.Payload {
 	if o == nil {
 		return nil
@@ -35,14 +35,14 @@ func (o *payload) message() *workerv1.Payload {
 		o.fleet.mu.Lock()
 		defer o.fleet.mu.Unlock()
 		o.fleet.nextPayload++
-		o.reference = fmt.Sprintf("operand-%d", o.fleet.nextPayload)
+		o.reference = fmt.Sprintf("payload-%d", o.fleet.nextPayload)
 		o.fleet.payloads[o.reference] = data
 		o.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: o.reference}}
 	})
 	return o.packed
 }
 
-// drop forgets a big operand. Nobody asks for its payload from then on.
+// free removes a large payload from the fleet. Its message must not be used afterwards.
 func (o *payload) free() {
 	if o == nil || o.reference == "" {
 		return

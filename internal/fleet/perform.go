@@ -177,7 +177,7 @@ func (j *job) groups(tiles []int) []*group {
 	return groups
 }
 
-// run lets every group do its part.
+// runGroups lets every group do its part.
 func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	var all sync.WaitGroup
 	for _, g := range groups {
@@ -186,10 +186,10 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	all.Wait()
 }
 
-// trouble counts what went wrong in one operation.
+// failureCounts counts what went wrong in one operation.
 type failureCounts struct{ internal, notReady int }
 
-// cope draws the conclusions from what a group left undone, or gives the operation up.
+// handleFailure draws the conclusions from what a group left undone, or gives the operation up.
 func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) error {
 	if g.err == nil {
 		return nil

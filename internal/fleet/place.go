@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// settleOps is how many operations a job runs on one placement before tiles may move merely
+	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move merely
 	// for balance. Moved tiles are built anew, and a fleet that is still assembling would otherwise
 	// have the same tile built several times.
 	opsBeforeBalance = 3
-	// memoryGrace is for how many times LostAfter a job that lost workers, and with them the memory
+	// memoryWait is for how many times LostAfter a job that lost workers, and with them the memory
 	// it needs, waits for new ones before it fails.
 	memoryWait = 10
 
 	notEnoughMemory = "NOT_ENOUGH_MEMORY"
 )
 
-// settle gives every tile a live worker. It waits while there is none, or while other jobs hold the
+// ensurePlaced gives every tile a live worker. It waits while there is none, or while other jobs hold the
 // memory; a job that waits for memory holds none itself, so that no two can wait for each other.
 // At the boundary between two operations it also moves tiles off draining workers, and to joined
 // ones where that pays; before an operation over the whole matrix it has tiles stored that had no
@@ -133,7 +133,7 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 	return layout, homeless
 }
 
-// forgetLost makes the tiles of ended sessions homeless; f.mu is held.
+// unplaceLost makes the tiles of ended sessions homeless; f.mu is held.
 func (j *job) unplaceLost() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil && s.ended {
@@ -278,17 +278,17 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	}
 }
 
-// bytes is what a tile takes where it is.
+// tileBytes is what a tile takes where it is.
 func (j *job) tileBytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].wantStored) }
 
-// store lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
+// setStored lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
 // has something to do.
 func (j *job) setStored(t int, stored bool) {
 	j.tiles[t].worker.used += j.sizes[t].Of(stored) - j.tileBytes(t)
 	j.tiles[t].wantStored = stored
 }
 
-// remove takes tiles away from a worker; f.mu is held.
+// removeFrom takes tiles away from a worker; f.mu is held.
 func (j *job) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
@@ -298,7 +298,7 @@ func (j *job) removeFrom(s *session, tiles []int) {
 	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-// evict makes a tile homeless; f.mu is held.
+// unplace makes a tile homeless; f.mu is held.
 func (j *job) unplace(t int) {
 	s := j.tiles[t].worker
 	if s == nil {
@@ -311,7 +311,7 @@ func (j *job) unplace(t int) {
 	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
 }
 
-// leaveSeat ends a worker's part in the job; f.mu is held.
+// endMembership ends a worker's part in the job; f.mu is held.
 func (j *job) endMembership(s *session) {
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	s.used -= j.need.SeatBytes(s.threads)
@@ -325,7 +325,7 @@ func (j *job) endMemberships() {
 	}
 }
 
-// vacate gives up every placement without touching the tiles' states, which an operation that is
+// releaseTiles gives up every placement without touching the tiles' states, which an operation that is
 // still ending may look at; f.mu is held.
 func (j *job) releaseTiles() {
 	for t := range j.tiles {

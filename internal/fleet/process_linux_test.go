@@ -130,7 +130,7 @@ func (c *cluster) spawn(program string, memory int64) *process {
 	return &process{T: c.T, pid: command.Process.Pid, idle: peak(c.T, command.Process.Pid)}
 }
 
-// within checks that it never had more than its memory and what the runtime may take.
+// checkPeak checks that it never had more than its memory and what the runtime may take.
 func (p *process) checkPeak(memory int64) {
 	p.Helper()
 	most := peak(p.T, p.pid)

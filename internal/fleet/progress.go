@@ -2,14 +2,14 @@ package fleet
 
 import "sync"
 
-// progress tells a job's owner how its placement goes: one call at a time, and none without news.
+// progress reports the status of a job to its owner: one call at a time, and only when it changed.
 type progress struct {
 	mu     sync.Mutex
 	report func(Status)
 	last   Status
 }
 
-// wait tells what the job waits for.
+// setWaiting reports what the job is waiting for.
 func (p *progress) setWaiting(why string) {
 	p.update(func(s *Status) { s.Waiting = why })
 }
@@ -24,7 +24,7 @@ func (p *progress) update(change func(*Status)) {
 	}
 }
 
-// tell reports a placement that is complete; only the operation under way calls it.
+// reportPlaced reports a complete placement. Only the running operation calls it.
 func (j *job) reportPlaced() {
 	now := Status{Tiles: len(j.tiles)}
 	j.fleet.mu.Lock()

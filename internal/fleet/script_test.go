@@ -19,7 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// actor is a worker that plays a script instead of computing.
+// scriptedWorker is a worker that plays a script instead of computing.
 type scriptedWorker struct {
 	c      *cluster
 	stream grpc.BidiStreamingClient[workerv1.AttachRequest, workerv1.AttachResponse]
@@ -32,7 +32,7 @@ func validHello() *workerv1.Hello {
 	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "actor", Threads: 1}
 }
 
-// cast attaches an actor and returns what the coordinator says to its hello.
+// attachScripted attaches an actor and returns what the coordinator says to its hello.
 func (c *cluster) attachScripted(hello *workerv1.Hello) (*scriptedWorker, *workerv1.Welcome, error) {
 	c.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -59,7 +59,7 @@ func (a *scriptedWorker) send(m *workerv1.AttachRequest) {
 	}
 }
 
-// play answers commands by a script, with done where it gives nothing, until the stream ends.
+// answerCommands answers commands by a script, with done where it gives nothing, until the stream ends.
 func (a *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1.Failure) error {
 	for {
 		m, err := a.stream.Recv()
@@ -146,7 +146,7 @@ func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
 	if _, welcome, err := c.attachScripted(hello); err != nil || welcome.GetResumed() {
 		t.Errorf("welcome %v, %v", welcome, err)
 	}
-	stream, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "operand-1"})
+	stream, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "payload-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 	}
 }
 
-// beat sends heartbeats until the function that it returns is called. Now and then it also answers
+// startHeartbeats sends heartbeats until the function that it returns is called. Now and then it also answers
 // what nobody asked: such answers are ignored.
 func (a *scriptedWorker) startHeartbeats() (stop func()) {
 	ticker, over := time.NewTicker(heartbeat), make(chan struct{})

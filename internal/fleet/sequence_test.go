@@ -105,7 +105,7 @@ func (s *sequence) comparePerRow(name string, remote func(context.Context) ([]fl
 	}
 }
 
-// arm draws weights and a sparse symmetric part.
+// setOperands draws weights and a sparse symmetric part.
 func (s *sequence) setOperands() {
 	s.Helper()
 	n, spacing := s.local.spec.Rows, s.local.spec.Grid.Spacing()

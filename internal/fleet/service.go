@@ -94,7 +94,7 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 	}
 }
 
-// depart ends the session of a worker that was told to go.
+// endDrained ends the session of a worker that was told to go.
 func (f *Fleet) endDrained(s *session, a *attachment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +104,7 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// compatible tells whether a worker speaks our protocol and computes our bits.
+// checkCompatible tells whether a worker speaks our protocol and computes our bits.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
@@ -121,7 +121,7 @@ func checkCompatible(hello *workerv1.Hello) error {
 	return nil
 }
 
-// alive refuses bulk transfers of sessions that are over.
+// checkSession refuses bulk transfers of sessions that are over.
 func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,7 +212,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
-// resultLimit is how many bytes the awaited result of a command may have.
+// maxResultBytes is how many bytes the awaited result of a command may have.
 func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	return c.maxBytes, nil
 }
 
-// keepResult puts a bulky result by until the answer that refers to it comes.
+// setResult puts a bulky result by until the answer that refers to it comes.
 func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,7 +234,7 @@ func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	return err
 }
 
-// awaited finds the unanswered call that a bulky result belongs to; f.mu is held.
+// pendingCall finds the unanswered call that a bulky result belongs to; f.mu is held.
 func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	s := f.sessions[sessionID]
 	if s == nil {

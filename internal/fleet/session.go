@@ -59,7 +59,7 @@ func newAttachment() *attachment {
 	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 }
 
-// end asks for the end of the stream; only the first reason counts.
+// endWith asks for the end of the stream; only the first reason counts.
 func (a *attachment) endWith(reason error) {
 	select {
 	case a.ended <- reason:
@@ -111,7 +111,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	return s, s.stream, nil
 }
 
-// open makes a new session; f.mu is held.
+// newSession makes a new session; f.mu is held.
 func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	now := time.Now()
 	s := &session{
@@ -157,7 +157,7 @@ func (f *Fleet) checkAlive(s *session) {
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
 }
 
-// end closes a session for good; whoever waits on it looks for another worker. f.mu is held.
+// endSession closes a session for good; whoever waits on it looks for another worker. f.mu is held.
 func (f *Fleet) endSession(s *session, reason error) {
 	if s.ended {
 		return
@@ -279,7 +279,7 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	}
 }
 
-// tell runs a command without waiting for its answer; f.mu is held.
+// post runs a command without waiting for its answer; f.mu is held.
 func (s *session) post(c *workerv1.Command) {
 	if !s.ended {
 		s.command(c, 0)
@@ -295,7 +295,7 @@ func (f *Fleet) drain(s *session) {
 	f.dismissIfIdle(s)
 }
 
-// letGo says farewell to a draining worker that holds nothing; f.mu is held.
+// dismissIfIdle says farewell to a draining worker that holds nothing; f.mu is held.
 func (f *Fleet) dismissIfIdle(s *session) {
 	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
 		s.farewellSent = true

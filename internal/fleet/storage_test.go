@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// within checks the coordinator's books: no worker is to hold more than it offers.
+// checkReserved checks the coordinator's books: no worker is to hold more than it offers.
 func (c *cluster) checkReserved() {
 	c.Helper()
 	for _, w := range c.fleet.Workers() {

@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// Held is what a job holds on its workers.
+// Held is what a job uses on its workers.
 type Held struct {
-	Stored, Computed         int  // tiles as they are now
-	EverStored, EverComputed bool // whether any tile was, at any time
+	Stored, Computed         int  // tiles whose entries are stored now, or computed when needed
+	EverStored, EverComputed bool // whether any tile ever was
 	EntryBytes               int64
 	Shares                   []planning.Share
 }
@@ -21,7 +21,7 @@ func (h *Held) record(stored bool) {
 	h.EverComputed = h.EverComputed || !stored
 }
 
-// Held tells what the job holds, by the workers' names.
+// Held tells what the job uses now, with its workers in the order of their names.
 func (j *job) Held() Held {
 	f := j.fleet
 	f.mu.Lock()
@@ -36,7 +36,7 @@ func (j *job) Held() Held {
 	for t := range j.tiles {
 		share := shares[j.tiles[t].worker]
 		if share == nil {
-			continue // it is nowhere just now
+			continue // not placed at the moment
 		}
 		share.Bytes += j.tileBytes(t)
 		if j.tiles[t].wantStored {
@@ -56,8 +56,9 @@ func (j *job) Held() Held {
 	return held
 }
 
-// Plan says how a job would be placed on the workers that take tiles now, without placing it. Memory
-// that other jobs hold is not counted on, unless the job could not run otherwise: then it would wait.
+// Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
+// counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
+// too, and says that the job would wait for them.
 func (f *Fleet) Plan(need planning.Problem) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker

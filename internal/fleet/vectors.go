@@ -86,7 +86,7 @@ func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
 	}
 }
 
-// model is a vector.Model as operands of one operation.
+// packedModel is a vector.Model as operands of one operation.
 type packedModel struct {
 	*vector.Model
 	centroids, absent, metric *payload

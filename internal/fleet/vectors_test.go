@@ -244,7 +244,7 @@ func (s *vectorSequence) model() *vector.Model {
 	return m
 }
 
-// some are points, ascending.
+// somePoints are points, ascending.
 func (s *vectorSequence) somePoints() []int32 {
 	var points []int32
 	share := s.random.Float64()

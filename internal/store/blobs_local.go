@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// strandedAfter is the age at which a temporary file must be a crash's: no write takes so long.
+// staleAfter is the age at which a temporary file must be a crash's: no write takes so long.
 const staleAfter = 24 * time.Hour
 
 func openDirectory(dir string) (Blobs, error) {
@@ -40,7 +40,7 @@ func openDirectory(dir string) (Blobs, error) {
 	return &bucket{Bucket: b, root: root}, nil
 }
 
-// removeStranded deletes temporary files that a crash left long ago. It is housekeeping: what
+// removeStaleFiles deletes temporary files that a crash left long ago. It is housekeeping: what
 // cannot be removed stays, and does no harm.
 func removeStaleFiles(root string, before time.Time) {
 	_ = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

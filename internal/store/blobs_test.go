@@ -75,7 +75,7 @@ func testBlobWriteOnce(t *testing.T, b Blobs) {
 	}
 }
 
-// testBlobOneOfMany: of writers that all found the name free, one succeeds and its bytes stay.
+// testBlobConcurrentPuts: of writers that all found the name free, one succeeds and its bytes stay.
 func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 	const writers = 8
 	var ready, group sync.WaitGroup

@@ -156,7 +156,7 @@ func checkDatabase(path string) error {
 	return db.Close()
 }
 
-// inherit clears up after the last process that had this directory. It is gone, for we hold the
+// cleanUpAfterRestart clears up after the last process that had this directory. It is gone, for we hold the
 // lock: so its leadership is over, without waiting for its lease to run out. And if it ran into
 // the quota, the space it has freed since can be used again; etcd raises the alarm anew if not.
 func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// patience bounds what must happen, never what must not.
+// testTimeout bounds what must happen, never what must not.
 const testTimeout = 20 * time.Second
 
 func openState(t *testing.T, b backend) State {

@@ -102,7 +102,7 @@ func testLeadTwice(t *testing.T, b backend) {
 	wantIs(t, err, errAlreadyLeading)
 }
 
-// testImpatientCandidate: one who gives up leaves the queue.
+// testCanceledCandidate: one who gives up leaves the queue.
 func testCanceledCandidate(t *testing.T, b backend) {
 	_, term := openLeading(t, b)
 	impatient := openState(t, b)

@@ -133,7 +133,7 @@ func emptyKey(of string) error {
 	return fault.New(fault.Internal, "TRANSACTION_EMPTY_KEY", "a %s of a transaction has an empty key", of)
 }
 
-// span gives the half-open range of keys [from, to) that List looks at; to == "" means no end.
+// keyRange gives the half-open range of keys [from, to) that List looks at; to == "" means no end.
 func keyRange(prefix, after string) (from, to string) {
 	from, to = prefix, prefixEnd(prefix)
 	if after >= from && after != "" {

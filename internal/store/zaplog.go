@@ -13,7 +13,7 @@ func zapLogger(log hclog.Logger, warnings hclog.Level) *zap.Logger {
 	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
 
-// harmless tells the complaints that mean nothing here: one is about ports that an embedded server
+// ignorable tells the complaints that mean nothing here: one is about ports that an embedded server
 // does not even open, the others come when a new server looks for its storage version before it
 // has written one (it looks again after some seconds).
 func ignorable(message string) bool {

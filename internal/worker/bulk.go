@@ -33,7 +33,7 @@ func retryTransfer(ctx context.Context, transfer func() error) error {
 	}
 }
 
-// chunks reads a server stream of byte chunks.
+// chunkReader reads a server stream of byte chunks.
 type chunkReader[M interface{ GetData() []byte }] struct {
 	next func() (M, error)
 	rest []byte
@@ -52,7 +52,7 @@ func (c *chunkReader[M]) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// operand gives the bytes of a payload.
+// payloadBytes gives the bytes of a payload.
 func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	var data []byte
 	err := j.receivePayload(p, func(at int, chunk []byte) error {
@@ -62,7 +62,7 @@ func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	return data, err
 }
 
-// receive hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
+// receivePayload hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
 // is only a reference; where the connection breaks they come again from the first. One that the
 // coordinator has dropped belongs to a command that nobody waits for.
 func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
@@ -97,7 +97,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 	return err
 }
 
-// result makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
+// resultPayload makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
 func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
@@ -105,7 +105,7 @@ func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload
 	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
 }
 
-// sendAhead sends chunks, again if the connection breaks, and makes a payload that refers to them.
+// sendResult sends chunks, again if the connection breaks, and makes a payload that refers to them.
 func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
 	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
@@ -150,7 +150,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 	return values, err
 }
 
-// read streams a range of a data set through a reader, again if the connection breaks.
+// readDataset streams a range of a data set through a reader, again if the connection breaks.
 func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -174,7 +174,7 @@ func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func
 	return stream.Recv
 }
 
-// transport remembers the error that ended a reader, which decoders take for a short file.
+// errorRecorder remembers the error that ended a reader, which decoders take for a short file.
 type errorRecorder struct {
 	io.Reader
 	err error

@@ -26,7 +26,7 @@ type datasets struct {
 	unused  []*cachedDataset // the longest unused first
 }
 
-// entry is one data set, perhaps still on its way.
+// cachedDataset is one data set, perhaps still on its way.
 type cachedDataset struct {
 	id    string
 	bytes int64
@@ -100,7 +100,7 @@ func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, f
 	}
 }
 
-// leave ends one use.
+// release ends one use.
 func (d *datasets) release(e *cachedDataset) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -51,7 +51,7 @@ func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// admit turns the tiles of a command into numbers and refuses placements that are out of date.
+// checkTiles turns the tiles of a command into numbers and refuses placements that are out of date.
 func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
@@ -89,7 +89,7 @@ func (j *job) movesOf(c *workerv1.Command) func([]kernel.Move, error) (*workerv1
 	}
 }
 
-// unpack fetches and unpacks an operand.
+// unpackPayload fetches and unpacks an operand.
 func unpackPayload[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
 	data, err := j.payloadBytes(p)
 	if err != nil {

@@ -104,7 +104,7 @@ func (j *job) next() *workerv1.Command {
 	}
 }
 
-// leave ends the job from outside: what it runs is cancelled, and its memory is about to be free.
+// stop ends the job from outside: what it runs is cancelled, and its memory is about to be free.
 func (j *job) stop() {
 	j.session.worker.memory.beginRelease()
 	j.cancel()

@@ -200,5 +200,5 @@ func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.P
 	})
 }
 
-// mostProducts bounds the vectors that a matrix is multiplied with at a time.
+// maxProducts bounds the vectors that a matrix is multiplied with at a time.
 const maxProducts = 1024

@@ -83,14 +83,14 @@ func (m *memory) free(bytes int64) {
 	m.used -= bytes
 }
 
-// expect notes that a job is about to free what it holds.
+// beginRelease notes that a job is about to free what it holds.
 func (m *memory) beginRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.releasing++
 }
 
-// settle notes that it has.
+// endRelease notes that it has.
 func (m *memory) endRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// readyJob is a job of 64 points, in 4 tiles, on a worker with room for so many stored ones.
+// matrixJob is a job of 64 points, in 4 tiles, on a worker with room for so many stored ones.
 func matrixJob(t *testing.T, tiles int64) *job {
 	t.Helper()
 	points, err := dataset.NewPoints(64, 1, make([]float64, 64))

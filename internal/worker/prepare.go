@@ -107,7 +107,7 @@ func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
 	})
 }
 
-// lease fetches the data set, of so many rows.
+// openDataset fetches the data set, of so many rows.
 func (j *job) openDataset(id string, rows int) (*lease, error) {
 	fetch := func(ctx context.Context) (dataset.Dataset, error) {
 		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
@@ -123,7 +123,7 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 	return lease, nil
 }
 
-// keep holds the data set on as long as the job, if that came to be and needs it, or lets go of it.
+// keepOrRelease holds the data set on as long as the job, if that came to be and needs it, or lets go of it.
 func (j *job) keepOrRelease(l *lease) {
 	if j.shard != nil && j.need.HeldBytes() > 0 {
 		j.data = l
@@ -132,7 +132,7 @@ func (j *job) keepOrRelease(l *lease) {
 	}
 }
 
-// sit reserves what the job takes beside its tiles, and makes its shard.
+// allocate reserves what the job takes beside its tiles, and makes its shard.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
 	seat := j.need.SeatBytes(threads) - j.need.HeldBytes()

@@ -78,7 +78,7 @@ func (s *session) queueAnswer(a *workerv1.Answer) {
 	s.wakeStream()
 }
 
-// nudge makes the stream look for answers.
+// wakeStream makes the stream look for answers.
 func (s *session) wakeStream() {
 	select {
 	case s.wake <- struct{}{}:
@@ -86,7 +86,7 @@ func (s *session) wakeStream() {
 	}
 }
 
-// answers takes the answers that wait.
+// takeAnswers takes the answers that wait.
 func (s *session) takeAnswers() []*workerv1.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

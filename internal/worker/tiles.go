@@ -37,7 +37,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 
-// construct lets the shard build. Rows of a given matrix pass through in float64: the seat has room for
+// buildTiles lets the shard build. Rows of a given matrix pass through in float64: the seat has room for
 // those of one tile, and more are fetched at a time as far as there is memory just now.
 func (j *job) buildTiles(tiles []int, stored bool) error {
 	passing, memory := j.need.PassingBytes(), j.session.worker.memory

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a coordinator whose Attach is played by the test.
+// fakeCoordinator is a coordinator whose Attach is played by the test.
 type fakeCoordinator struct {
 	workerv1.UnimplementedWorkerServiceServer
 	attach func(workerv1.WorkerService_AttachServer) error
@@ -37,7 +37,7 @@ func (s *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) err
 	return s.attach(stream)
 }
 
-// perform runs a worker against a stage until the worker ends.
+// runAgainst runs a worker against a stage until the worker ends.
 func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
