@@ -22,9 +22,9 @@ type Executor struct {
 
 // packedOperands is a kernel.Operands with its arrays as payloads.
 type packedOperands struct {
-	id                              uint64
-	k, lanes                        int
-	weights, starts, columns, value *payload
+	id                               uint64
+	k, lanes                         int
+	weights, starts, columns, values *payload
 }
 
 var _ clustering.Executor = (*Executor)(nil)
@@ -51,10 +51,10 @@ func (e *Executor) Release() {
 	e.job.Release()
 	e.opMu.Lock()
 	defer e.opMu.Unlock()
-	e.operands.drop()
+	e.operands.free()
 }
 
-// open says what a worker is to make of the data.
+// describeMatrix completes a Prepare command with the matrix.
 func (e *Executor) describeMatrix(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
 	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
@@ -70,7 +70,7 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
 			Weights:      a.weights.message(),
-			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.value.message(),
+			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
 		}}
 	})
 	if err == nil {
@@ -112,14 +112,14 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	id := uint64(1)
 	if e.operands != nil {
 		id = e.operands.id + 1
-		e.operands.drop()
+		e.operands.free()
 	}
 	e.operands = &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
 		weights: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
 		starts:  e.fleet.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
 		columns: e.fleet.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		value:   e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		values:  e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
 	e.k, e.lanes, e.labels = a.K, e.operands.lanes, nil
 	for t := range e.tiles {
@@ -199,8 +199,8 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 // selfAffinities gives the sums of all clusters, still zero, and the function that adds up answers.
 func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
-	return sums, func(_ []int, done *reply) error {
-		parts, err := wire.UnpackInt128s(done.selfAffinity)
+	return sums, func(_ []int, answer *reply) error {
+		parts, err := wire.UnpackInt128s(answer.selfAffinity)
 		if err != nil {
 			return err
 		}
@@ -230,11 +230,11 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel
 	})
 }
 
-func (a *packedOperands) drop() {
-	if a != nil {
-		a.weights.free()
-		a.starts.free()
-		a.columns.free()
-		a.value.free()
+func (p *packedOperands) free() {
+	if p != nil {
+		p.weights.free()
+		p.starts.free()
+		p.columns.free()
+		p.values.free()
 	}
 }

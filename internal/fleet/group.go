@@ -6,9 +6,9 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// runGroup does one worker's part of an operation: whatever its tiles lack first, then the request.
-// Everything here is safe to repeat, so that it does not matter where an earlier attempt ended.
-// It alone touches the group's seat and tiles meanwhile.
+// runGroup runs an operation on the tiles of one worker: first whatever the tiles lack, then the request.
+// Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing
+// else uses the group's membership and tiles at the same time.
 func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if err := j.prepare(ctx, g); err != nil {
 		return err
@@ -47,11 +47,11 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	limit := 0
+	maxBytes := 0
 	if op.maxBytes != nil {
-		limit = op.maxBytes(ready)
+		maxBytes = op.maxBytes(ready)
 	}
-	done, err := j.runCommand(ctx, g.session, ready, limit, op.request)
+	done, err := j.runCommand(ctx, g.session, ready, maxBytes, op.request)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	return nil
 }
 
-// prepare opens the job on the worker.
+// prepare opens the job on the worker, unless it is open.
 func (j *job) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
@@ -76,14 +76,14 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	return err
 }
 
-// runCommand sends one command and waits for its answer.
-func (j *job) runCommand(ctx context.Context, s *session, tiles []int, limit int, set func(*workerv1.Command)) (*reply, error) {
+// runCommand sends a command to a worker and waits for the answer, whose values may take maxBytes.
+func (j *job) runCommand(ctx context.Context, s *session, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
 	c := &workerv1.Command{JobId: j.key, Tiles: make([]*workerv1.Tile, len(tiles))}
 	for i, t := range tiles {
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch}
 	}
 	set(c)
-	answer, bulk, err := j.fleet.call(ctx, j, s, c, limit)
+	answer, result, err := j.fleet.call(ctx, j, s, c, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -93,20 +93,21 @@ func (j *job) runCommand(ctx context.Context, s *session, tiles []int, limit int
 	done := answer.GetDone()
 	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
 	if done.GetValues().GetReference() != "" {
-		r.values = bulk
+		r.values = result
 	}
 	return r, nil
 }
 
-func (j *job) splitByStep(tiles []int, step uint64) (there, elsewhere []int) {
+// splitByStep separates the tiles that are at a step from the others.
+func (j *job) splitByStep(tiles []int, step uint64) (at, other []int) {
 	for _, t := range tiles {
 		if j.tiles[t].step == step {
-			there = append(there, t)
+			at = append(at, t)
 		} else {
-			elsewhere = append(elsewhere, t)
+			other = append(other, t)
 		}
 	}
-	return there, elsewhere
+	return at, other
 }
 
 func (j *job) setStep(tiles []int, step uint64) {

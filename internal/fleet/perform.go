@@ -13,40 +13,40 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// How much trouble one operation survives, beside lost workers, of which it survives any number.
+// How many failures of workers one operation survives. It survives any number of lost workers.
 const (
 	maxInternalFailures = 3
 	maxNotReady         = 10
 )
 
-// operation is one request over all tiles, or some.
+// operation is one request to all tiles, or to some.
 type operation struct {
 	name          string
 	tiles         []int                     // nil: all
-	maxBytes      func(tiles []int) int     // the most bytes of the answer's values; nil: they are few
-	request       func(c *workerv1.Command) // nil: only make the tiles ready
+	maxBytes      func(tiles []int) int     // upper limit of the answer's values; nil: they are sent inline
+	request       func(c *workerv1.Command) // nil: only prepare and build the tiles
 	merge         mergeFunc
-	wholeMatrix   bool    // the operation goes over (nearly) all entries of the matrix
-	reload        *reload // nil: the operation does not need sums
+	wholeMatrix   bool    // the operation reads (nearly) all entries of the matrix
+	reload        *reload // how tiles at another step get their sums; nil: sums are not needed
 	needStep      uint64  // the step at which tiles need no reload
-	reloadAnswers bool    // a reload is the whole operation for its tiles
-	resultStep    uint64  // the step that the request leaves tiles at, 0: where they are
+	reloadAnswers bool    // the answer of a reload is the answer of the operation
+	resultStep    uint64  // the step of the tiles after the request; 0: unchanged
 }
 
-// reload is what gives a tile its sums: all labels, and the step that they belong to.
+// reload is all labels and their step, from which a tile computes its sums.
 type reload struct {
 	labels *payload
 	step   uint64
 }
 
-// reply is a worker's answer with its bulk at hand.
+// reply is a worker's answer with the values that came by reference.
 type reply struct {
 	values       []byte
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
 
-// failure is a worker's answer that something went wrong.
+// failure is the answer of a worker that could not run a command.
 type failure struct {
 	worker string
 	*workerv1.Failure
@@ -59,38 +59,38 @@ type group struct {
 	session *session
 	member  *membership
 	tiles   []int
-	parts   []part // what it has answered
-	err     error  // why not all
+	parts   []part // its answers
+	err     error  // why some tiles have no answer
 }
 
-// part is the answer of some of the tiles of a group.
+// part is the answer of some tiles of a group.
 type part struct {
 	tiles []int
 	reply *reply // nil when there is nothing to merge
 }
 
-// perRow runs an operation that gives one float64 per row.
+// perRow runs an operation that answers one float64 per row.
 func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
 	values, err := j.severalPerRow(ctx, 1, op)
 	return values[0], err
 }
 
-// severalPerRow runs an operation that gives several lists of one float64 per row.
+// severalPerRow runs an operation that answers several lists of one float64 per row.
 func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
 	values := make([][]float64, lists)
 	for list := range values {
 		values[list] = make([]float64, j.rows)
 	}
 	op.maxBytes = j.perRowBytes(8 * lists)
-	op.merge = func(tiles []int, done *reply) error {
-		if len(done.values) != 8*lists*j.rowsOf(tiles) {
-			return fmt.Errorf("%d bytes for %d lists of %d rows", len(done.values), lists, j.rowsOf(tiles))
+	op.merge = func(tiles []int, answer *reply) error {
+		if len(answer.values) != 8*lists*j.rowsOf(tiles) {
+			return fmt.Errorf("%d bytes for %d lists of %d rows", len(answer.values), lists, j.rowsOf(tiles))
 		}
 		at := 0
 		for list := range values {
 			for _, t := range tiles {
 				rows := partition.Tile(j.rows, t)
-				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], done.values[at:at+8*rows.Len()]); err != nil {
+				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()]); err != nil {
 					return err
 				}
 				at += 8 * rows.Len()
@@ -101,9 +101,10 @@ func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]
 	return values, j.perform(ctx, op)
 }
 
-// perform runs an operation until every tile has been answered for exactly once. Each round makes
-// the tiles that are still to do ready where they live, and asks; what a round leaves undone (its
-// worker was lost, was not ready, had no memory) is done in the next, perhaps elsewhere.
+// perform runs an operation until there is exactly one answer for every tile. It works in rounds: each
+// round places the tiles that have no answer yet, builds them where they are not built, and sends the
+// request. Tiles whose worker was lost, not ready or out of memory are left for the next round, where
+// they may be on another worker.
 func (j *job) perform(ctx context.Context, op *operation) error {
 	j.opMu.Lock()
 	defer j.opMu.Unlock()
@@ -115,9 +116,9 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	if op.tiles == nil {
 		pending = partition.All(j.rows)
 	}
-	trouble := &failureCounts{}
-	for boundary := true; len(pending) > 0; boundary = false {
-		if err := j.ensurePlaced(ctx, boundary, boundary && op.wholeMatrix); err != nil {
+	failures := &failureCounts{}
+	for betweenOps := true; len(pending) > 0; betweenOps = false {
+		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
 			return err
 		}
 		groups := j.groups(pending)
@@ -131,7 +132,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 				if p.reply != nil {
 					if err := op.merge(p.tiles, p.reply); err != nil {
 						g.err = &failure{worker: g.session.name, Failure: &workerv1.Failure{
-							Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Message: "answered nonsense: " + err.Error()}}
+							Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Message: "its answer is not valid: " + err.Error()}}
 						break
 					}
 				}
@@ -141,9 +142,9 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 			}
 		}
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
-		for _, g := range groups { // in the order of their first tiles, so that errors do not vary
+		for _, g := range groups { // always in the same order, so that the error does not vary
 			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
-			if err := j.handleFailure(g, op, trouble); err != nil {
+			if err := j.handleFailure(g, op, failures); err != nil {
 				return err
 			}
 		}
@@ -155,7 +156,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	return nil
 }
 
-// groups are the tiles by worker, in the order of their first tiles.
+// groups gives the tiles of each worker, in the order of their first tiles.
 func (j *job) groups(tiles []int) []*group {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -164,7 +165,7 @@ func (j *job) groups(tiles []int) []*group {
 	for _, t := range tiles {
 		s := j.tiles[t].worker
 		if s == nil {
-			continue // the job was released just now
+			continue // the job was just released
 		}
 		g := of[s]
 		if g == nil {
@@ -177,7 +178,7 @@ func (j *job) groups(tiles []int) []*group {
 	return groups
 }
 
-// runGroups lets every group do its part.
+// runGroups runs all groups at the same time.
 func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	var all sync.WaitGroup
 	for _, g := range groups {
@@ -186,11 +187,12 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	all.Wait()
 }
 
-// failureCounts counts what went wrong in one operation.
+// failureCounts counts the failures within one operation.
 type failureCounts struct{ internal, notReady int }
 
-// handleFailure draws the conclusions from what a group left undone, or gives the operation up.
-func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) error {
+// handleFailure prepares the next round after a group failed, or returns the error that ends the
+// operation.
+func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) error {
 	if g.err == nil {
 		return nil
 	}
@@ -203,23 +205,23 @@ func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) err
 	defer j.fleet.mu.Unlock()
 	if errors.Is(g.err, errWorkerJoined) {
 		for _, t := range g.tiles {
-			if j.tiles[t].state == notBuilt { // placing it anew costs nothing
+			if j.tiles[t].state == notBuilt { // placing it elsewhere costs nothing
 				j.unplace(t)
 			}
 		}
 		return nil
 	}
-	f, told := errors.AsType[*failure](g.err)
-	if !told {
+	f, isFailure := errors.AsType[*failure](g.err)
+	if !isFailure {
 		return g.err
 	}
 	switch f.GetKind() {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
 		return fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage())
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
-		log.Info("the worker has to be made ready again", "why", f.GetMessage())
-		if trouble.notReady++; trouble.notReady > maxNotReady {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not get ready for %q: %s", f.worker, op.name, f.GetMessage())
+		log.Info("the worker must be prepared again", "why", f.GetMessage())
+		if failures.notReady++; failures.notReady > maxNotReady {
+			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		g.member.prepared, g.member.operandsID = false, 0
 		for t := range j.tiles {
@@ -237,13 +239,13 @@ func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) err
 			case j.tiles[t].state == notBuilt:
 				j.unplace(t)
 			case j.tiles[t].wantStored:
-				j.setStored(t, false) // it stays as it is
+				j.setStored(t, false) // as it is already
 			}
 		}
 	default:
 		log.Error("the worker failed", "error", f.GetMessage())
-		if trouble.internal++; trouble.internal >= maxInternalFailures {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, trouble.internal, f.worker, f.GetMessage())
+		if failures.internal++; failures.internal >= maxInternalFailures {
+			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, failures.internal, f.worker, f.GetMessage())
 		}
 		j.failing[g.session] = true
 		j.removeFrom(g.session, g.tiles)
@@ -251,7 +253,7 @@ func (j *job) handleFailure(g *group, op *operation, trouble *failureCounts) err
 	return nil
 }
 
-// perRowBytes limits an answer to so many bytes for each row.
+// perRowBytes limits an answer to a number of bytes per row.
 func (j *job) perRowBytes(bytes int) func(tiles []int) int {
 	return func(tiles []int) int { return bytes * j.rowsOf(tiles) }
 }

@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move merely
-	// for balance. Moved tiles are built anew, and a fleet that is still assembling would otherwise
-	// have the same tile built several times.
+	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move only
+	// for balance. A tile that moves is rebuilt: while workers are still joining, the same tile could
+	// otherwise be built several times.
 	opsBeforeBalance = 3
-	// memoryWait is for how many times LostAfter a job that lost workers, and with them the memory
-	// it needs, waits for new ones before it fails.
+	// memoryWait, times LostAfter, is how long a job waits for new workers when those that are left have
+	// too little memory for it. Then it fails.
 	memoryWait = 10
 
 	notEnoughMemory = "NOT_ENOUGH_MEMORY"
 )
 
-// ensurePlaced gives every tile a live worker. It waits while there is none, or while other jobs hold the
-// memory; a job that waits for memory holds none itself, so that no two can wait for each other.
-// At the boundary between two operations it also moves tiles off draining workers, and to joined
-// ones where that pays; before an operation over the whole matrix it has tiles stored that had no
+// ensurePlaced gives every tile a live worker. It waits while there is no worker, or while other jobs
+// hold the memory. A job that waits for memory holds none itself, so that no two jobs can wait for each
+// other. Between two operations it also moves tiles away from draining workers, and to workers that
+// joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
 // room before.
-func (j *job) ensurePlaced(ctx context.Context, boundary, whole bool) error {
-	var grace <-chan time.Time
+func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
+	var giveUp <-chan time.Time
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
-		waiting, err := j.place(boundary, whole)
+		waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
-		if f, lacking := errors.AsType[*fault.Error](err); j.everSucceeded && lacking && f.Reason == planning.DoesNotFit {
-			// Workers were lost, and with them their memory. A new one may be on its way.
+		if f, isFault := errors.AsType[*fault.Error](err); j.everSucceeded && isFault && f.Reason == planning.DoesNotFit {
+			// There was memory enough before some workers were lost. A new worker may be starting.
 			f.Reason = notEnoughMemory
-			if grace == nil {
+			if giveUp == nil {
 				timer := time.NewTimer(memoryWait * j.fleet.cfg.LostAfter)
 				defer timer.Stop()
-				grace = timer.C
+				giveUp = timer.C
 			}
 			waiting = "waiting for a worker: " + f.Message
 		} else if err != nil {
@@ -57,7 +57,7 @@ func (j *job) ensurePlaced(ctx context.Context, boundary, whole bool) error {
 		j.progress.setWaiting(waiting)
 		select {
 		case <-changed:
-		case <-grace:
+		case <-giveUp:
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -65,15 +65,14 @@ func (j *job) ensurePlaced(ctx context.Context, boundary, whole bool) error {
 	}
 }
 
-// place finds an owner for every tile; f.mu is held. It returns what the job has to wait for, or
-// the error that waiting will not mend.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting
+// does not help. The caller holds f.mu.
 //
-// A tile is stored, or not, when it is placed, and changes over in two cases only. It gives up its
-// storage when a homeless tile finds no room otherwise. And it is stored after all, where there is
-// room by now, before an operation that goes over the whole matrix: the entries that such an
-// operation computes anyway are then kept. At other times storing a tile would cost a pass over it,
-// about what is left of a run to save.
-func (j *job) place(boundary, whole bool) (waiting string, err error) {
+// Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its
+// storage when an unplaced tile finds no room otherwise. And it is stored later, if there is room by
+// then, before an operation over the whole matrix, which computes all entries anyway. At other times,
+// storing a tile would cost an extra pass over it, about as much as it could still save.
+func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	f := j.fleet
 	switch {
 	case f.closed:
@@ -81,29 +80,29 @@ func (j *job) place(boundary, whole bool) (waiting string, err error) {
 	case j.ctx.Err() != nil:
 		return "", ErrReleased
 	}
-	whole = whole && j.need.Rule() == partition.StoreWhatFits && f.changed != j.storedAt
-	if f.changed == j.balancedAt && !whole {
-		return "", nil // nothing happened since the last look
+	storeMore := wholeMatrix && j.need.Rule() == partition.StoreWhatFits && f.changed != j.storedAt
+	if f.changed == j.balancedAt && !storeMore {
+		return "", nil // nothing changed since the last time
 	}
 	j.unplaceLost()
 	sessions, hosts := j.hosts()
-	layout, homeless := j.layout(sessions, hosts, boundary)
+	layout, unplaced := j.layout(sessions, hosts, betweenOps)
 	ok := layout.Place(j.need.Rule())
 	if !ok {
-		// Tiles stay with a draining worker as long as nobody else can take them.
+		// Tiles stay on a draining worker as long as no other can take them.
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.Rule())
 	}
 	if !ok {
 		return j.cannotPlace(sessions, hosts)
 	}
-	if boundary && !homeless && j.ops >= opsBeforeBalance {
+	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
 		if layout.Balance(j.need.Rule()) {
 			f.log.Info("balancing job", "job", j.jobID)
 		}
 		j.balancedAt = f.changed
 	}
-	if whole {
+	if storeMore {
 		layout.Store()
 		j.storedAt = f.changed
 	}
@@ -111,18 +110,18 @@ func (j *job) place(boundary, whole bool) (waiting string, err error) {
 	return "", nil
 }
 
-// layout is where the tiles are, without those on draining workers if they are to move away; f.mu is
-// held. It tells whether some tile is nowhere.
+// layout is the current placement of the tiles; with offDraining, those on draining workers count as
+// not placed. The second result tells whether a tile has no worker. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	layout, homeless := partition.NewLayout(j.key, j.sizes, hosts), false
+	layout, unplaced := partition.NewLayout(j.key, j.sizes, hosts), false
 	for t := range j.tiles {
 		s := j.tiles[t].worker
 		if s == nil {
-			homeless = true
+			unplaced = true
 			continue
 		}
 		layout.Keep(t, index[s], j.tiles[t].wantStored)
@@ -130,10 +129,10 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 			layout.Remove(t)
 		}
 	}
-	return layout, homeless
+	return layout, unplaced
 }
 
-// unplaceLost makes the tiles of ended sessions homeless; f.mu is held.
+// unplaceLost takes the tiles off workers whose sessions have ended. The caller holds f.mu.
 func (j *job) unplaceLost() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil && s.ended {
@@ -149,7 +148,7 @@ func (j *job) unplaceLost() {
 	}
 }
 
-// hosts are the live workers in the order of their ids; f.mu is held.
+// hosts are the live workers in the order of their ids. The caller holds f.mu.
 func (j *job) hosts() ([]*session, []partition.Host) {
 	sessions := make([]*session, 0, len(j.fleet.sessions))
 	healthy := false
@@ -166,7 +165,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	return sessions, hosts
 }
 
-// host is a worker as a place for tiles; f.mu is held.
+// host is a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
 	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
@@ -175,7 +174,7 @@ func (j *job) host(s *session) partition.Host {
 	return host
 }
 
-// takesTiles tells whether new tiles may go to a worker: it is there and means to stay.
+// takesTiles tells whether new tiles may be placed on a worker.
 func (s *session) takesTiles() bool { return s.stream != nil && !s.draining }
 
 func (s *session) capacity() int64 {
@@ -185,10 +184,11 @@ func (s *session) capacity() int64 {
 	return int64(s.memory)
 }
 
-// cannotPlace says why the tiles find no place; f.mu is held.
+// cannotPlace says why the tiles cannot be placed: what the job must wait for, or an error if waiting
+// does not help. The caller holds f.mu.
 func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
 	silent, free := 0, int64(0)
-	var alone []planning.Worker // what the workers would offer without other jobs
+	var alone []planning.Worker // the workers as they would be without other jobs
 	for h, s := range sessions {
 		if s.stream == nil {
 			silent++
@@ -199,7 +199,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		free += max(0, s.capacity()-s.used)
 		w := planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()}
 		if j.full[s] && !j.hasOtherJobs(s) {
-			w.Free = 0 // one that said it is full while it has no other job really is
+			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
 	}
@@ -216,7 +216,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		return "", err
 	}
 	if len(j.members) > 0 {
-		j.fleet.log.Info("job gives its tiles back while it waits for memory", "job", j.jobID)
+		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
 		for t := range j.tiles {
 			j.unplace(t)
 		}
@@ -236,8 +236,8 @@ func (j *job) hasOtherJobs(s *session) bool {
 	return false
 }
 
-// apply moves tiles to their new owners and changes over those that stay; f.mu is held. Those who
-// lose a tile are told.
+// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them. The
+// caller holds f.mu.
 func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	moving := map[*session][]int{}
 	for t, h := range layout.Owner {
@@ -271,24 +271,24 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 		return
 	}
 	j.ops = 0
-	for s, seat := range j.members {
-		if seat.tiles == 0 {
+	for s, member := range j.members {
+		if member.tiles == 0 {
 			j.endMembership(s)
 		}
 	}
 }
 
-// tileBytes is what a tile takes where it is.
+// tileBytes is the memory of a tile on its worker.
 func (j *job) tileBytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].wantStored) }
 
-// setStored lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
-// has something to do.
+// setStored decides whether a tile is stored on its worker, which is told in the next operation. The
+// caller holds f.mu.
 func (j *job) setStored(t int, stored bool) {
 	j.tiles[t].worker.used += j.sizes[t].Of(stored) - j.tileBytes(t)
 	j.tiles[t].wantStored = stored
 }
 
-// removeFrom takes tiles away from a worker; f.mu is held.
+// removeFrom takes tiles off a worker and tells it to drop them. The caller holds f.mu.
 func (j *job) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
@@ -298,7 +298,7 @@ func (j *job) removeFrom(s *session, tiles []int) {
 	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-// unplace makes a tile homeless; f.mu is held.
+// unplace takes a tile off its worker. The caller holds f.mu.
 func (j *job) unplace(t int) {
 	s := j.tiles[t].worker
 	if s == nil {
@@ -311,7 +311,7 @@ func (j *job) unplace(t int) {
 	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
 }
 
-// endMembership ends a worker's part in the job; f.mu is held.
+// endMembership ends the part of a worker in the job. The caller holds f.mu.
 func (j *job) endMembership(s *session) {
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	s.used -= j.need.SeatBytes(s.threads)
@@ -325,8 +325,8 @@ func (j *job) endMemberships() {
 	}
 }
 
-// releaseTiles gives up every placement without touching the tiles' states, which an operation that is
-// still ending may look at; f.mu is held.
+// releaseTiles takes all tiles off their workers and ends all memberships. It leaves the tiles' states
+// alone, because an operation that is just ending may still read them. The caller holds f.mu.
 func (j *job) releaseTiles() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// service is the gRPC face of a fleet.
+// service implements WorkerService.
 type service struct {
 	workerv1.UnimplementedWorkerServiceServer
 	fleet *Fleet
 }
 
-// Attach serves one stream of a worker. The handler only waits for the end, so that a Send stuck
-// behind a paused worker cannot keep a lost session's stream open.
+// Attach serves one stream of a worker. Other goroutines read and write; the handler only waits for the
+// end. So it can end the stream of a lost session even if a Send to a paused worker is blocked.
 func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -49,7 +49,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	case err := <-broken:
 		v.fleet.detach(s, a, err)
 		select {
-		case reason := <-a.ended: // it was over before it broke: the worker should hear that
+		case reason := <-a.ended: // it was ended before it broke: the worker should see that reason
 			return reason
 		default:
 			return status.Error(codes.Aborted, "the stream broke")
@@ -57,7 +57,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	}
 }
 
-// read takes messages until the stream breaks or is replaced.
+// read handles messages until the stream breaks or is replaced.
 func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
 	for {
 		m, err := stream.Recv()
@@ -70,7 +70,7 @@ func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a
 	}
 }
 
-// write sends what the session has for the worker. A farewell is the last word.
+// write sends the messages of the session until the stream ends. A farewell is the last.
 func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
 	for {
 		batch, current := v.fleet.outgoing(s, a)
@@ -79,7 +79,7 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 		}
 		for _, m := range batch {
 			if stream.Send(m) != nil {
-				return // the reader sees the same break
+				return // read gets the error too
 			}
 			if m.GetFarewell() != nil {
 				v.fleet.endDrained(s, a)
@@ -94,7 +94,7 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 	}
 }
 
-// endDrained ends the session of a worker that was told to go.
+// endDrained ends the session of a worker after its farewell.
 func (f *Fleet) endDrained(s *session, a *attachment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +104,7 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// checkCompatible tells whether a worker speaks our protocol and computes our bits.
+// checkCompatible refuses a worker with another protocol or other rounding.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
@@ -121,7 +121,7 @@ func checkCompatible(hello *workerv1.Hello) error {
 	return nil
 }
 
-// checkSession refuses bulk transfers of sessions that are over.
+// checkSession refuses transfers of sessions that are over.
 func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *Fleet) checkSession(sessionID string) error {
 	return nil
 }
 
-// FetchDataset implements the service.
+// FetchDataset implements WorkerService.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	}
 	defer reader.Close()
 	for {
-		buffer := make([]byte, wire.ChunkBytes) // its own each time: grpc may look at it after Send
+		buffer := make([]byte, wire.ChunkBytes) // a new one each time: grpc may use it after Send
 		n, err := io.ReadFull(reader, buffer)
 		if n > 0 {
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
@@ -158,7 +158,7 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	}
 }
 
-// FetchPayload implements the service.
+// FetchPayload implements WorkerService.
 func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
 	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 	data, found := v.fleet.payloads[r.GetReference()]
 	v.fleet.mu.Unlock()
 	if !found {
-		return status.Errorf(codes.NotFound, "operand %q is no longer needed", r.GetReference())
+		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
 	}
 	for len(data) > 0 {
 		chunk := data[:min(len(data), wire.ChunkBytes)]
@@ -179,7 +179,7 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 	return nil
 }
 
-// SendResult implements the service: the reference is the id of the command that it answers.
+// SendResult implements WorkerService. The reference is the id of the command that the result belongs to.
 func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) error {
 	var sessionID, reference string
 	var data []byte
@@ -202,7 +202,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 			return status.Errorf(codes.OutOfRange, "result %s has more than the %d bytes expected", reference, limit)
 		}
 		if need := len(data) + len(m.GetData()); need > cap(data) {
-			data = slices.Grow(data, min(limit, 2*need)-len(data)) // with what has arrived, within what is expected
+			data = slices.Grow(data, min(limit, 2*need)-len(data)) // grows with what has arrived, never beyond the limit
 		}
 		data = append(data, m.GetData()...)
 	}
@@ -212,7 +212,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
-// maxResultBytes is how many bytes the awaited result of a command may have.
+// maxResultBytes is how many bytes the result of a pending command may have.
 func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	return c.maxBytes, nil
 }
 
-// setResult puts a bulky result by until the answer that refers to it comes.
+// setResult keeps a result until the answer that refers to it arrives.
 func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,7 +234,7 @@ func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	return err
 }
 
-// pendingCall finds the unanswered call that a bulky result belongs to; f.mu is held.
+// pendingCall finds the call that a result belongs to. The caller holds f.mu.
 func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	s := f.sessions[sessionID]
 	if s == nil {

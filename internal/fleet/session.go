@@ -15,51 +15,51 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errLost is the outcome of a call whose worker's session ended before it answered.
+// errLost is the error of a call whose worker was lost before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
-// session is one worker from its first hello until it leaves or is lost. Streams come and go
-// within it: what was not answered on one is sent again on the next. All fields below the first
-// group are guarded by Fleet.mu.
+// session is one worker from its first hello until it leaves or is lost. It can have several streams,
+// one after the other: commands that were not answered on one are sent again on the next. Fleet.mu
+// guards all fields below the first group.
 type session struct {
 	id           string
 	name         string
 	version      string
 	numericClass string
 	threads      int
-	memory       uint64 // 0: no limit known
+	memory       uint64 // 0: unlimited
 	attachedAt   time.Time
 	done         chan struct{} // closed when the session ends
 
 	ended        bool
-	draining     bool // no new tiles
-	leaving      bool // the worker itself wants to go
-	farewellSent bool // it was told that it may
+	draining     bool // it gets no new tiles
+	leaving      bool // the worker asked to leave
+	farewellSent bool // the worker may leave
 
 	lastSeen    time.Time
 	watchdog    *time.Timer
-	watchdogDue time.Time // when the watchdog should bark
+	watchdogDue time.Time // when the watchdog timer should fire
 
 	stream  *attachment // nil while there is none
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
-	pending map[uint64]*call // by command id: sent or to be sent, not answered
+	pending map[uint64]*call // commands without an answer, by id
 
-	tiles int   // placed here, of all jobs
-	used  int64 // bytes reserved here by all jobs
+	tiles int   // of all jobs
+	used  int64 // bytes reserved by all jobs
 }
 
 // attachment is one stream of a session.
 type attachment struct {
-	wake  chan struct{} // the outbox has something
-	ended chan error    // end the stream with this status
+	wake  chan struct{} // the outbox is not empty
+	ended chan error    // ends the stream with this status
 }
 
 func newAttachment() *attachment {
 	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 }
 
-// endWith asks for the end of the stream; only the first reason counts.
+// endWith ends the stream; only the first reason is kept.
 func (a *attachment) endWith(reason error) {
 	select {
 	case a.ended <- reason:
@@ -67,16 +67,16 @@ func (a *attachment) endWith(reason error) {
 	}
 }
 
-// call is one command on its way to an answer.
+// call is one command that waits for its answer.
 type call struct {
 	message  *workerv1.AttachResponse
-	maxBytes int    // bytes that a bulky result may have
-	result   []byte // the result, when it came by reference
+	maxBytes int    // upper limit of a result by reference
+	result   []byte // the result, if it was sent by reference
 	answer   chan *workerv1.Answer
 }
 
-// admit opens a session for a worker, or goes on with the one it had, and makes the new stream its
-// only one.
+// admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
+// other.
 func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,8 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
 		},
 	}})
-	// What the old stream may have swallowed goes out again, in its order; workers take it twice.
+	// Commands may have been lost with the old stream. They are sent again in their order; workers
+	// recognize those that they have.
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
 	}
@@ -111,7 +112,7 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	return s, s.stream, nil
 }
 
-// newSession makes a new session; f.mu is held.
+// newSession opens a session. The caller holds f.mu.
 func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	now := time.Now()
 	s := &session{
@@ -135,7 +136,8 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	return s
 }
 
-// checkAlive ends a session that has been silent for too long, else looks again when it would be.
+// checkAlive ends a session that has been silent for too long. Otherwise it checks again at the earliest
+// time when that can be.
 func (f *Fleet) checkAlive(s *session) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,8 +146,8 @@ func (f *Fleet) checkAlive(s *session) {
 	}
 	now := time.Now()
 	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
-		// This process itself stood still (a suspended laptop, SIGSTOP): heartbeats may be waiting
-		// unread, so the silence proves nothing.
+		// The timer is late, so this process was stopped (a suspended laptop, SIGSTOP). Heartbeats may
+		// be waiting to be read: the worker may not have been silent.
 		s.lastSeen = now
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
@@ -157,7 +159,7 @@ func (f *Fleet) checkAlive(s *session) {
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
 }
 
-// endSession closes a session for good; whoever waits on it looks for another worker. f.mu is held.
+// endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.
 func (f *Fleet) endSession(s *session, reason error) {
 	if s.ended {
 		return
@@ -174,12 +176,12 @@ func (f *Fleet) endSession(s *session, reason error) {
 	f.notifyChanged()
 }
 
-// detach notes that a stream broke: the worker has LostAfter to come back.
+// detach records that a stream broke. The worker has LostAfter to come back.
 func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream != a {
-		return // another stream took over, or the session is over
+		return // another stream replaced it, or the session is over
 	}
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
@@ -191,7 +193,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.notifyChanged()
 }
 
-// receive takes one message of a worker; false when its stream is no longer the session's.
+// receive handles one message of a worker. It returns false if the stream is no longer the session's.
 func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,7 +203,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	s.lastSeen = time.Now()
 	switch m := m.GetMessage().(type) {
 	case *workerv1.AttachRequest_Answer:
-		// Answers to commands that nobody waits for any more are dropped here.
+		// Answers that nobody waits for any more are ignored.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
 			delete(s.pending, m.Answer.GetCommandId())
 			c.answer <- m.Answer
@@ -214,7 +216,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// outgoing takes what is to be sent; false when the stream is no longer the session's.
+// outgoing takes the messages to send. It returns false if the stream is no longer the session's.
 func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,7 +228,7 @@ func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse,
 	return batch, true
 }
 
-// push queues a message for the worker; f.mu is held. Without a stream it only stays pending.
+// push queues a message for the worker, if there is a stream. The caller holds f.mu.
 func (s *session) push(m *workerv1.AttachResponse) {
 	if s.stream == nil {
 		return
@@ -238,13 +240,13 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	}
 }
 
-// command queues a command, to be sent until it is answered; f.mu is held.
-func (s *session) command(c *workerv1.Command, limit int) *call {
+// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
+func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
 	pending := &call{
 		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
-		maxBytes: limit,
+		maxBytes: maxBytes,
 		answer:   make(chan *workerv1.Answer, 1),
 	}
 	s.pending[c.CommandId] = pending
@@ -252,9 +254,9 @@ func (s *session) command(c *workerv1.Command, limit int) *call {
 	return pending
 }
 
-// call runs a command of a job on a worker and waits for its answer, across broken streams. After a
-// job's release none of its commands goes out, or a worker would keep what nobody will free.
-func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
+// call runs a command of a job on a worker and waits for its answer, across broken streams. It sends
+// nothing after the job's release, or the worker would keep what nobody frees.
+func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
 	case j.ctx.Err() != nil:
@@ -264,7 +266,7 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 		f.mu.Unlock()
 		return nil, nil, errLost
 	}
-	pending := s.command(c, limit)
+	pending := s.command(c, maxBytes)
 	f.mu.Unlock()
 	select {
 	case answer := <-pending.answer:
@@ -279,14 +281,14 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	}
 }
 
-// post runs a command without waiting for its answer; f.mu is held.
+// post runs a command without waiting for its answer. The caller holds f.mu.
 func (s *session) post(c *workerv1.Command) {
 	if !s.ended {
 		s.command(c, 0)
 	}
 }
 
-// drain keeps new tiles off a worker and lets it go once it has none; f.mu is held.
+// drain gives a worker no new tiles and dismisses it once it has none. The caller holds f.mu.
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
@@ -295,7 +297,7 @@ func (f *Fleet) drain(s *session) {
 	f.dismissIfIdle(s)
 }
 
-// dismissIfIdle says farewell to a draining worker that holds nothing; f.mu is held.
+// dismissIfIdle sends a farewell to a draining worker that holds no tiles. The caller holds f.mu.
 func (f *Fleet) dismissIfIdle(s *session) {
 	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
 		s.farewellSent = true

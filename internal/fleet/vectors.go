@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// VectorExecutor runs the operations of a job of the vector family over all workers:
-// clustering.VectorExecutor. A model travels with every operation, so that workers keep none.
+// VectorExecutor runs the operations of a job of the vector family on all workers. It implements
+// clustering.VectorExecutor. Every operation carries its model; workers keep none.
 type VectorExecutor struct {
 	*job
 	spec        *vector.Spec
@@ -24,8 +24,8 @@ type VectorExecutor struct {
 
 var _ clustering.VectorExecutor = (*VectorExecutor)(nil)
 
-// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. It waits as long as
-// there is no worker, until ctx ends.
+// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no
+// worker it waits, until ctx ends.
 func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecutor, error) {
 	if task.Vectors == nil || task.Need.Vectors == nil {
 		return nil, errors.New("fleet: a job of the vector family without vectors")
@@ -43,7 +43,7 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 	return e, nil
 }
 
-// open says what a worker is to make of the data.
+// describeVectors completes a Prepare command with the vectors.
 func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
@@ -68,11 +68,12 @@ func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]flo
 	return sums, nil
 }
 
-// sums are what the sums of tiles are merged into: exact, and so the same in any order.
+// sums gives the sums of all clusters, still zero, and the function that adds up answers. The sums are
+// exact, so their order does not matter.
 func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
 	sums := make([]float64, e.k*e.spec.Width())
-	return sums, func(_ []int, done *reply) error {
-		parts, err := wire.UnpackFloat64s(done.values)
+	return sums, func(_ []int, answer *reply) error {
+		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
 	}
 }
 
-// packedModel is a vector.Model as operands of one operation.
+// packedModel is a vector.Model with its arrays as payloads, for one operation.
 type packedModel struct {
 	*vector.Model
 	centroids, absent, metric *payload
@@ -115,24 +116,24 @@ func (m *packedModel) free() {
 
 // Assign implements clustering.VectorExecutor.
 func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
-	packed, stay := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
 	defer packed.free()
-	defer stay.free()
+	defer skipped.free()
 	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.message(), Skip: stay.message()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.message(), Skip: skipped.message()}}
 	})
 }
 
 // Farthest implements clustering.VectorExecutor.
 func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
-	packed, stay := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
 	sizes := e.fleet.newPayload(func() []byte { return wire.PackInt32s(counts) })
 	defer packed.free()
-	defer stay.free()
+	defer skipped.free()
 	defer sizes.free()
 	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_VectorFarthest{
-			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.message(), Skip: stay.message(), Counts: sizes.message()}}
+			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.message(), Skip: skipped.message(), Counts: sizes.message()}}
 	})
 	return best[0], err
 }
@@ -146,7 +147,7 @@ func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float6
 	}})
 }
 
-// Distances implements clustering.VectorExecutor. Only the tiles that the points lie in are asked.
+// Distances implements clustering.VectorExecutor. It asks only the tiles that contain the points.
 func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
 	previous := int32(-1)
 	for _, i := range points {
@@ -168,12 +169,12 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 	return distances, nil
 }
 
-// distances asks for those of so many points as workers answer at once.
+// distances fills in the distances of one portion of points.
 func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points []int32, distances []float64) error {
 	list := e.fleet.newPayload(func() []byte { return wire.PackInt32s(points) })
 	defer list.free()
 	var tiles []int
-	start := map[int]int{} // where the points of a tile begin among all
+	start := map[int]int{} // index of the first point of each tile
 	for at, i := range points {
 		tile := partition.TileOf(e.rows, int(i))
 		if len(tiles) == 0 || tiles[len(tiles)-1] != tile {
@@ -187,8 +188,8 @@ func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points [
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.message(), Points: list.message()}}
 		},
-		merge: func(tiles []int, done *reply) error {
-			values := done.values
+		merge: func(tiles []int, answer *reply) error {
+			values := answer.values
 			for _, tile := range tiles {
 				from, end := start[tile], int32(partition.Tile(e.rows, tile).To)
 				to := from
@@ -212,8 +213,8 @@ func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points [
 	})
 }
 
-// Scatter implements clustering.VectorExecutor. Tiles are added up in tile order, whichever worker they
-// come from; no more are asked for at once than have a place in memory.
+// Scatter implements clustering.VectorExecutor. It adds up tiles in tile order, whichever workers they
+// come from, and asks for only as many at a time as fit in the memory that was planned.
 func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
 	packed := e.packModel(m)
 	defer packed.free()
@@ -235,7 +236,7 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 	return total, nil
 }
 
-// scatter asks for that of consecutive tiles, so many values each.
+// scatter gives the scatter of consecutive tiles, size values each.
 func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
 	values := make([]float64, len(tiles)*size)
 	err := e.atStep(ctx, &operation{
@@ -245,13 +246,13 @@ func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vecto
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.message(), Kind: wire.ScatterToProto(kind)}}
 		},
-		merge: func(of []int, done *reply) error {
-			if len(done.values) != 8*size*len(of) {
-				return fmt.Errorf("%d bytes for the scatter of %d tiles", len(done.values), len(of))
+		merge: func(of []int, answer *reply) error {
+			if len(answer.values) != 8*size*len(of) {
+				return fmt.Errorf("%d bytes for the scatter of %d tiles", len(answer.values), len(of))
 			}
 			for at, tile := range of {
-				place := (tile - tiles[0]) * size
-				if err := wire.UnpackFloat64sInto(values[place:place+size], done.values[8*size*at:8*size*(at+1)]); err != nil {
+				offset := (tile - tiles[0]) * size
+				if err := wire.UnpackFloat64sInto(values[offset:offset+size], answer.values[8*size*at:8*size*(at+1)]); err != nil {
 					return err
 				}
 			}
