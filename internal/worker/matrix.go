@@ -13,7 +13,7 @@ import (
 // matrix is the tiles of a job of the kernel family.
 type matrix struct {
 	*kernel.Shard
-	k int // clusters of a lane, as armed
+	k int // clusters of a lane, from SetOperands
 }
 
 func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
@@ -126,7 +126,7 @@ func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
 	return &workerv1.Done{SelfAffinity: wire.PackInt128s(sums)}, err
 }
 
-// columnLists are the lists of columns to sum up.
+// columnLists unpacks the lists of columns to sum up.
 func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 	columns, err := unpackPayload(j, op.GetColumns(), wire.UnpackInt32s)
 	if err != nil {
@@ -161,11 +161,11 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
 	return all, err
 }
 
-// vectorsOf are the vectors that a matrix is multiplied with.
+// vectorsOf unpacks the vectors to multiply with, chunk by chunk: all of them may be large.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
-	if most := int64(max(1, j.need.Products)); count > most {
-		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, most)
+	if limit := int64(max(1, j.need.Products)); count > limit {
+		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, limit)
 	}
 	values, filled := make([]float64, int(count)*j.rows), 0
 	err := j.receivePayload(op.GetX(), func(at int, chunk []byte) error {
@@ -184,7 +184,8 @@ func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	return slices.Collect(slices.Chunk(values, j.rows)), nil
 }
 
-// productsOf makes a payload of products, one after the other. Large ones are packed as they are sent.
+// productsOf makes a payload of products, one after the other. Large ones are packed chunk by chunk while
+// they are sent.
 func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.Payload, error) {
 	if 8*len(products)*len(products[0]) <= wire.InlineBytes {
 		return j.resultPayload(c, wire.PackFloat64Lists(products))
@@ -200,5 +201,5 @@ func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.P
 	})
 }
 
-// maxProducts bounds the vectors that a matrix is multiplied with at a time.
+// maxProducts limits the vectors of one Multiply.
 const maxProducts = 1024

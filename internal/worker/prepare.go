@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepare opens the job: its data, and the matrix or the vectors that are made of them.
+// prepare opens the job: its data set, and the matrix or the vectors that are computed from it.
 func (j *job) prepare(p *workerv1.Prepare) error {
 	if j.shard != nil {
 		return nil
@@ -32,8 +32,8 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	return errors.New("worker: a job without matrix or vectors")
 }
 
-// prepareMatrix opens a job of the kernel family. A graph is used as it is; points are let go of
-// afterwards, and stay only as long as nobody needs their memory.
+// prepareMatrix opens a job of the kernel family. The tiles of a graph refer to the data set, which stays
+// in memory with the job. Points are copied; their data set may be evicted afterwards.
 func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	mean, err := j.optionalFloats(m.GetMean())
 	if err != nil {
@@ -107,7 +107,7 @@ func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
 	})
 }
 
-// openDataset fetches the data set, of so many rows.
+// openDataset fetches the data set and checks its number of rows.
 func (j *job) openDataset(id string, rows int) (*lease, error) {
 	fetch := func(ctx context.Context) (dataset.Dataset, error) {
 		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
@@ -123,7 +123,8 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 	return lease, nil
 }
 
-// keepOrRelease holds the data set on as long as the job, if that came to be and needs it, or lets go of it.
+// keepOrRelease keeps the data set for as long as the job, if the job was opened and needs it. Otherwise
+// it releases the data set.
 func (j *job) keepOrRelease(l *lease) {
 	if j.shard != nil && j.need.HeldBytes() > 0 {
 		j.data = l
@@ -132,16 +133,16 @@ func (j *job) keepOrRelease(l *lease) {
 	}
 }
 
-// allocate reserves what the job takes beside its tiles, and makes its shard.
+// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
-	seat := j.need.SeatBytes(threads) - j.need.HeldBytes()
-	if err := j.reserve(seat, "the job's data"); err != nil {
+	fixed := j.need.SeatBytes(threads) - j.need.HeldBytes()
+	if err := j.reserve(fixed, "the job's data"); err != nil {
 		return err
 	}
 	made, err := create(threads)
 	if err != nil {
-		j.free(seat)
+		j.free(fixed)
 		return err
 	}
 	j.rows, j.shard = rows, made

@@ -7,14 +7,14 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// session is the worker's state as the coordinator knows it: the jobs, and the answers that no
-// stream has taken yet. It outlives streams.
+// session is the state that the coordinator knows of: the jobs, and the answers that are not sent yet.
+// It outlives streams.
 type session struct {
 	worker *worker
 	id     string
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	wake   chan struct{} // there are answers
+	wake   chan struct{} // there are answers to send
 
 	mu     sync.Mutex
 	jobs   map[string]*job
@@ -36,8 +36,8 @@ func (s *session) end() {
 	s.cancel()
 }
 
-// accept takes a command without waiting for anything. A release does not queue behind what it
-// makes pointless: it cancels the job's running command at once.
+// accept handles a command without waiting. A release is not queued behind other commands: it cancels
+// the running command of the job and drops the rest.
 func (s *session) accept(c *workerv1.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,19 +66,20 @@ func (s *session) accept(c *workerv1.Command) {
 	}
 }
 
-// answer puts an answer by for the stream to send.
+// answer queues an answer for the stream.
 func (s *session) answer(a *workerv1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queueAnswer(a)
 }
 
+// queueAnswer queues an answer. The caller holds s.mu.
 func (s *session) queueAnswer(a *workerv1.Answer) {
 	s.outbox = append(s.outbox, a)
 	s.wakeStream()
 }
 
-// wakeStream makes the stream look for answers.
+// wakeStream makes the stream send the queued answers.
 func (s *session) wakeStream() {
 	select {
 	case s.wake <- struct{}{}:
@@ -86,7 +87,7 @@ func (s *session) wakeStream() {
 	}
 }
 
-// takeAnswers takes the answers that wait.
+// takeAnswers removes the queued answers and returns them.
 func (s *session) takeAnswers() []*workerv1.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,8 +49,8 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		if most := j.need.PointsAtOnce(); len(points) > most {
-			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), most)
+		if limit := j.need.PointsAtOnce(); len(points) > limit {
+			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), limit)
 		}
 		return j.valuesOf(c)(v.Distances(j.ctx, tiles, model, points))
 	case *workerv1.Command_Scatter:
@@ -83,11 +83,11 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	if err != nil {
 		return nil, err
 	}
-	switch most := j.need.TilesAtOnce(); {
+	switch limit := j.need.TilesAtOnce(); {
 	case kind == vector.Full && !j.need.Vectors.FullMetric:
 		return nil, errors.New("worker: a full scatter in a job without a full metric")
-	case kind != vector.Total && len(tiles) > most:
-		return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), most)
+	case kind != vector.Total && len(tiles) > limit:
+		return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), limit)
 	}
 	model, err := j.model(op.GetModel())
 	if err != nil {
@@ -96,7 +96,7 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	return j.valuesOf(c)(v.Scatter(j.ctx, tiles, op.GetStep(), model, kind))
 }
 
-// model fetches a model, which is no larger than what is planned for.
+// model fetches a model and checks that it is not larger than planned.
 func (j *job) model(p *workerv1.VectorModel) (*vector.Model, error) {
 	columns := j.need.Vectors.Columns
 	if int64(p.GetClusters()) > int64(j.need.K) {

@@ -52,7 +52,7 @@ func (c *chunkReader[M]) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// payloadBytes gives the bytes of a payload.
+// payloadBytes fetches the bytes of a payload.
 func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	var data []byte
 	err := j.receivePayload(p, func(at int, chunk []byte) error {
@@ -62,9 +62,9 @@ func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	return data, err
 }
 
-// receivePayload hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
-// is only a reference; where the connection breaks they come again from the first. One that the
-// coordinator has dropped belongs to a command that nobody waits for.
+// receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the
+// connection breaks it starts again at offset 0. The coordinator may have freed the payload: then nobody
+// waits for the command any more.
 func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
 	reference := p.GetReference()
 	if reference == "" {
@@ -97,7 +97,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 	return err
 }
 
-// resultPayload makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
+// resultPayload makes a payload of a result: inline when it is small, otherwise sent by reference.
 func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
@@ -105,7 +105,8 @@ func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload
 	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
 }
 
-// sendResult sends chunks, again if the connection breaks, and makes a payload that refers to them.
+// sendResult sends a result in chunks, again if the connection breaks, and returns a payload that refers
+// to it by the command's id.
 func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
 	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
@@ -121,14 +122,14 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	}
 	for chunk := range chunks {
 		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
-			break // CloseAndRecv says why
+			break // CloseAndRecv gives the reason
 		}
 	}
 	_, err = stream.CloseAndRecv()
 	return err
 }
 
-// fetchDataset fetches and verifies a whole data set.
+// fetchDataset fetches a whole data set and verifies its hash.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
 	var data dataset.Dataset
@@ -139,7 +140,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 	return data, err
 }
 
-// fetchRows fetches rows [from, to) of a given kernel matrix.
+// fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
 	offset, length := dataset.RowRange(columns, from, to)
 	var values []float64
@@ -150,7 +151,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 	return values, err
 }
 
-// readDataset streams a range of a data set through a reader, again if the connection breaks.
+// readDataset gives use a reader of a range of a data set, and a new one if the connection breaks.
 func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -163,7 +164,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		}
 		source := &errorRecorder{Reader: &chunkReader[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
 		if err := use(source); source.err != nil {
-			return source.err // whatever the decoder made of it
+			return source.err // the decoder may have turned it into another error
 		} else {
 			return err
 		}
@@ -174,7 +175,7 @@ func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func
 	return stream.Recv
 }
 
-// errorRecorder remembers the error that ended a reader, which decoders take for a short file.
+// errorRecorder keeps the error of a broken connection, which decoders report as a short file.
 type errorRecorder struct {
 	io.Reader
 	err error
