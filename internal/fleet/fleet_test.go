@@ -68,9 +68,9 @@ func TestKilledWorkersChangeNothing(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
-			var hands []*testWorker
+			var workers []*testWorker
 			for w := range 3 {
-				hands = append(hands, c.startWorker(fmt.Sprint("w", w)))
+				workers = append(workers, c.startWorker(fmt.Sprint("w", w)))
 			}
 			p := gaussianProblem(t, 203, seed)
 			e := c.submit(p, nil)
@@ -78,11 +78,11 @@ func TestKilledWorkersChangeNothing(t *testing.T) {
 			var killing sync.WaitGroup
 			defer killing.Wait()
 			s.run(30, func(op int) {
-				if op == 8 || op == 16 || op == 24 { // while the operation runs, and always one stays
-					victim := s.random.IntN(len(hands))
-					dying := hands[victim]
+				if op == 8 || op == 16 || op == 24 { // while the operation runs; one worker always stays
+					victim := s.random.IntN(len(workers))
+					dying := workers[victim]
 					killing.Go(dying.kill)
-					hands[victim] = c.startWorker(fmt.Sprint("late", op))
+					workers[victim] = c.startWorker(fmt.Sprint("late", op))
 				}
 			})
 		})
@@ -94,7 +94,7 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 	a := c.startWorker("a")
 	c.startWorker("b")
 	c.startWorker("c")
-	p := kernelProblem(t, 203, 4) // 13 tiles, each fetched on its own when it is built
+	p := kernelProblem(t, 203, 4) // 13 tiles, each of which fetches its rows when it is built
 	s := newSequence(c, c.submit(p, nil), p, 4)
 	s.setOperands()
 	s.load()
@@ -105,7 +105,7 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 	a.kill()
 	s.update()
 	if again := c.datasets.opens.Load() - built; again != int64(lost) {
-		t.Errorf("%d tiles were built anew after the loss of %d", again, lost)
+		t.Errorf("%d tiles were rebuilt after the loss of %d", again, lost)
 	}
 	if total := c.worker("b").Tiles + c.worker("c").Tiles; total != 13 {
 		t.Errorf("the survivors have %d tiles", total)
@@ -134,7 +134,7 @@ func TestABrokenStreamCostsNothing(t *testing.T) {
 		}
 	}
 	if opens := c.datasets.opens.Load(); opens != built {
-		t.Errorf("%d tiles were built anew", opens-built)
+		t.Errorf("%d tiles were rebuilt", opens-built)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestAPausedWorkerIsReplacedAndStartsAnew(t *testing.T) {
 	before := c.worker("a").ID
 	s.run(20, func(op int) {
 		if op == 5 {
-			a.link.pause() // the next operations wait for it, then go on without
+			a.link.pause() // the next operations wait for it, and then continue without it
 		}
 	})
 	if now := c.worker("a"); now != nil && now.ID == before {
@@ -178,7 +178,7 @@ func TestAJoiningWorkerTakesItsShare(t *testing.T) {
 	}
 }
 
-// A worker that joins while tiles are being built takes part in the building.
+// A worker that joins while tiles are being built builds some of them.
 func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("a", func(cfg *worker.Config) { cfg.Threads = 1 })
@@ -190,7 +190,7 @@ func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
 			c.startWorker("b", func(cfg *worker.Config) { cfg.Threads = 1 })
 		}
 	})
-	if got := c.worker("b").Tiles; got != 6 && got != 7 { // which of the two has one more is chance
+	if got := c.worker("b").Tiles; got != 6 && got != 7 { // 13 is odd: either worker may have one more
 		t.Errorf("the newcomer has %d of 13 tiles", got)
 	}
 	if built := c.datasets.opens.Load(); built != 13 {
@@ -206,7 +206,7 @@ func TestADrainedWorkerGoesWhenItsTilesAreElsewhere(t *testing.T) {
 	if info, err := c.fleet.Drain("a"); err != nil || info.State != fleet.WorkerDraining {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	s.run(5, noDisturbance) // nobody else can take its tiles yet
+	s.run(5, noDisturbance) // no other worker can take its tiles yet
 	if c.worker("a").Tiles != 13 {
 		t.Fatal("the only worker lost its tiles")
 	}
@@ -254,7 +254,7 @@ func TestBulkTravelsByReference(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a")
 	c.startWorker("b")
-	p := graphProblem(t, 20_000, 30_000, 9) // labels, values and moves are all over the inline limit
+	p := graphProblem(t, 20_000, 30_000, 9) // labels, values and moves are all larger than the inline limit
 	if 4*20_000 <= wire.InlineBytes {
 		t.Fatal("the problem is too small for this test")
 	}
@@ -314,7 +314,7 @@ func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
 	if _, err := c.fleet.NewExecutor(ctx, p.task("job", id, size, nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a fetching job ended with %v", err)
 	}
-	<-c.datasets.ended // the worker gave up its fetch when the job was released
+	<-c.datasets.ended // the worker canceled its fetch when the job was released
 	c.datasets.block.Store(false)
 	if w := c.worker("a"); w.Tiles != 0 || w.TileBytes != 0 || len(w.JobIDs) != 0 {
 		t.Errorf("the worker still holds %+v", w)
@@ -328,7 +328,7 @@ func TestSeveralJobsShareTheFleet(t *testing.T) {
 	b := c.startWorker("b")
 	var all sync.WaitGroup
 	for job := range uint64(3) {
-		p := gaussianProblem(t, 203, job%2) // two of them on the same data
+		p := gaussianProblem(t, 203, job%2) // two jobs have the same data
 		e := c.submit(p, nil)
 		all.Go(func() {
 			newSequence(c, e, p, job).run(20, func(op int) {
@@ -403,7 +403,7 @@ func TestReleaseAndCloseEndOperations(t *testing.T) {
 	}
 }
 
-// A paused worker whose window is full blocks whoever sends to it; that must not keep its session.
+// A Send to a paused worker blocks once its flow-control window is full. The session must end anyway.
 func TestAStuckStreamIsGivenUp(t *testing.T) {
 	c := newCluster(t)
 	a, _, err := c.attachScripted(validHello())
@@ -412,12 +412,12 @@ func TestAStuckStreamIsGivenUp(t *testing.T) {
 	}
 	stop := a.startHeartbeats()
 	loads, resumed := make(chan struct{}, 100), make(chan struct{})
-	played := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		played <- a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {
+		ended <- a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {
 			if command.GetLoad() != nil {
 				loads <- struct{}{}
-				<-resumed // it reads no more
+				<-resumed // it stops reading
 			}
 			return nil
 		})
@@ -435,11 +435,11 @@ func TestAStuckStreamIsGivenUp(t *testing.T) {
 	c.startWorker("b")
 	stop()
 	all.Wait()
-	if c.worker("actor") != nil {
+	if c.worker("scripted") != nil {
 		t.Error("the paused worker is still there")
 	}
 	close(resumed)
-	if err := <-played; status.Code(err) != codes.Aborted {
+	if err := <-ended; status.Code(err) != codes.Aborted {
 		t.Errorf("after its pause the worker was told %v", err)
 	}
 }

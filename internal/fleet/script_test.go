@@ -19,7 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// scriptedWorker is a worker that plays a script instead of computing.
+// scriptedWorker answers commands by a function of the test instead of computing.
 type scriptedWorker struct {
 	c      *cluster
 	stream grpc.BidiStreamingClient[workerv1.AttachRequest, workerv1.AttachResponse]
@@ -29,10 +29,10 @@ type scriptedWorker struct {
 }
 
 func validHello() *workerv1.Hello {
-	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "actor", Threads: 1}
+	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "scripted", Threads: 1}
 }
 
-// attachScripted attaches an actor and returns what the coordinator says to its hello.
+// attachScripted attaches a scripted worker and returns the answer to its hello.
 func (c *cluster) attachScripted(hello *workerv1.Hello) (*scriptedWorker, *workerv1.Welcome, error) {
 	c.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -59,7 +59,8 @@ func (a *scriptedWorker) send(m *workerv1.AttachRequest) {
 	}
 }
 
-// answerCommands answers commands by a script, with done where it gives nothing, until the stream ends.
+// answerCommands answers commands until the stream ends: with the failure that script returns, or with
+// Done if it returns nil.
 func (a *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1.Failure) error {
 	for {
 		m, err := a.stream.Recv()
@@ -170,7 +171,7 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 	}
 }
 
-// A worker that fails every build: its tiles go to the one that can.
+// A worker fails every build: its tiles are placed on the other one.
 func TestAFailingWorkerIsAvoided(t *testing.T) {
 	for _, kind := range []workerv1.FailureKind{workerv1.FailureKind_FAILURE_KIND_INTERNAL, workerv1.FailureKind_FAILURE_KIND_NO_MEMORY} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -179,10 +180,10 @@ func TestAFailingWorkerIsAvoided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := make(chan error, 1)
-			beats := a.startHeartbeats()
+			ended := make(chan error, 1)
+			stopHeartbeats := a.startHeartbeats()
 			go func() {
-				played <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
+				ended <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
 					if c.GetBuild() != nil {
 						return failureOf(kind, "BROKEN", "it does not work")
 					}
@@ -195,9 +196,9 @@ func TestAFailingWorkerIsAvoided(t *testing.T) {
 			if able := c.worker("able"); able.Tiles != 13 {
 				t.Errorf("the able worker has %d of 13 tiles", able.Tiles)
 			}
-			beats()
+			stopHeartbeats()
 			c.fleet.Close()
-			<-played
+			<-ended
 		})
 	}
 }
@@ -216,10 +217,10 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := make(chan error, 1)
-			beats := a.startHeartbeats()
+			ended := make(chan error, 1)
+			stopHeartbeats := a.startHeartbeats()
 			go func() {
-				played <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
+				ended <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
 					if c.GetBuild() != nil {
 						return failureOf(kind, "BROKEN", "it does not work")
 					}
@@ -231,15 +232,15 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 			if _, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil)); !fault.Is(err, reason) {
 				t.Errorf("got %v", err)
 			}
-			beats()
+			stopHeartbeats()
 			c.fleet.Close()
-			<-played
+			<-ended
 		})
 	}
 }
 
-// startHeartbeats sends heartbeats until the function that it returns is called. Now and then it also answers
-// what nobody asked: such answers are ignored.
+// startHeartbeats sends heartbeats until stop is called. With each it sends an answer to a command that
+// does not exist, which the coordinator must ignore.
 func (a *scriptedWorker) startHeartbeats() (stop func()) {
 	ticker, over := time.NewTicker(heartbeat), make(chan struct{})
 	var beating sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// sequence runs the same random operations on an executor and on the local shard, and compares
-// every bit. Between any two operations, disturb may do what it likes to the cluster.
+// sequence runs the same random operations on an executor and on a local shard, and compares every bit.
+// Between operations it calls disturb, which may do anything to the cluster.
 type sequence struct {
 	*testing.T
 	ctx        context.Context
@@ -39,7 +39,7 @@ func (s *sequence) run(ops int, disturb func(op int)) {
 		disturb(op)
 		s.randomOp()
 	}
-	s.assign() // ends with something that reads every sum
+	s.assign() // at the end, an operation that reads every sum
 }
 
 func (s *sequence) randomOp() {
@@ -105,7 +105,7 @@ func (s *sequence) comparePerRow(name string, remote func(context.Context) ([]fl
 	}
 }
 
-// setOperands draws weights and a sparse symmetric part.
+// setOperands draws random weights and a random sparse symmetric part.
 func (s *sequence) setOperands() {
 	s.Helper()
 	n, spacing := s.local.spec.Rows, s.local.spec.Grid.Spacing()
@@ -137,10 +137,10 @@ func (s *sequence) setOperands() {
 	s.operandsID++
 	a := kernel.Armament{ID: s.operandsID, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
 	if err := s.local.shard.Arm(a); err != nil {
-		s.Fatalf("arm: %v", err)
+		s.Fatalf("set operands: %v", err)
 	}
 	if err := s.remote.Arm(s.ctx, a); err != nil {
-		s.Fatalf("arm: %v", err)
+		s.Fatalf("set operands: %v", err)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *sequence) load() {
 	s.sums = want
 }
 
-// cluster draws one of a lane, or none.
+// cluster draws a cluster of a lane, or -1.
 func (s *sequence) cluster(lane int) int32 {
 	if c := s.random.IntN(s.k+1) - 1; c >= 0 {
 		return int32(lane*s.k + c)
@@ -173,7 +173,7 @@ func (s *sequence) update() {
 	var moves []kernel.Move
 	n := s.local.spec.Rows
 	for lane := range s.lanes {
-		share := s.random.Float64() // from hardly any to nearly all
+		share := s.random.Float64() // of the points that move
 		for i, from := range s.labels[lane*n : (lane+1)*n] {
 			if to := s.cluster(lane); to != from && s.random.Float64() < share {
 				moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
@@ -198,7 +198,7 @@ func (s *sequence) move(moves []kernel.Move) {
 	s.sums = want
 }
 
-// stats are those of some of the lanes.
+// stats computes the statistics of a random subset of the lanes.
 func (s *sequence) stats() []kernel.Stats {
 	var all []kernel.Stats
 	n := s.local.spec.Rows

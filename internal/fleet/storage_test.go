@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// checkReserved checks the coordinator's books: no worker is to hold more than it offers.
+// checkReserved checks that no worker is given more than its memory.
 func (c *cluster) checkReserved() {
 	c.Helper()
 	for _, w := range c.fleet.Workers() {
@@ -21,13 +21,13 @@ func (c *cluster) checkReserved() {
 	}
 }
 
-// However the tiles are held, and however many workers hold them, the bits are the same.
+// The bits do not depend on the storage of tiles or on the number of workers.
 func TestAnyStorageGivesTheSameBits(t *testing.T) {
 	const tiles = 13
 	for _, workers := range []int{1, 2, 3} {
 		for _, c := range []struct {
 			storage  planning.Storage
-			room     int64 // stored tiles for which each worker has room
+			room     int64 // stored tiles that fit on each worker
 			stored   int
 			computed int
 		}{
@@ -62,8 +62,8 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// The survivors of a loss have no room for what was lost: it goes on without storage, and so do
-// some of their own tiles. When memory comes back, all are stored again.
+// A worker is lost, and the other has too little memory to store all tiles: some go on without storage.
+// When a new worker joins, all tiles are stored again.
 func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			}
 			c.startWorker("c", p.memory(size, 13))
 			s.run(20, func(int) { c.checkReserved() })
-			s.load()   // nearly every label is set: this goes over the whole matrix
-			s.update() // and an operation that may not
+			s.load()   // sets nearly every label, so it reads the whole matrix
+			s.update() // may read only a part of it
 			s.comparePerRow("degrees", e.Degrees, p.shard.Degrees)
 			if held := e.Held(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
 				t.Errorf("after memory came back %+v", held)
@@ -100,7 +100,7 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 	}
 }
 
-// In mode float32 a loss is waited out; when memory comes back the job goes on.
+// With storage float32 all tiles must be stored. After a loss the job waits until there is memory again.
 func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 5)
@@ -130,7 +130,7 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	}
 }
 
-// What does not fit is refused before any worker is asked for anything.
+// A job that does not fit is refused before workers do anything.
 func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 6)
@@ -154,12 +154,12 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-// A plan counts only on what other jobs leave, and says when it would wait for them.
+// A plan counts only memory that other jobs leave free, and says if the job would wait for them.
 func TestAPlanMindsOtherJobs(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 7)
 	_, size := c.datasets.put(t, p.data)
-	c.startWorker("a", p.memory(size, 24)) // a second job finds room to join, and hardly for more
+	c.startWorker("a", p.memory(size, 24)) // a second job can start, but stores few tiles
 	need := p.need(size)
 	plan, err := c.fleet.Plan(need)
 	if err != nil || plan.Stored != 13 {
@@ -182,8 +182,8 @@ func TestAPlanMindsOtherJobs(t *testing.T) {
 	}
 }
 
-// Jobs that come and go on a worker without a byte to spare: each finds the memory of the last one
-// free, however long that takes to let go.
+// Jobs run one after the other on a worker with memory for exactly one. Each must get the memory of the
+// one before, even if that takes a while to free it.
 func TestOneJobAfterTheOtherFindsMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 8)
