@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// TestBlobs holds every kind of Blobs to the same behaviour.
+// TestBlobs checks that every kind of Blobs behaves the same.
 func TestBlobs(t *testing.T) {
 	cases := map[string]func(*testing.T, Blobs){
 		"round trip":         testBlobRoundTrip,
 		"write once":         testBlobWriteOnce,
-		"one of many":        testBlobConcurrentPuts,
+		"concurrent puts":    testBlobConcurrentPuts,
 		"failing writer":     testBlobFailingWriter,
 		"panicking writer":   testBlobPanickingWriter,
-		"cancelled":          testBlobCanceled,
+		"canceled":           testBlobCanceled,
 		"ranges":             testBlobRanges,
 		"absent":             testBlobAbsent,
 		"listing":            testBlobListing,
@@ -75,7 +75,7 @@ func testBlobWriteOnce(t *testing.T, b Blobs) {
 	}
 }
 
-// testBlobConcurrentPuts: of writers that all found the name free, one succeeds and its bytes stay.
+// testBlobConcurrentPuts: of several writers that all found the name free, exactly one succeeds.
 func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 	const writers = 8
 	var ready, group sync.WaitGroup
@@ -85,7 +85,7 @@ func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 		group.Go(func() {
 			err := b.Put(t.Context(), "contested", func(w io.Writer) error {
 				ready.Done()
-				ready.Wait() // nobody publishes before all write
+				ready.Wait() // all write before the first publishes
 				_, err := fmt.Fprint(w, i+1)
 				return err
 			})
@@ -241,7 +241,7 @@ func testBlobHidden(t *testing.T, b Blobs) {
 
 func TestBlobsStayInTheirDirectory(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second time they are there already
+	for range 2 { // the second time the blob exists
 		b, err := OpenBlobs(t.Context(), filepath.Join(dir, "blobs"))
 		check(t, err)
 		if err := b.Put(t.Context(), "jobs/1", func(w io.Writer) error { return nil }); err != nil {
@@ -293,8 +293,6 @@ func TestOpenBlobsRefuses(t *testing.T) {
 	}
 }
 
-// Helpers.
-
 func pattern(size int) []byte {
 	content := make([]byte, size)
 	for i := range content {
@@ -321,7 +319,7 @@ func read(t *testing.T, b Blobs, name string, offset, length int64) []byte {
 	return content
 }
 
-// onlyBlobs fails unless the bucket holds exactly these, on the disk too.
+// onlyBlobs checks that the bucket, and its directory, contain exactly these blobs.
 func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	t.Helper()
 	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, want) {

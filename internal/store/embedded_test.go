@@ -47,8 +47,8 @@ func TestEmbeddedSurvivesReopening(t *testing.T) {
 	}
 }
 
-// childDirectory makes this test binary a coordinator that leads, commits, says so and waits to
-// be killed.
+// childDirectory, set in the environment, makes this test binary a process that leads, commits, prints so
+// and waits to be killed.
 const childDirectory = "STORE_TEST_CHILD_DIRECTORY"
 
 func TestEmbeddedSurvivesKill(t *testing.T) {
@@ -82,7 +82,7 @@ func TestEmbeddedSurvivesKill(t *testing.T) {
 	s := embedded(t, dir)
 	defer s.Close()
 	get(t, s, "jobs/1")
-	// The dead leader's lease has seconds to go, but nobody has to wait for it.
+	// The lease of the killed leader has not expired yet, but nobody has to wait for it.
 	start := time.Now()
 	lead(t, s)
 	if took := time.Since(start); took > externalLease*time.Second/2 {
@@ -137,14 +137,14 @@ func TestEmbeddedDamagedFiles(t *testing.T) {
 		}
 		check(t, os.WriteFile(file, sound, 0o600))
 	}
-	check(t, embedded(t, dir).Close()) // the failures left nothing behind
+	check(t, embedded(t, dir).Close()) // the failures left no lock or server behind
 }
 
 func TestEmbeddedIsQuiet(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info})
 	s, server, err := openEmbedded(t.Context(), t.TempDir(), log, func(cfg *embed.Config) {
-		cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Hour, time.Hour // a busy machine is no noise of ours
+		cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Hour, time.Hour // a busy machine may be slow
 	})
 	check(t, err)
 	lead(t, s)
@@ -157,7 +157,7 @@ func TestEmbeddedIsQuiet(t *testing.T) {
 	}
 }
 
-// TestEmbeddedFull: at the quota writes fail with a reason, deleting and restarting helps.
+// TestEmbeddedFull: at the quota, writes fail with a reason; deleting and restarting helps.
 func TestEmbeddedFull(t *testing.T) {
 	dir := t.TempDir()
 	s, _, err := openEmbedded(t.Context(), dir, nil, func(cfg *embed.Config) { cfg.QuotaBackendBytes = 4 << 20 })
@@ -210,7 +210,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestEtcdUnreachable(t *testing.T) {
-	// One port where nothing listens, and one where something does that never answers.
+	// One port where nothing listens, and one where a listener never answers.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	closed := free.Addr().String()

@@ -76,14 +76,14 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 	}
 }
 
-// A directory that is gone below an open store is an error of the system, with the blob's name.
+// If the directory of an open store is gone, the error names the blob and not the path.
 func TestAMissingDirectoryNamesTheBlob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "blobs")
 	b, err := OpenBlobs(t.Context(), dir)
 	check(t, err)
 	defer b.Close()
 	check(t, os.RemoveAll(dir))
-	check(t, os.WriteFile(dir, nil, 0o600)) // so that it cannot be made again
+	check(t, os.WriteFile(dir, nil, 0o600)) // so that it cannot be created again
 	err = b.Put(t.Context(), "jobs/1", func(io.Writer) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "jobs/1") || strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// testTimeout bounds what must happen, never what must not.
+// testTimeout is how long something may take that must happen. A test that passes never waits for it.
 const testTimeout = 20 * time.Second
 
 func openState(t *testing.T, b backend) State {

@@ -25,7 +25,7 @@ func testResigned(t *testing.T, b backend) {
 	commit(t, s, Txn{Delete: []string{t.Name()}})
 }
 
-// testDeposed: another leads, and the old leader does not know yet. Nothing it writes may land.
+// testDeposed: another process leads, but the old leader does not know yet. Its writes must fail.
 func testDeposed(t *testing.T, b backend) {
 	old, term := openLeading(t, b)
 	commit(t, old, Txn{Put: []Entry{{Key: t.Name(), Value: []byte("old")}}})
@@ -47,7 +47,7 @@ func testDeposed(t *testing.T, b backend) {
 	}
 }
 
-// testLost: a leader that writes nothing also learns that its term is over.
+// testLost: a leader learns that its term is over even if it writes nothing.
 func testLost(t *testing.T, b backend) {
 	s, term := openLeading(t, b)
 	b.depose(t, s)
@@ -56,8 +56,8 @@ func testLost(t *testing.T, b backend) {
 	commit(t, s, Txn{Put: []Entry{{Key: t.Name()}}})
 }
 
-// testOneLeader: candidates count by read and write, each in a term of its own. Two leaders at a
-// time would lose a count or fail a condition.
+// testOneLeader: several processes increase a counter by read and write, each time in a new term. With two
+// leaders at a time, counts would be lost or conditions fail.
 func testOneLeader(t *testing.T, b backend) {
 	const candidates, terms = 3, 4
 	counter := t.Name()
@@ -102,7 +102,7 @@ func testLeadTwice(t *testing.T, b backend) {
 	wantIs(t, err, errAlreadyLeading)
 }
 
-// testCanceledCandidate: one who gives up leaves the queue.
+// testCanceledCandidate: a candidate whose context ends leaves the queue.
 func testCanceledCandidate(t *testing.T, b backend) {
 	_, term := openLeading(t, b)
 	impatient := openState(t, b)
@@ -141,5 +141,5 @@ func testClosing(t *testing.T, b backend) {
 	wantIs(t, err, ErrClosed)
 	_, err = s.Lead(t.Context(), "late")
 	wantIs(t, err, ErrClosed)
-	openLeading(t, b) // closing resigned
+	openLeading(t, b) // Close resigned
 }

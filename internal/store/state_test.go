@@ -19,21 +19,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backend is a kind of State with one store behind it.
+// backend is a kind of State. All that it opens share one store.
 type backend struct {
-	open          func(t *testing.T) State // as another process would
+	open          func(t *testing.T) State // like another process
 	depose        func(t *testing.T, leader State)
-	defaultLimits bool // an etcd of default settings, which allows fewer operations
+	defaultLimits bool // an etcd with default settings, which allows fewer operations
 }
 
-// backends starts every kind. Both etcds share the test's lifetime; starting one takes a while.
+// backends starts every kind. The two etcds run until the test ends, because starting one takes a while.
 func backends(t *testing.T) map[string]backend {
 	shared := &sharedMemory{entries: map[string]Entry{}}
 	_, inProcess := startEmbedded(t, nil)
 	_, listening := startEmbedded(t, func(cfg *embed.Config) {
 		cfg.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 		cfg.AdvertiseClientUrls = cfg.ListenClientUrls
-		// As etcd comes.
+		// Its own defaults.
 		cfg.MaxTxnOps, cfg.MaxRequestBytes = embed.DefaultMaxTxnOps, embed.DefaultMaxRequestBytes
 	})
 	address := listening.Clients[0].Addr().String()
@@ -74,24 +74,24 @@ func startEmbedded(t *testing.T, adjust func(*embed.Config)) (State, *embed.Etcd
 	return s, server
 }
 
-// TestConformance holds every kind of State to the same behaviour.
+// TestConformance checks that every kind of State behaves the same.
 func TestConformance(t *testing.T) {
 	cases := map[string]func(*testing.T, backend){
-		"not leading":         testNotLeading,
-		"conditions":          testConditions,
-		"atomic":              testAtomic,
-		"listing":             testListing,
-		"matches a model":     testModel,
-		"limits":              testLimits,
-		"values are copied":   testCopies,
-		"resigned":            testResigned,
-		"deposed":             testDeposed,
-		"lost without a word": testLost,
-		"one leader":          testOneLeader,
-		"lead twice":          testLeadTwice,
-		"impatient candidate": testCanceledCandidate,
-		"closing":             testClosing,
-		"cancelled":           testCanceled,
+		"not leading":          testNotLeading,
+		"conditions":           testConditions,
+		"atomic":               testAtomic,
+		"listing":              testListing,
+		"matches a model":      testModel,
+		"limits":               testLimits,
+		"values are copied":    testCopies,
+		"resigned":             testResigned,
+		"deposed":              testDeposed,
+		"lost without writing": testLost,
+		"one leader":           testOneLeader,
+		"lead twice":           testLeadTwice,
+		"canceled candidate":   testCanceledCandidate,
+		"closing":              testClosing,
+		"canceled":             testCanceled,
 	}
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func testListing(t *testing.T, b backend) {
 		{at + "a", all[2], 0, nil},          // `after` is the last of the prefix
 		{at + "a", all[3], 0, nil},          // `after` is beyond the prefix
 		{at + "b", all[0], 0, all[3:6]},     // `after` is before the prefix
-		{at + "b\xff", "", 0, all[4:6]},     // a prefix whose end is not one byte up
+		{at + "b\xff", "", 0, all[4:6]},     // the last byte of the prefix cannot be increased
 		{at + "a", at + "a", 100, all[1:3]}, // strictly after
 		{at + "z", "", 0, nil},
 	} {
@@ -205,7 +205,7 @@ func testModel(t *testing.T, b backend) {
 	rounds := 0
 	rapid.Check(t, func(r *rapid.T) {
 		rounds++
-		if rounds > 20 { // each is several round trips to a disk
+		if rounds > 20 { // each takes several round trips to the disk
 			return
 		}
 		at := fmt.Sprintf("%s/%d/", t.Name(), rounds)

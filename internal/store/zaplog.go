@@ -6,16 +6,16 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// zapLogger makes the logger that etcd wants out of ours. etcd is talkative: its information is
-// debugging to us, and the caller says what its warnings are. What it calls fatal panics instead
-// of ending the process, so that a bad data directory can be reported as an error.
+// zapLogger makes a zap logger for etcd that writes to log. etcd logs a lot: its info entries become debug
+// entries, and the caller chooses the level of its warnings. Its fatal entries panic instead of ending
+// the process, so that a bad data directory can be reported as an error.
 func zapLogger(log hclog.Logger, warnings hclog.Level) *zap.Logger {
 	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
 
-// ignorable tells the complaints that mean nothing here: one is about ports that an embedded server
-// does not even open, the others come when a new server looks for its storage version before it
-// has written one (it looks again after some seconds).
+// ignorable tells whether a message means nothing here. One is about ports, which an embedded server does
+// not open. The others come when a new server reads its storage version before it has written one; it
+// tries again after some seconds.
 func ignorable(message string) bool {
 	switch message {
 	case "Running http and grpc server on single port. This is not recommended for production.",

@@ -17,7 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and the same points in a shard of its own.
+// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and a shard of the same points to compare
+// with.
 func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	t.Helper()
 	values := make([]float64, 64*2)
@@ -53,8 +54,8 @@ func modelOf(m *vector.Model) *workerv1.VectorModel {
 	return wire.VectorModelToProto(m, inline(wire.PackFloat64s(m.Centroids)), inline(wire.PackBools(m.Absent)), inline(wire.PackFloat64s(m.Metric)))
 }
 
-// on runs a command on all four tiles.
-func (j *job) on(c *workerv1.Command) *workerv1.Answer {
+// executeOnAll runs a command on all four tiles.
+func (j *job) executeOnAll(c *workerv1.Command) *workerv1.Answer {
 	for tile := range uint32(4) {
 		c.Tiles = append(c.Tiles, &workerv1.Tile{Tile: tile, Epoch: 1})
 	}
@@ -96,7 +97,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
 			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
 	} {
-		answer := j.on(step.c)
+		answer := j.executeOnAll(step.c)
 		if answer.GetFailure() != nil {
 			t.Fatalf("%s: %v", step.name, answer.GetFailure())
 		}
@@ -128,7 +129,7 @@ func movesOf(t *testing.T) func([]kernel.Move, error) any {
 	}
 }
 
-func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
+func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 	good := func() *vector.Model {
 		return &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: make([]float64, 6)}
 	}
@@ -153,7 +154,7 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
 		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "distortion 257"},
 		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
-		"marks of no kind":       {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
+		"absent is no bool":      {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
 		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
 		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
 		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
@@ -162,18 +163,18 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
-		if failure := j.on(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
+		if failure := j.executeOnAll(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
 			t.Fatal(failure)
 		}
 		before := j.reserved
-		failure := j.on(c.command).GetFailure()
+		failure := j.executeOnAll(c.command).GetFailure()
 		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.reserved != before {
-			t.Errorf("%s: %v, %d bytes charged instead of %d", name, failure, j.reserved, before)
+			t.Errorf("%s: %v, %d bytes reserved instead of %d", name, failure, j.reserved, before)
 		}
 	}
 }
 
-func TestTheBooksFollowTheTilesOfVectors(t *testing.T) {
+func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	j, _ := vectorJob(t)
 	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
 	memory.limit = 3 * size

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeCoordinator is a coordinator whose Attach is played by the test.
+// fakeCoordinator is a coordinator whose Attach is a function of the test.
 type fakeCoordinator struct {
 	workerv1.UnimplementedWorkerServiceServer
 	attach func(workerv1.WorkerService_AttachServer) error
@@ -37,7 +37,7 @@ func (s *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) err
 	return s.attach(stream)
 }
 
-// runAgainst runs a worker against a stage until the worker ends.
+// runAgainst runs a worker against a fake coordinator until the worker ends.
 func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
@@ -54,7 +54,7 @@ func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) e
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return Run(ctx, Config{
-		Coordinator: "passthrough:///stage",
+		Coordinator: "passthrough:///fake",
 		Name:        "w",
 		Threads:     1,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
@@ -160,14 +160,14 @@ func newTestJob(t *testing.T) *job {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	j := newTestJob(t)
-	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // broken: it has no source
+	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // a shard without a source panics
 	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}}, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
 	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL || !strings.Contains(answer.GetFailure().GetMessage(), "panic") {
 		t.Errorf("answer %v", answer)
 	}
 }
 
-func TestACommandThatComesTwiceIsRunOnce(t *testing.T) {
+func TestARepeatedCommandIsRunOnce(t *testing.T) {
 	j := newTestJob(t)
 	build := &workerv1.Command{CommandId: 1, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}
 	for range 2 {
@@ -195,12 +195,12 @@ func TestEpochsGuardPlacements(t *testing.T) {
 		t.Errorf("an old placement: %v", err)
 	}
 	if _, err := j.checkTiles([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
-		t.Error("a tile beyond the last was taken")
+		t.Error("a tile beyond the last was accepted")
 	}
 	j.need = planning.Problem{Matrix: kernel.Spec{Function: kernel.Gaussian, Rows: 64, Columns: 1}, K: 2}
 	j.tiles[2] = true
 	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.tiles[2] {
-		t.Error("an old drop took a tile that was placed again")
+		t.Error("an old drop freed a tile that was placed again")
 	}
 	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); j.tiles[2] {
 		t.Error("a drop had no effect")
@@ -230,7 +230,7 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 		t.Errorf("a data set that does not fit: %v", err)
 	}
 	a.release()
-	a.release() // once is enough
+	a.release() // the second time does nothing
 	if _, err := open("b", 60); !fault.Is(err, "NO_MEMORY") {
 		t.Errorf("a data set in use was evicted: %v", err)
 	}
@@ -259,7 +259,7 @@ func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the cancelled fetch ended with %v", err)
+			t.Errorf("the canceled fetch ended with %v", err)
 		}
 	})
 	<-fetching
@@ -297,6 +297,6 @@ func TestADamagedDatasetIsNotUsed(t *testing.T) {
 		}
 	}
 	if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(data[:len(data)-1])); err == nil {
-		t.Error("a cut data set was taken")
+		t.Error("a truncated data set was accepted")
 	}
 }
