@@ -8,9 +8,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// TestChaos lets one misfortune follow another while three jobs run: workers are killed, paused,
-// resumed, terminated and replaced, and so is the coordinator. The jobs must not notice. What
-// happens is drawn from the seed; when exactly it happens is not, so every run is another one.
+// TestChaos disturbs a cluster while three jobs run: workers are killed, paused, resumed, terminated and
+// replaced, and the coordinator is killed and restarted. The results must not change. The seed determines
+// what happens, but not exactly when, so no two runs are the same.
 func TestChaos(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -25,21 +25,21 @@ func TestChaos(t *testing.T) {
 			}
 			for range 6 {
 				iterations := len(watches[0].Events) + 10 + s.rng.IntN(20)
-				watches[0].Until("another misfortune", func(*cleavev1.WatchJobResponse) bool {
+				watches[0].Until("the next disturbance", func(*cleavev1.WatchJobResponse) bool {
 					return len(watches[0].Events) >= iterations
 				})
 				s.disturb()
 			}
 			s.resumePaused()
 			for i, load := range loads {
-				load.finish(t, "after "+s.log, watches[i])
+				load.finish(t, "after "+s.history, watches[i])
 			}
 			s.c.AwaitWorkers(len(s.workers))
 		})
 	}
 }
 
-// chaosRun is what befalls a cluster.
+// chaosRun is a cluster and what has been done to it.
 type chaosRun struct {
 	t       testing.TB
 	rng     *rand.Rand
@@ -47,10 +47,10 @@ type chaosRun struct {
 	workers []*Worker
 	started int
 	paused  *Worker
-	log     string
+	history string
 }
 
-// disturb lets one misfortune happen. At most one worker is paused at a time.
+// disturb kills, terminates or pauses something at random. At most one worker is paused at a time.
 func (s *chaosRun) disturb() {
 	s.t.Helper()
 	s.resumePaused()
@@ -78,7 +78,7 @@ func (s *chaosRun) disturb() {
 	}
 }
 
-// resumePaused resumes what is paused.
+// resumePaused resumes the paused worker, if there is one.
 func (s *chaosRun) resumePaused() {
 	if s.paused != nil {
 		s.paused.Resume()
@@ -93,8 +93,8 @@ func (s *chaosRun) replace(at int) {
 }
 
 func (s *chaosRun) note(format string, args ...any) {
-	if s.log != "" {
-		s.log += ", "
+	if s.history != "" {
+		s.history += ", "
 	}
-	s.log += fmt.Sprintf(format, args...)
+	s.history += fmt.Sprintf(format, args...)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Client speaks the public API. Its methods fail the test when a call fails; the services are there
-// for calls that should.
+// Client is a client of the public API. Its methods fail the test if a call fails. Calls that should fail
+// use the services directly.
 type Client struct {
 	t testing.TB
 
@@ -30,7 +30,7 @@ type Client struct {
 	Cluster  cleavev1.ClusterServiceClient
 }
 
-// dial makes a client that waits for the coordinator when it is away.
+// dial makes a client whose calls wait while the coordinator is down.
 func dial(t testing.TB, addr string) Client {
 	t.Helper()
 	conn, err := grpc.NewClient(addr,
@@ -53,14 +53,14 @@ func dial(t testing.TB, addr string) Client {
 	}
 }
 
-// withTimeout bounds every call that is not a stream by Patience.
+// withTimeout limits every call that is not a stream to Timeout.
 func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	return call(ctx, method, request, reply, conn, options...)
 }
 
-// must is the value of a call that has to succeed.
+// must returns the value of a call, and fails the test if there is an error.
 func must[T any](t testing.TB, value T, err error) T {
 	t.Helper()
 	if err != nil {
@@ -92,14 +92,14 @@ func (c *Client) Create(spec *cleavev1.JobSpec) string {
 	return must(c.t, response, err).GetJob().GetJobId()
 }
 
-// Job looks at a job.
+// Job gets a job.
 func (c *Client) Job(id string) *cleavev1.Job {
 	c.t.Helper()
 	response, err := c.Jobs.GetJob(c.t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	return must(c.t, response, err).GetJob()
 }
 
-// Outcome is what a job that has succeeded found.
+// Outcome gets the results of a job that has succeeded.
 func (c *Client) Outcome(id string) Outcome {
 	c.t.Helper()
 	if job := c.Job(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -116,7 +116,7 @@ func (c *Client) Outcome(id string) Outcome {
 	return outcome
 }
 
-// Embedding is the coordinates that a job of the spectral family found.
+// Embedding gets the coordinates that a job of the spectral family computed.
 func (c *Client) Embedding(id string) *clustering.Embedding {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
@@ -127,7 +127,7 @@ func (c *Client) Embedding(id string) *clustering.Embedding {
 	return must(c.t, embedding, err)
 }
 
-// Model is the model of a job that has one.
+// Model gets the model of a job that has one.
 func (c *Client) Model(id string) *clustering.Model {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
@@ -138,7 +138,7 @@ func (c *Client) Model(id string) *clustering.Model {
 	return must(c.t, model, err)
 }
 
-// Labels are the labels of a job that has ended.
+// Labels gets the labels of a job that has ended.
 func (c *Client) Labels(id string) []uint32 {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
@@ -158,7 +158,7 @@ func (c *Client) Labels(id string) []uint32 {
 	}
 }
 
-// Reason is the google.rpc.ErrorInfo reason of an error of ours, empty when it has none.
+// Reason is the google.rpc.ErrorInfo reason of an error of the API, empty if it has none.
 func Reason(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == wire.Domain {

@@ -7,31 +7,31 @@ import (
 	"testing"
 )
 
-// CommandResult is how a command line ended.
+// CommandResult is the exit code and the output of a command.
 type CommandResult struct {
 	ExitCode       int
 	Stdout, Stderr string
 }
 
-// Cleave runs the command line to its end.
+// Cleave runs `cleave` and waits until it ends.
 func Cleave(t testing.TB, args ...string) CommandResult {
 	t.Helper()
 	return CleaveIn(t, "", args...)
 }
 
-// StartCleave runs the command line without waiting for its end.
+// StartCleave starts `cleave` and does not wait.
 func StartCleave(t testing.TB, args ...string) *Process {
 	t.Helper()
 	return start(t, "cleave "+strings.Join(args, " "), Build(t).Cleave, args...)
 }
 
-// CleaveIn runs the command line in a directory.
+// CleaveIn runs `cleave` in a directory and waits until it ends.
 func CleaveIn(t testing.TB, dir string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, dir, Build(t).Cleave, args...)
 }
 
-// Command runs a program to its end.
+// Command runs a program and waits until it ends.
 func Command(t testing.TB, program string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, "", program, args...)

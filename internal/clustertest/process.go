@@ -22,7 +22,7 @@ type Process struct {
 	exited chan struct{}
 }
 
-// start runs a program until it ends or the test does.
+// start starts a program, which is killed when the test ends.
 func start(t testing.TB, name, program string, args ...string) *Process {
 	t.Helper()
 	p := newProcess(t, name, program, args...)
@@ -30,7 +30,7 @@ func start(t testing.TB, name, program string, args ...string) *Process {
 	return p
 }
 
-// newProcess is a process that has not started.
+// newProcess is a process that is not started yet.
 func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p := &Process{
 		t: t, name: name, cmd: exec.Command(program, args...),
@@ -49,13 +49,13 @@ func (p *Process) start() {
 		p.t.Fatalf("%s does not start: %v", p.name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in the process state
+		_ = p.cmd.Wait() // ProcessState has the result
 		close(p.exited)
 	}()
 	p.t.Cleanup(p.cleanUp)
 }
 
-// crashOutput is what no program of ours may ever print.
+// crashOutput matches output that always means a defect.
 var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
 
 func (p *Process) cleanUp() {
@@ -69,41 +69,41 @@ func (p *Process) cleanUp() {
 	}
 }
 
-// Kill ends the process by SIGKILL, as a crash does: it has no say in it.
+// Kill ends the process with SIGKILL, like a crash, and waits.
 func (p *Process) Kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
 	p.ExitCode()
 }
 
-// Pause stops the process by SIGSTOP, as a machine does that swaps or sleeps.
+// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
-// Terminate asks the process to end by SIGTERM, and waits. It returns the exit code.
+// Terminate asks the process to end with SIGTERM, waits, and returns the exit code.
 func (p *Process) Terminate() int {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
 	return p.ExitCode()
 }
 
-// Interrupt is what a user does with Ctrl-C. It waits, and returns the exit code.
+// Interrupt sends SIGINT, as Ctrl-C does, waits, and returns the exit code.
 func (p *Process) Interrupt() int {
 	p.t.Helper()
 	p.signal(syscall.SIGINT)
 	return p.ExitCode()
 }
 
-// ExitCode waits for the end of the process; -1 is an end by a signal.
+// ExitCode waits for the end of the process; -1 means that a signal ended it.
 func (p *Process) ExitCode() int {
 	p.t.Helper()
-	patience := time.NewTimer(Timeout)
-	defer patience.Stop()
+	timer := time.NewTimer(Timeout)
+	defer timer.Stop()
 	select {
 	case <-p.exited:
-	case <-patience.C:
+	case <-timer.C:
 		p.t.Fatalf("%s does not end", p.name)
 	}
 	return p.cmd.ProcessState.ExitCode()
@@ -122,18 +122,18 @@ func (p *Process) Running() bool {
 // Stderr is what the process has written to standard error so far.
 func (p *Process) Stderr() string { return string(p.stderr.bytes()) }
 
-// signal reaches the whole process group. A process that has ended is left alone, for its number
-// may be another's by now.
+// signal sends a signal to the whole process group. It does nothing if the process has ended, because
+// another process may have its id.
 func (p *Process) signal(s syscall.Signal) {
 	if !p.Running() {
 		return
 	}
 	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
-		p.t.Errorf("%s cannot be signalled: %v", p.name, err)
+		p.t.Errorf("%s cannot be signaled: %v", p.name, err)
 	}
 }
 
-// outputBuffer keeps what a process writes.
+// outputBuffer keeps the output of a process.
 type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -153,6 +153,6 @@ func (j *outputBuffer) bytes() []byte {
 
 // tail is the end of a long text.
 func tail(text []byte) []byte {
-	const most = 16 << 10
-	return text[max(0, len(text)-most):]
+	const maxBytes = 16 << 10
+	return text[max(0, len(text)-maxBytes):]
 }
