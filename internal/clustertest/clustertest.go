@@ -2,7 +2,7 @@
 // real sockets, and their faults. Only tests import it.
 //
 // A test builds the programs once (Build), starts a Coordinator and Workers, calls them as a Client,
-// follows a job with a Watch, and kills, pauses or stops processes meanwhile. All processes of a test are
+// follows a job with a Watch, and kills, pauses or stops processes while it runs. All processes of a test are
 // killed when it ends. Their output is shown if the test fails. A panic or a data race in any of them
 // fails the test.
 package clustertest

@@ -23,24 +23,24 @@ func TestSeveralJobsAtOnce(t *testing.T) {
 	cancel := &cleavev1.CancelJobRequest{JobId: watches[victim].job}
 	response, err := c.Jobs.CancelJob(t.Context(), cancel)
 	if !must(t, response, err).GetJob().GetCancelRequested() {
-		t.Errorf("the job does not say that it is being cancelled: %v", response)
+		t.Errorf("the job does not say that it is being canceled: %v", response)
 	}
 	_, err = c.Jobs.CancelJob(t.Context(), cancel)
-	wantError(t, "cancelled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+	wantError(t, "canceled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
 
 	for i, load := range loads {
 		if i != victim {
 			load.finish(t, "with others beside it", watches[i])
 			_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: watches[i].job})
-			wantError(t, "cancelled after its end", err, codes.FailedPrecondition, "JOB_ALREADY_ENDED")
+			wantError(t, "canceled after its end", err, codes.FailedPrecondition, "JOB_ALREADY_ENDED")
 		}
 	}
 	wantCanceled(t, c, watches[victim])
 	if labels := c.Labels(watches[victim].job); len(labels) != loads[victim].data.Rows() {
-		t.Errorf("the cancelled job has %d labels", len(labels))
+		t.Errorf("the canceled job has %d labels", len(labels))
 	}
 	_, err = c.Jobs.CancelJob(t.Context(), cancel)
-	wantError(t, "cancelled after it was cancelled", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+	wantError(t, "canceled after it was canceled", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
 	Eventually(t, "the workers are free again", func() (bool, string) {
 		for _, w := range c.Workers() {
 			if w.GetTiles() > 0 || w.GetTileBytes() > 0 || len(w.GetJobIds()) > 0 {
@@ -54,11 +54,11 @@ func TestSeveralJobsAtOnce(t *testing.T) {
 func wantCanceled(t testing.TB, c *Coordinator, w *Watch) {
 	t.Helper()
 	if end := w.End(); end.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || end.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED {
-		t.Errorf("the cancelled job ended with %v", end)
+		t.Errorf("the canceled job ended with %v", end)
 	}
 	job := c.Job(w.job)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CANCELLED || job.GetEndTime() == nil {
-		t.Errorf("the cancelled job is %v", job)
+		t.Errorf("the canceled job is %v", job)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestNoWorkersAtAll(t *testing.T) {
 	must(t, canceled, err)
 	wantCanceled(t, c, c.Watch(canceledJob))
 	_, err = c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: canceledJob})
-	wantError(t, "cancelled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+	wantError(t, "canceled twice", err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
 	stream, err := c.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: canceledJob})
 	if err == nil {
 		_, err = stream.Recv()
@@ -101,7 +101,7 @@ func TestNoWorkersAtAll(t *testing.T) {
 	c.Restart()
 	waits(kept)
 	if job := c.Job(canceledJob); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
-		t.Errorf("after a restart the cancelled job is %v", job)
+		t.Errorf("after a restart the canceled job is %v", job)
 	}
 	StartWorker(t, c, "first")
 	if end := c.Watch(kept).End(); end.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {

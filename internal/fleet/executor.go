@@ -93,7 +93,7 @@ func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	}})
 }
 
-// Arm implements clustering.Executor. It ignores the caller's ID and counts for itself, so that no two
+// SetOperands implements clustering.Executor. It ignores the caller's ID and counts for itself, so that no two
 // operands of a job have the same.
 func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	sparse := a.Sparse

@@ -48,7 +48,7 @@ func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
 	}
 }
 
-func TestMeanAndScaleTravel(t *testing.T) {
+func TestMeanAndScaleReachTheWorkers(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("a")
 	c.startWorker("b")
@@ -138,7 +138,7 @@ func TestABrokenStreamCostsNothing(t *testing.T) {
 	}
 }
 
-func TestAPausedWorkerIsReplacedAndStartsAnew(t *testing.T) {
+func TestAPausedWorkerIsReplacedAndGetsANewSession(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a")
 	c.startWorker("b")
@@ -171,10 +171,10 @@ func TestAJoiningWorkerTakesItsShare(t *testing.T) {
 	c.startWorker("b")
 	s.run(5, noDisturbance)
 	if got := c.worker("b").Tiles; got != 6 {
-		t.Errorf("the newcomer has %d of 13 tiles", got)
+		t.Errorf("the new worker has %d of 13 tiles", got)
 	}
 	if moved := c.datasets.opens.Load() - built; moved != 6 {
-		t.Errorf("%d tiles were built for the newcomer", moved)
+		t.Errorf("%d tiles were built for the new worker", moved)
 	}
 }
 
@@ -191,14 +191,14 @@ func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
 		}
 	})
 	if got := c.worker("b").Tiles; got != 6 && got != 7 { // 13 is odd: either worker may have one more
-		t.Errorf("the newcomer has %d of 13 tiles", got)
+		t.Errorf("the new worker has %d of 13 tiles", got)
 	}
 	if built := c.datasets.opens.Load(); built != 13 {
 		t.Errorf("13 tiles were built %d times", built)
 	}
 }
 
-func TestADrainedWorkerGoesWhenItsTilesAreElsewhere(t *testing.T) {
+func TestADrainedWorkerLeavesWhenItsTilesAreElsewhere(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a")
 	p := gaussianProblem(t, 203, 7)
@@ -240,7 +240,7 @@ func TestALeavingWorkerHandsItsTilesOver(t *testing.T) {
 	c.until("a is gone", func() bool { return c.worker("a") == nil })
 }
 
-func TestAnIdleWorkerLeavesAtOnce(t *testing.T) {
+func TestAnIdleWorkerLeavesImmediately(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.timeout() })
 	a.cancel()
@@ -250,7 +250,7 @@ func TestAnIdleWorkerLeavesAtOnce(t *testing.T) {
 	a.done <- nil
 }
 
-func TestBulkTravelsByReference(t *testing.T) {
+func TestLargePayloadsAreSentByReference(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a")
 	c.startWorker("b")
@@ -404,7 +404,7 @@ func TestReleaseAndCloseEndOperations(t *testing.T) {
 }
 
 // A Send to a paused worker blocks once its flow-control window is full. The session must end anyway.
-func TestAStuckStreamIsGivenUp(t *testing.T) {
+func TestASessionWithABlockedStreamEnds(t *testing.T) {
 	c := newCluster(t)
 	a, _, err := c.attachScripted(validHello())
 	if err != nil {

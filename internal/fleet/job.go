@@ -68,7 +68,7 @@ type job struct {
 	ops        int               // operations since tiles were last placed
 	balancedAt <-chan struct{}   // Fleet.changed when the placement was last balanced; nil: it must be checked
 	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored wherever there is room
-	held       Held              // only EverStored and EverComputed are kept up to date
+	usage      Held              // only EverStored and EverComputed are kept up to date
 }
 
 // tile is where a tile is placed, and its state there.

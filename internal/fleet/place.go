@@ -265,7 +265,7 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 		} else if j.tiles[t].wantStored != layout.Stored[t] {
 			j.setStored(t, layout.Stored[t])
 		}
-		j.held.record(layout.Stored[t])
+		j.usage.record(layout.Stored[t])
 	}
 	if !changed {
 		return

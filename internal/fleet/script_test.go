@@ -81,7 +81,7 @@ func failureOf(kind workerv1.FailureKind, reason, message string) *workerv1.Fail
 	return &workerv1.Failure{Kind: kind, Reason: reason, Message: message}
 }
 
-func TestWorkersOfAnotherKindAreRefused(t *testing.T) {
+func TestIncompatibleWorkersAreRefused(t *testing.T) {
 	c := newCluster(t)
 	hello := validHello()
 	hello.ProtocolVersion = 99

@@ -155,7 +155,7 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 }
 
 // A plan counts only memory that other jobs leave free, and says if the job would wait for them.
-func TestAPlanMindsOtherJobs(t *testing.T) {
+func TestAPlanCountsOnlyFreeMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 7)
 	_, size := c.datasets.put(t, p.data)
@@ -184,7 +184,7 @@ func TestAPlanMindsOtherJobs(t *testing.T) {
 
 // Jobs run one after the other on a worker with memory for exactly one. Each must get the memory of the
 // one before, even if that takes a while to free it.
-func TestOneJobAfterTheOtherFindsMemory(t *testing.T) {
+func TestJobsReuseTheMemoryOfEarlierJobs(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 8)
 	p.storage = planning.Float32

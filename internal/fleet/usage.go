@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// Held is what a job uses on its workers.
+// Usage is what a job uses on its workers.
 type Held struct {
 	Stored, Computed         int  // tiles whose entries are stored now, or computed when needed
 	EverStored, EverComputed bool // whether any tile ever was
@@ -21,12 +21,12 @@ func (h *Held) record(stored bool) {
 	h.EverComputed = h.EverComputed || !stored
 }
 
-// Held tells what the job uses now, with its workers in the order of their names.
+// Usage tells what the job uses now, with its workers in the order of their names.
 func (j *job) Held() Held {
 	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	held, shares := j.held, map[*session]*planning.Share{}
+	held, shares := j.usage, map[*session]*planning.Share{}
 	for s := range j.members {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
