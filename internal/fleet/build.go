@@ -14,7 +14,7 @@ type buildState uint8
 
 const (
 	notBuilt      buildState = iota
-	builtStored              // it is built, and its entries are stored
+	builtStored              // its entries are stored
 	builtComputed            // its entries are computed each time they are needed
 )
 
@@ -31,9 +31,9 @@ func builtAs(stored bool) buildState {
 // errWorkerJoined stops a group in the middle of its builds: a worker joined that could do some of them.
 var errWorkerJoined = errors.New("fleet: a worker joined")
 
-// build builds the tiles of a group that are not ready. Before that, tiles of the worker that shall not
-// be stored any more free their storage, even if they take no part in this operation: the tiles to
-// build need the memory.
+// build builds the tiles of a group that are not ready. First, tiles of the worker that are stored but
+// should not be free their storage, even if they take no part in this operation: the tiles to build
+// need the memory.
 func (j *job) build(ctx context.Context, g *group) error {
 	unstore := j.tilesToUnstore(g.session)
 	if len(unstore) > 0 {

@@ -108,9 +108,9 @@ func (f *Fleet) newJob(task Task) *job {
 
 // keepPayload makes a payload that is freed with the job.
 func (j *job) keepPayload(pack func() []byte) *payload {
-	o := j.fleet.newPayload(pack)
-	j.payloads = append(j.payloads, o)
-	return o
+	p := j.fleet.newPayload(pack)
+	j.payloads = append(j.payloads, p)
+	return p
 }
 
 // start places the tiles of the job on workers and builds them.
@@ -132,7 +132,7 @@ func (j *job) start(ctx context.Context) error {
 func (j *job) Release() {
 	f := j.fleet
 	f.mu.Lock()
-	if _, here := f.jobs[j]; !here {
+	if _, running := f.jobs[j]; !running {
 		f.mu.Unlock()
 		return
 	}
@@ -144,7 +144,7 @@ func (j *job) Release() {
 
 	j.opMu.Lock()
 	defer j.opMu.Unlock()
-	for _, o := range j.payloads {
-		o.free()
+	for _, p := range j.payloads {
+		p.free()
 	}
 }

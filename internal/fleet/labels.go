@@ -37,7 +37,7 @@ func (j *job) update(ctx context.Context, moves []kernel.Move, merge mergeFunc) 
 		label := j.label(m)
 		if label == nil || *label != m.From {
 			j.undo(moves[:at])
-			return fmt.Errorf("fleet: move %d takes point %d from cluster %d to %d, but its label is another", at, m.Point, m.From, m.To)
+			return fmt.Errorf("fleet: move %d of point %d from cluster %d to %d does not fit its label", at, m.Point, m.From, m.To)
 		}
 		*label = m.To
 	}

@@ -22,32 +22,32 @@ type payload struct {
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
 
 // message is the payload as part of a command.
-func (o *payload) message() *workerv1.Payload {
-	if o == nil {
+func (p *payload) message() *workerv1.Payload {
+	if p == nil {
 		return nil
 	}
-	o.once.Do(func() {
-		data := o.pack()
+	p.once.Do(func() {
+		data := p.pack()
 		if len(data) <= wire.InlineBytes {
-			o.packed = &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
+			p.packed = &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
 			return
 		}
-		o.fleet.mu.Lock()
-		defer o.fleet.mu.Unlock()
-		o.fleet.nextPayload++
-		o.reference = fmt.Sprintf("payload-%d", o.fleet.nextPayload)
-		o.fleet.payloads[o.reference] = data
-		o.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: o.reference}}
+		p.fleet.mu.Lock()
+		defer p.fleet.mu.Unlock()
+		p.fleet.nextPayload++
+		p.reference = fmt.Sprintf("payload-%d", p.fleet.nextPayload)
+		p.fleet.payloads[p.reference] = data
+		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})
-	return o.packed
+	return p.packed
 }
 
 // free removes a large payload from the fleet. Its message must not be used afterwards.
-func (o *payload) free() {
-	if o == nil || o.reference == "" {
+func (p *payload) free() {
+	if p == nil || p.reference == "" {
 		return
 	}
-	o.fleet.mu.Lock()
-	defer o.fleet.mu.Unlock()
-	delete(o.fleet.payloads, o.reference)
+	p.fleet.mu.Lock()
+	defer p.fleet.mu.Unlock()
+	delete(p.fleet.payloads, p.reference)
 }

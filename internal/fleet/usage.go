@@ -16,9 +16,9 @@ type Held struct {
 	Shares                   []planning.Share
 }
 
-func (h *Held) record(stored bool) {
-	h.EverStored = h.EverStored || stored
-	h.EverComputed = h.EverComputed || !stored
+func (u *Held) record(stored bool) {
+	u.EverStored = u.EverStored || stored
+	u.EverComputed = u.EverComputed || !stored
 }
 
 // Usage tells what the job uses now, with its workers in the order of their names.
@@ -26,7 +26,7 @@ func (j *job) Held() Held {
 	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	held, shares := j.usage, map[*session]*planning.Share{}
+	usage, shares := j.usage, map[*session]*planning.Share{}
 	for s := range j.members {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
@@ -40,20 +40,20 @@ func (j *job) Held() Held {
 		}
 		share.Bytes += j.tileBytes(t)
 		if j.tiles[t].wantStored {
-			held.EntryBytes += j.need.EntryBytes(t)
-			held.Stored++
+			usage.EntryBytes += j.need.EntryBytes(t)
+			usage.Stored++
 			share.Stored++
 		} else {
-			held.Computed++
+			usage.Computed++
 			share.Computed++
 		}
 	}
 	for s, share := range shares {
 		share.Bytes = max(share.Bytes, j.need.JoinBytes(s.threads))
-		held.Shares = append(held.Shares, *share)
+		usage.Shares = append(usage.Shares, *share)
 	}
-	slices.SortFunc(held.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
-	return held
+	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
+	return usage
 }
 
 // Plan says how a job would be placed on the workers that accept tiles now, without placing it. It

@@ -46,7 +46,7 @@ func newMemory(limit int64) *memory { return &memory{limit: limit, released: mak
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
 		m.mu.Lock()
-		used, leaving, left := m.used, m.releasing, m.released
+		used, releasing, released := m.used, m.releasing, m.released
 		m.mu.Unlock()
 		if m.take(bytes) {
 			return nil
@@ -54,12 +54,12 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		if m.reclaim(bytes); m.take(bytes) {
 			return nil
 		}
-		if leaving == 0 {
+		if releasing == 0 {
 			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
 				what, planning.Bytes(bytes), planning.Bytes(used), planning.Bytes(m.limit))
 		}
 		select {
-		case <-left:
+		case <-released:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

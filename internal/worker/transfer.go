@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,25 +32,6 @@ func retryTransfer(ctx context.Context, transfer func() error) error {
 			return err
 		}
 	}
-}
-
-// chunkReader reads a server stream of byte chunks.
-type chunkReader[M interface{ GetData() []byte }] struct {
-	next func() (M, error)
-	rest []byte
-}
-
-func (c *chunkReader[M]) Read(p []byte) (int, error) {
-	for len(c.rest) == 0 {
-		m, err := c.next()
-		if err != nil {
-			return 0, err
-		}
-		c.rest = m.GetData()
-	}
-	n := copy(p, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
 }
 
 // payloadBytes fetches the bytes of a payload.
@@ -162,29 +144,31 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		source := &errorRecorder{Reader: &chunkReader[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
-		if err := use(source); source.err != nil {
-			return source.err // the decoder may have turned it into another error
-		} else {
-			return err
-		}
+		reader := &datasetReader{stream: stream}
+		err = use(reader)
+		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
 }
 
-func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func() (*workerv1.FetchDatasetResponse, error) {
-	return stream.Recv
+// datasetReader reads the bytes of a stream and keeps the error that broke it.
+type datasetReader struct {
+	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	rest   []byte
+	err    error
 }
 
-// errorRecorder keeps the error of a broken connection, which decoders report as a short file.
-type errorRecorder struct {
-	io.Reader
-	err error
-}
-
-func (t *errorRecorder) Read(p []byte) (int, error) {
-	n, err := t.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		t.err = err
+func (r *datasetReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		m, err := r.stream.Recv()
+		if err != nil {
+			if err != io.EOF {
+				r.err = err
+			}
+			return 0, err
+		}
+		r.rest = m.GetData()
 	}
-	return n, err
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }
