@@ -24,7 +24,7 @@ var badUploads = []struct {
 	parts  []*cleavev1.CreateDatasetRequest
 	code   codes.Code
 	reason string
-	says   string // part of the sentence: where the fault is
+	says   string // part of the sentence: where the mistake is
 }{
 	{"nothing", nil, codes.InvalidArgument, "HEADER_MISSING", "header"},
 	{"no header", upload(values(1, 2)), codes.InvalidArgument, "HEADER_MISSING", "header"},
@@ -48,7 +48,7 @@ var badUploads = []struct {
 	{"a graph of vertices without edges", upload(graphOf(1<<28), edges([]uint32{0}, []uint32{1})), codes.InvalidArgument, "TOO_FEW_EDGES", "only 1 edge"},
 }
 
-// badSpecs are jobs that must be refused, at once or when they run.
+// badSpecs are jobs that must be refused, when they are created or when they run.
 var badSpecs = []struct {
 	name   string
 	data   string // points, graph, isolated, negative or kernel
@@ -97,7 +97,7 @@ var badSpecs = []struct {
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	data := map[string]string{
 		"points":   c.Upload(smallPoints(t)),
@@ -136,7 +136,7 @@ func TestBadRequests(t *testing.T) {
 	c.AwaitWorkers(2)
 }
 
-// badCalls are those that name what is not there, or come at the wrong time.
+// badCalls are calls about things that do not exist, or at the wrong time.
 func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec) {
 	t.Helper()
 	ctx := t.Context()
@@ -193,8 +193,8 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 	}
 }
 
-// TestContradictoryConstraints: kernel k-means takes them as they are, but says what contradicts
-// what: a cannot-link and the chain of must-links between its ends.
+// TestContradictoryConstraints: kernel k-means accepts them, but reports each contradiction: a cannot-link
+// and the chain of must-links between its points.
 func TestContradictoryConstraints(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
@@ -217,7 +217,7 @@ func TestContradictoryConstraints(t *testing.T) {
 	}
 }
 
-// TestEdgesAddUp: repeated edges add, in either direction, and a loop is one entry.
+// TestEdgesAddUp: the weights of repeated edges are added, in either direction, and a loop is one entry.
 func TestEdgesAddUp(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})
@@ -230,7 +230,7 @@ func TestEdgesAddUp(t *testing.T) {
 	}
 }
 
-// refusal is why a job is refused: by the call that creates it, or by its end.
+// refusal is the error of a job: of the call that creates it, or of its failure.
 func (c *Client) refusal(spec *cleavev1.JobSpec) (code codes.Code, reason, message string) {
 	c.t.Helper()
 	response, err := c.Jobs.CreateJob(c.t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
@@ -253,14 +253,14 @@ func wantSaying(t testing.TB, what, message, part string) {
 	}
 }
 
-// send uploads parts as they are.
+// send uploads parts without checking them.
 func send(ctx context.Context, c *Coordinator, parts []*cleavev1.CreateDatasetRequest) (*cleavev1.Dataset, error) {
 	stream, err := c.Datasets.CreateDataset(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
-		if err := stream.Send(part); err != nil && !errors.Is(err, io.EOF) { // EOF: the answer is there already
+		if err := stream.Send(part); err != nil && !errors.Is(err, io.EOF) { // EOF: the server has answered already
 			return nil, err
 		}
 	}

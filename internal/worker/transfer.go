@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,39 +34,20 @@ func retryTransfer(ctx context.Context, transfer func() error) error {
 	}
 }
 
-// chunks reads a server stream of byte chunks.
-type chunks[M interface{ GetData() []byte }] struct {
-	next func() (M, error)
-	rest []byte
-}
-
-func (c *chunks[M]) Read(p []byte) (int, error) {
-	for len(c.rest) == 0 {
-		m, err := c.next()
-		if err != nil {
-			return 0, err
-		}
-		c.rest = m.GetData()
-	}
-	n := copy(p, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
-}
-
-// operand gives the bytes of a payload.
-func (j *job) operand(p *workerv1.Payload) ([]byte, error) {
+// payloadBytes fetches the bytes of a payload.
+func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	var data []byte
-	err := j.receive(p, func(at int, chunk []byte) error {
+	err := j.receivePayload(p, func(at int, chunk []byte) error {
 		data = append(data[:at], chunk...)
 		return nil
 	})
 	return data, err
 }
 
-// receive hands over the bytes of a payload as they come, each chunk with its place, fetching them if it
-// is only a reference; where the connection breaks they come again from the first. One that the
-// coordinator has dropped belongs to a command that nobody waits for.
-func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
+// receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the
+// connection breaks it starts again at offset 0. The coordinator may have freed the payload: then nobody
+// waits for the command any more.
+func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
 	reference := p.GetReference()
 	if reference == "" {
 		return take(0, p.GetInline())
@@ -97,22 +79,23 @@ func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error
 	return err
 }
 
-// result makes a payload of bytes: inline when they are few, else sent ahead, named by their command.
-func (j *job) result(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
+// resultPayload makes a payload of a result: inline when it is small, otherwise sent by reference.
+func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
 	if len(data) <= wire.InlineBytes {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
 	}
-	return j.sendAhead(c, slices.Chunk(data, wire.ChunkBytes))
+	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
 }
 
-// sendAhead sends chunks, again if the connection breaks, and makes a payload that refers to them.
-func (j *job) sendAhead(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
+// sendResult sends a result in chunks, again if the connection breaks, and returns a payload that refers
+// to it by the command's id.
+func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
-	err := retryTransfer(j.ctx, func() error { return j.send(reference, chunks) })
+	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
 	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
 }
 
-func (j *job) send(reference string, chunks iter.Seq[[]byte]) error {
+func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()
 	stream, err := j.session.worker.client.SendResult(ctx)
@@ -121,37 +104,37 @@ func (j *job) send(reference string, chunks iter.Seq[[]byte]) error {
 	}
 	for chunk := range chunks {
 		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
-			break // CloseAndRecv says why
+			break // CloseAndRecv gives the reason
 		}
 	}
 	_, err = stream.CloseAndRecv()
 	return err
 }
 
-// fetchDataset fetches and verifies a whole data set.
+// fetchDataset fetches a whole data set and verifies its hash.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
 	var data dataset.Dataset
-	err := j.read(ctx, id, 0, 0, func(r io.Reader) (err error) {
+	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
 		return err
 	})
 	return data, err
 }
 
-// fetchRows fetches rows [from, to) of a given kernel matrix.
+// fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
 	offset, length := dataset.RowRange(columns, from, to)
 	var values []float64
-	err := j.read(ctx, id, offset, length, func(r io.Reader) (err error) {
+	err := j.readDataset(ctx, id, offset, length, func(r io.Reader) (err error) {
 		values, err = dataset.DecodeRows(r, columns*(to-from))
 		return err
 	})
 	return values, err
 }
 
-// read streams a range of a data set through a reader, again if the connection breaks.
-func (j *job) read(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
+// readDataset gives use a reader of a range of a data set, and a new one if the connection breaks.
+func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
 	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -161,29 +144,31 @@ func (j *job) read(ctx context.Context, id string, offset, length int64, use fun
 		if err != nil {
 			return err
 		}
-		source := &transport{Reader: &chunks[*workerv1.FetchDatasetResponse]{next: recv(stream)}}
-		if err := use(source); source.err != nil {
-			return source.err // whatever the decoder made of it
-		} else {
-			return err
-		}
+		reader := &datasetReader{stream: stream}
+		err = use(reader)
+		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
 	})
 }
 
-func recv(stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]) func() (*workerv1.FetchDatasetResponse, error) {
-	return stream.Recv
+// datasetReader reads the bytes of a stream and keeps the error that broke it.
+type datasetReader struct {
+	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	rest   []byte
+	err    error
 }
 
-// transport remembers the error that ended a reader, which decoders take for a short file.
-type transport struct {
-	io.Reader
-	err error
-}
-
-func (t *transport) Read(p []byte) (int, error) {
-	n, err := t.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		t.err = err
+func (r *datasetReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		m, err := r.stream.Recv()
+		if err != nil {
+			if err != io.EOF {
+				r.err = err
+			}
+			return 0, err
+		}
+		r.rest = m.GetData()
 	}
-	return n, err
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }

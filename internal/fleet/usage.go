@@ -8,56 +8,57 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// Held is what a job holds on its workers.
+// Usage is what a job uses on its workers.
 type Held struct {
-	Stored, Computed         int  // tiles as they are now
-	EverStored, EverComputed bool // whether any tile was, at any time
+	Stored, Computed         int  // tiles whose entries are stored now, or computed when needed
+	EverStored, EverComputed bool // whether any tile ever was
 	EntryBytes               int64
 	Shares                   []planning.Share
 }
 
-func (h *Held) note(stored bool) {
-	h.EverStored = h.EverStored || stored
-	h.EverComputed = h.EverComputed || !stored
+func (u *Held) record(stored bool) {
+	u.EverStored = u.EverStored || stored
+	u.EverComputed = u.EverComputed || !stored
 }
 
-// Held tells what the job holds, by the workers' names.
+// Usage tells what the job uses now, with its workers in the order of their names.
 func (j *job) Held() Held {
 	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	held, shares := j.held, map[*session]*planning.Share{}
-	for s := range j.seats {
+	usage, shares := j.usage, map[*session]*planning.Share{}
+	for s := range j.members {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
 			Bytes:  j.need.SeatBytes(s.threads),
 		}
 	}
 	for t := range j.tiles {
-		share := shares[j.tiles[t].at]
+		share := shares[j.tiles[t].worker]
 		if share == nil {
-			continue // it is nowhere just now
+			continue // not placed at the moment
 		}
-		share.Bytes += j.bytes(t)
-		if j.tiles[t].stored {
-			held.EntryBytes += j.need.EntryBytes(t)
-			held.Stored++
+		share.Bytes += j.tileBytes(t)
+		if j.tiles[t].wantStored {
+			usage.EntryBytes += j.need.EntryBytes(t)
+			usage.Stored++
 			share.Stored++
 		} else {
-			held.Computed++
+			usage.Computed++
 			share.Computed++
 		}
 	}
 	for s, share := range shares {
 		share.Bytes = max(share.Bytes, j.need.JoinBytes(s.threads))
-		held.Shares = append(held.Shares, *share)
+		usage.Shares = append(usage.Shares, *share)
 	}
-	slices.SortFunc(held.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
-	return held
+	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
+	return usage
 }
 
-// Plan says how a job would be placed on the workers that take tiles now, without placing it. Memory
-// that other jobs hold is not counted on, unless the job could not run otherwise: then it would wait.
+// Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
+// counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
+// too, and says that the job would wait for them.
 func (f *Fleet) Plan(need planning.Problem) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
