@@ -17,9 +17,10 @@ type Belief struct {
 type pair struct{ low, high int32 }
 
 // ReadBeliefs reads i,j,belief in the file's order, for so many points (0: not known yet). A pair stands
-// once, in either order; a point may stand with itself. A .npy or .mtx file is the whole matrix.
+// once, in either order; a point may stand with itself. A matrix that is no table of text (.npy, .mtx) is
+// the whole matrix of beliefs.
 func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
-	if suffix := suffixOf(name); suffix == ".npy" || suffix == ".mtx" {
+	if suffix := suffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
 	}
 	const i, j, value = 0, 1, 2

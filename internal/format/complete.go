@@ -66,18 +66,14 @@ func (m *matrix) dropIncomplete(name string) (incomplete []int32, err error) {
 // ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
 // ascending order. The number of features is that of the whole file.
 func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
-	s, err := openSVMLight(r, name)
+	m, err := readSparseMatrix(r, name, 0, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.gaps = true
-	if err := s.readRows(); err != nil {
+	if incomplete, err = m.dropIncomplete(name); err != nil {
 		return nil, nil, err
 	}
-	if incomplete, err = s.dropIncomplete(); err != nil {
-		return nil, nil, err
-	}
-	points, err = s.points()
+	points, err = m.points(name)
 	return points, incomplete, err
 }
 
@@ -91,9 +87,9 @@ func LoadCompleteSparsePoints(path string) (points *dataset.SparsePoints, incomp
 }
 
 // dropIncomplete closes up over the rows that have a NaN.
-func (s *svmlight) dropIncomplete() (incomplete []int32, err error) {
+func (s *sparseMatrix) dropIncomplete(name string) (incomplete []int32, err error) {
 	rows, kept := 0, int64(0)
-	for i := range len(s.starts) - 1 {
+	for i := range s.rows() {
 		from, to := s.starts[i], s.starts[i+1]
 		gap := false
 		for _, v := range s.values[from:to] {
@@ -109,7 +105,7 @@ func (s *svmlight) dropIncomplete() (incomplete []int32, err error) {
 		s.starts[rows] = kept // at or before starts[i+1], which has been read
 	}
 	s.starts, s.columns, s.values = s.starts[:rows+1], s.columns[:kept], s.values[:kept]
-	return incomplete, someLeft(s.name, rows, len(incomplete))
+	return incomplete, someLeft(name, rows, len(incomplete))
 }
 
 func someLeft(name string, rows, incomplete int) error {

@@ -17,8 +17,6 @@ type matrix struct {
 	header        []string // nil when the file has none
 }
 
-const denseFormats = ".csv, .tsv, .npy or .mtx"
-
 // ReadPoints reads rows of features and the names of the columns, nil when the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 	m, err := readMatrix(r, name, false)
@@ -60,22 +58,17 @@ func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKe
 
 // readMatrix reads a matrix; with gaps missing values are NaN.
 func readMatrix(r io.Reader, name string, gaps bool) (*matrix, error) {
-	s, err := newSource(r, name)
+	s, read, err := denseFormats.open(r, name)
 	if err != nil {
 		return nil, err
 	}
 	s.gaps = gaps
-	switch s.suffix {
-	case ".csv":
-		return readDelimited(newLines(s), ',')
-	case ".tsv":
-		return readDelimited(newLines(s), '\t')
-	case ".npy":
-		return readNPY(s)
-	case ".mtx":
-		return readDenseMatrixMarket(newLines(s))
-	}
-	return nil, s.unknownSuffix(denseFormats)
+	return read(s)
+}
+
+// delimited is the reader of tables with a separator.
+func delimited(separator byte) denseReader {
+	return func(s *source) (*matrix, error) { return readDelimited(newLines(s), separator) }
 }
 
 // readDelimited reads a table of numbers with an optional line of names on top.

@@ -8,8 +8,8 @@ const (
 	densePerEntry = 32
 )
 
-func readDenseMatrixMarket(l *lines) (*matrix, error) {
-	m, err := openMatrixMarket(l)
+func readDenseMatrixMarket(s *source) (*matrix, error) {
+	m, err := openMatrixMarket(newLines(s))
 	if err != nil {
 		return nil, err
 	}

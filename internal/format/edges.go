@@ -7,72 +7,19 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
-const graphFormats = ".csv, .tsv, .txt, .edges or .mtx"
-
-// A vertex number costs memory whether or not its vertex has edges, so one mistyped number could
-// ask for gigabytes. Files may name up to freeVertices vertices, and beyond that up to
-// verticesPerEdge for each edge; who means more gives the number of vertices.
-const (
-	freeVertices    = 1 << 22
-	verticesPerEdge = 64
-)
-
-// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight;
-// repeats add) or a Matrix Market coordinate matrix. vertices 0 takes the number from the file.
-func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
-	s, err := newSource(r, name)
-	if err != nil {
-		return nil, err
-	}
-	l := newLines(s)
-	l.skipping = true
-	var edges []dataset.Edge
-	given := vertices
-	switch s.suffix {
-	case ".csv":
-		edges, err = readEdges(l, ',', vertices)
-	case ".tsv":
-		edges, err = readEdges(l, '\t', vertices)
-	case ".txt", ".edges":
-		l.comments = "#%"
-		edges, err = readEdges(l, 0, vertices)
-	case ".mtx":
-		edges, vertices, err = readMatrixMarketGraph(l, vertices)
-	default:
-		err = s.unknownSuffix(graphFormats)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if given == 0 {
-		if err := affordable(s, vertices, edges); err != nil {
-			return nil, err
+// edgeList is the reader of lists of edges with a separator. Those with white space may have comments.
+func edgeList(separator byte) graphReader {
+	return func(s *source, vertices int) ([]dataset.Edge, int, error) {
+		l := newLines(s)
+		l.skipping = true
+		if separator == anyWhiteSpace {
+			l.comments = "#%"
 		}
+		edges, err := readEdges(l, separator, vertices)
+		return edges, vertices, err
 	}
-	graph, err := dataset.NewGraph(vertices, edges)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
-	}
-	return graph, nil
-}
-
-// LoadGraph is ReadGraph of a path.
-func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
-	return loadSized(path, vertices, ReadGraph)
-}
-
-func affordable(s *source, vertices int, edges []dataset.Edge) error {
-	for _, e := range edges {
-		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
-	}
-	if vertices > max(freeVertices, verticesPerEdge*len(edges)) {
-		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
-			vertices, len(edges), vertices)
-	}
-	return nil
 }
 
 // edgeColumns says where an edge's parts stand; weight -1 is nowhere.

@@ -76,10 +76,6 @@ func (s *source) readError(err error) error {
 	return fmt.Errorf("%s: %w", s.name, err)
 }
 
-func (s *source) unknownSuffix(known string) error {
-	return s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s, each also with .gz", s.suffix, known)
-}
-
 // load opens a path and hands it to a reader.
 func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
 	var none T

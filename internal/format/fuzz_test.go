@@ -76,7 +76,7 @@ func FuzzNPY(f *testing.F) {
 }
 
 // graphBeyond is for vertices without edges: a row start, and its copy while the rows are filled.
-const graphBeyond = 20 * freeVertices
+const graphBeyond = 20 * baseVertexLimit
 
 func FuzzMatrixMarket(f *testing.F) {
 	for _, seed := range []string{

@@ -13,8 +13,8 @@ import (
 // A "symmetric" file lists each edge once. A "general" one that is symmetric lists each edge in
 // both directions, and is the affinity matrix as it stands; any other is a list of edges, whose
 // repeats add.
-func readMatrixMarketGraph(l *lines, vertices int) ([]dataset.Edge, int, error) {
-	m, err := openMatrixMarket(l)
+func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edge, int, error) {
+	m, err := openMatrixMarket(newLines(s))
 	switch {
 	case err != nil:
 		return nil, 0, err

@@ -87,16 +87,19 @@ func (l *lines) invalid(reason, format string, args ...any) *fault.Error {
 		With("line", strconv.Itoa(l.number))
 }
 
+// anyWhiteSpace separates cells by any run of spaces, tabs and commas.
+const anyWhiteSpace = 0
+
 // splitter cuts lines into cells, which it reuses.
 type splitter struct {
-	separator byte // ',' or '\t'; 0: any run of spaces, tabs and commas
+	separator byte // ',', '\t' or anyWhiteSpace
 	cells     [][]byte
 }
 
 // split cuts one line; the cells alias it and have no space around them.
 func (s *splitter) split(l *lines, line []byte) ([][]byte, error) {
 	s.cells = s.cells[:0]
-	if s.separator == 0 {
+	if s.separator == anyWhiteSpace {
 		s.splitLoose(line)
 		return s.cells, nil
 	}

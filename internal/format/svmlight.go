@@ -19,98 +19,38 @@ import (
 // Indices ascend. They count from 1 by convention, but some tools count from 0: a file with an
 // index 0 anywhere is taken to count from 0, and any other to count from 1. So a file that counts
 // from 0 and never uses its first feature loses that feature, which no distance notices.
-const sparseFormats = ".svm, .svmlight or .libsvm"
 
 // A row's mistyped index could ask for gigabytes in everything that has a number for each feature,
-// such as a mean. Files may name up to freeFeatures features, and beyond that up to
+// such as a mean. Files may name up to baseFeatureLimit features, and beyond that up to
 // featuresPerEntry for each entry; who means more gives the number of features.
 const (
-	freeFeatures     = 1 << 22
+	baseFeatureLimit = 1 << 22
 	featuresPerEntry = 64
 )
-
-// IsSparse tells whether a name is that of a file of sparse points.
-func IsSparse(name string) bool { return sparseSuffix(suffixOf(name)) }
-
-func sparseSuffix(suffix string) bool {
-	return suffix == ".svm" || suffix == ".svmlight" || suffix == ".libsvm"
-}
-
-// ReadSparsePoints reads rows of sparse features and ignores their labels. features 0 takes the
-// number of features from the largest index.
-func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePoints, error) {
-	s, err := openSVMLight(r, name)
-	if err != nil {
-		return nil, err
-	}
-	s.features = features
-	if err := s.readRows(); err != nil {
-		return nil, err
-	}
-	return s.points()
-}
-
-func (s *svmlight) readRows() error {
-	s.starts = []int64{0}
-	return s.each(s.appendRow)
-}
-
-// LoadSparsePoints is ReadSparsePoints of a path.
-func LoadSparsePoints(path string, features int) (*dataset.SparsePoints, error) {
-	return loadSized(path, features, ReadSparsePoints)
-}
-
-// ReadSparseLabels reads the labels of a file of sparse points: one integer in front of each row.
-func ReadSparseLabels(r io.Reader, name string) ([]int64, error) {
-	s, err := openSVMLight(r, name)
-	if err != nil {
-		return nil, err
-	}
-	var labels []int64
-	err = s.each(func(label, _ []byte) error {
-		value, ok := parseInteger(label)
-		switch {
-		case len(label) == 0:
-			return s.invalid("MISSING_LABEL", "the row has no label; write an integer in front of its entries")
-		case !ok:
-			return s.invalid("NOT_AN_INTEGER", "the label is %s; one integer in front of each row is needed", shown(label))
-		}
-		labels = append(labels, value)
-		return nil
-	})
-	return orNone(labels, err)
-}
-
-// LoadSparseLabels is ReadSparseLabels of a path.
-func LoadSparseLabels(path string) ([]int64, error) { return load(path, ReadSparseLabels) }
 
 // svmlight collects rows with the indices of the file, until its end tells where it counts from.
 type svmlight struct {
 	*lines
-	features          int // 0: not given
-	starts            []int64
-	columns           []int32
-	values            []float64
-	smallest, largest int32
-	largestLine       int
+	sparseMatrix            // features 0: not given
+	smallest, largest int32 // indices
+	largestLine       int   // where the largest index was first seen
 }
 
-func openSVMLight(r io.Reader, name string) (*svmlight, error) {
-	source, err := newSource(r, name)
-	if err != nil {
+func readSVMLight(source *source, features int) (*sparseMatrix, error) {
+	s := &svmlight{
+		lines:        newLines(source),
+		sparseMatrix: sparseMatrix{features: features, starts: []int64{0}},
+		smallest:     math.MaxInt32,
+		largest:      -1,
+	}
+	s.skipping, s.comments = true, "#"
+	if err := s.readRows(); err != nil {
 		return nil, err
 	}
-	if !sparseSuffix(source.suffix) {
-		return nil, source.unknownSuffix(sparseFormats)
-	}
-	s := &svmlight{lines: newLines(source), smallest: math.MaxInt32, largest: -1}
-	s.skipping, s.comments = true, "#"
-	return s, nil
+	return &s.sparseMatrix, s.countFromZero()
 }
 
-// each calls a function with the label of every row, empty when it has none, and the rest.
-func (s *svmlight) each(row func(label, entries []byte) error) error {
-	rows := 0
+func (s *svmlight) readRows() error {
 	for {
 		line, err := s.next()
 		if errors.Is(err, io.EOF) {
@@ -119,34 +59,37 @@ func (s *svmlight) each(row func(label, entries []byte) error) error {
 		if err != nil {
 			return err
 		}
-		if rows == dataset.MaxRows {
+		if s.rows() == dataset.MaxRows {
 			return s.invalid("TOO_MANY_ROWS", "more than %d rows are not supported", dataset.MaxRows)
 		}
-		rows++
 		text, _, _ := bytes.Cut(line, []byte("#"))
-		text = bytes.TrimSpace(text)
-		var label []byte
-		end := bytes.IndexAny(text, " \t")
-		if end < 0 {
-			end = len(text)
-		}
-		if bytes.IndexByte(text[:end], ':') < 0 {
-			label, text = text[:end], text[end:]
-		}
+		label, entries := cutLabel(bytes.TrimSpace(text))
 		if err := s.checkLabel(label); err != nil {
 			return err
 		}
-		if err := row(label, text); err != nil {
+		if err := s.appendRow(entries); err != nil {
 			return err
 		}
 	}
-	if rows == 0 {
+	if s.rows() == 0 {
 		return s.source.invalid("EMPTY_DATA", "the file has no rows of data")
 	}
 	return nil
 }
 
-// checkLabel refuses words and torn entries, which would pass for a label and make a row of zeros.
+// cutLabel parts the label of a row, empty when it has none, from its entries.
+func cutLabel(text []byte) (label, entries []byte) {
+	end := bytes.IndexAny(text, " \t")
+	if end < 0 {
+		end = len(text)
+	}
+	if bytes.IndexByte(text[:end], ':') >= 0 {
+		return nil, text
+	}
+	return text[:end], text[end:]
+}
+
+// checkLabel refuses words and broken entries, which would pass for a label and make a row of zeros.
 func (s *svmlight) checkLabel(label []byte) error {
 	if len(label) == 0 {
 		return nil
@@ -159,7 +102,7 @@ func (s *svmlight) checkLabel(label []byte) error {
 	return nil
 }
 
-func (s *svmlight) appendRow(_, entries []byte) error {
+func (s *svmlight) appendRow(entries []byte) error {
 	previous := int32(-1)
 	for token := range bytes.FieldsSeq(entries) {
 		if bytes.HasPrefix(token, []byte("qid:")) {
@@ -215,12 +158,11 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 // atEntry is a fault at one feature of the current row.
 func (s *svmlight) atEntry(index int32, reason, format string, args ...any) *fault.Error {
 	return s.invalid(reason, format, args...).
-		With("row", strconv.Itoa(len(s.starts)-1)).With("column", strconv.Itoa(int(index)))
+		With("row", strconv.Itoa(s.rows())).With("column", strconv.Itoa(int(index)))
 }
 
-// points settles where the file counts from and how many features there are.
-func (s *svmlight) points() (*dataset.SparsePoints, error) {
-	features := s.features
+// countFromZero finds out whether the file counts from 0 or 1 and how many features there are.
+func (s *svmlight) countFromZero() error {
 	base := int32(1)
 	if s.smallest == 0 {
 		base = 0
@@ -228,23 +170,17 @@ func (s *svmlight) points() (*dataset.SparsePoints, error) {
 	named := int(s.largest-base) + 1
 	s.number = s.largestLine
 	switch {
-	case s.largest < 0 && features == 0:
-		return nil, s.source.invalid("EMPTY_DATA", "the file has no entries; give the number of features if all rows are zero")
-	case features > 0 && named > features:
-		return nil, s.invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d (an index 0 in the file says that it counts from 0)", s.largest, features-1)
-	case features == 0 && named > max(freeFeatures, featuresPerEntry*len(s.columns)):
-		return nil, s.invalid("TOO_MANY_COLUMNS", "feature %d is named by a file of only %d entries; if that is meant, give the number of features", s.largest, len(s.columns))
-	case features == 0:
-		features = named
+	case s.largest < 0 && s.features == 0:
+		return s.source.invalid("EMPTY_DATA", "the file has no entries; give the number of features if all rows are zero")
+	case s.features > 0 && named > s.features:
+		return s.invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d (an index 0 in the file says that it counts from 0)", s.largest, s.features-1)
+	case s.features == 0 && named > max(baseFeatureLimit, featuresPerEntry*len(s.columns)):
+		return s.invalid("TOO_MANY_COLUMNS", "feature %d is named by a file of only %d entries; if that is meant, give the number of features", s.largest, len(s.columns))
+	case s.features == 0:
+		s.features = named
 	}
-	if base == 1 {
-		for at := range s.columns {
-			s.columns[at]--
-		}
+	for at := range s.columns {
+		s.columns[at] -= base
 	}
-	points, err := dataset.NewSparsePoints(len(s.starts)-1, features, s.starts, s.columns, s.values)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", s.name)
-	}
-	return points, nil
+	return nil
 }
