@@ -22,7 +22,7 @@ type set struct {
 	k      int
 }
 
-// overlap is the spread of synthetic clusters whose centres lie in a cube of side 20: they overlap, so
+// overlap is the spread of synthetic clusters whose centers lie in a cube of side 20: they overlap, so
 // that a run takes many iterations, as it does on real data.
 const overlap = 10
 

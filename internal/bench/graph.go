@@ -20,9 +20,9 @@ const (
 
 // measureGraph cuts a graph of the stochastic block model.
 func measureGraph(ctx context.Context, b *run) error {
-	neighbours := 2 * b.edgesPerVertex
+	neighbors := 2 * b.edgesPerVertex
 	b.progress("drawing a graph of %d vertices", b.vertices)
-	edges, truth, err := synth.Blocks(b.vertices, blocks, insideOdds*neighbours, (1-insideOdds)*neighbours, rand.New(rand.NewPCG(4, 4)))
+	edges, truth, err := synth.Blocks(b.vertices, blocks, insideOdds*neighbors, (1-insideOdds)*neighbors, rand.New(rand.NewPCG(4, 4)))
 	if err != nil {
 		return err
 	}

@@ -154,9 +154,9 @@ func (b *run) noteEigenQuality(s set, plain, constrained *eigen, out string, hav
 
 // measureSparse cuts a large graph of two blocks in two, under constraints.
 func (b *run) measureSparse(ctx context.Context) error {
-	neighbours := 2 * b.edgesPerVertex
+	neighbors := 2 * b.edgesPerVertex
 	b.progress("drawing a graph of %d vertices", b.spectralVertices)
-	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideOdds*neighbours, (1-insideOdds)*neighbours, rand.New(rand.NewPCG(7, 7)))
+	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideOdds*neighbors, (1-insideOdds)*neighbors, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		return err
 	}

@@ -205,7 +205,7 @@ func (g *Graph) check() error {
 		previous := int32(-1)
 		for at := from; at < to; at++ {
 			if c := g.Column[at]; c <= previous || int(c) >= g.N {
-				return corrupt("a row's neighbours are out of order or range")
+				return corrupt("a row's neighbors are out of order or range")
 			}
 			previous = g.Column[at]
 			if !finite(g.Weight[at]) {

@@ -98,7 +98,7 @@ func (k *Kernel) Row(i int) []float64 { return k.Values[i*k.N : (i+1)*k.N : (i+1
 // rounding and averaged away; more is an error.
 const asymmetryAllowed = 1e-9
 
-// NewKernel checks rows x columns values, symmetrises rounding noise in place and takes them over.
+// NewKernel checks rows x columns values, symmetrizes rounding noise in place and takes them over.
 func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 	if rows != columns {
 		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)

@@ -12,7 +12,7 @@ type Edge struct {
 	Weight         float64
 }
 
-// Graph is a symmetric affinity matrix in compressed rows: the neighbours of vertex i are
+// Graph is a symmetric affinity matrix in compressed rows: the neighbors of vertex i are
 // Column[RowStart[i]:RowStart[i+1]], in ascending order, each at most once.
 type Graph struct {
 	N        int
@@ -27,16 +27,16 @@ func (g *Graph) Kind() Kind { return KindGraph }
 // Rows implements Dataset.
 func (g *Graph) Rows() int { return g.N }
 
-// Row gives the neighbours of vertex i and the weights of the edges to them; both alias the data.
-func (g *Graph) Row(i int) (neighbours []int32, weights []float64) {
+// Row gives the neighbors of vertex i and the weights of the edges to them; both alias the data.
+func (g *Graph) Row(i int) (neighbors []int32, weights []float64) {
 	from, to := g.RowStart[i], g.RowStart[i+1]
 	return g.Column[from:to:to], g.Weight[from:to:to]
 }
 
 // Diagonal is the weight of the loop at vertex i, 0 when it has none.
 func (g *Graph) Diagonal(i int) float64 {
-	neighbours, weights := g.Row(i)
-	if at, found := slices.BinarySearch(neighbours, int32(i)); found {
+	neighbors, weights := g.Row(i)
+	if at, found := slices.BinarySearch(neighbors, int32(i)); found {
 		return weights[at]
 	}
 	return 0
@@ -119,7 +119,7 @@ func mergeEdges(edges []Edge) []Edge {
 }
 
 // fromSortedEdges lays both directions of every edge into rows. Visiting the edges in order fills
-// each row in ascending order: first its smaller neighbours (as Target), then its larger ones.
+// each row in ascending order: first its smaller neighbors (as Target), then its larger ones.
 func fromSortedEdges(n int, edges []Edge) *Graph {
 	g := &Graph{N: n, RowStart: make([]int64, n+1)}
 	for _, e := range edges {
@@ -138,7 +138,7 @@ func fromSortedEdges(n int, edges []Edge) *Graph {
 		g.Column[next[row]], g.Weight[next[row]] = column, weight
 		next[row]++
 	}
-	// Rows need their smaller neighbours first: one pass for targets, one for sources.
+	// Rows need their smaller neighbors first: one pass for targets, one for sources.
 	for _, e := range edges {
 		if e.Source != e.Target {
 			put(e.Target, e.Source, e.Weight)

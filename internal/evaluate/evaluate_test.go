@@ -200,7 +200,7 @@ func TestJSONNames(t *testing.T) {
 }
 
 func TestManyPoints(t *testing.T) {
-	// The counts of pairs pass 2^32 here; half of each class is mislabelled into the other.
+	// The counts of pairs pass 2^32 here; half of each class is mislabeled into the other.
 	const n = 200_000
 	predicted, truth := make([]int32, n), make([]int32, n)
 	for i := range n {

@@ -35,7 +35,7 @@ var twoClassSets = []struct {
 
 func same(label int64) int64 { return label }
 
-// twoClasses loads a set of two classes: rows with missing values left out, features standardised.
+// twoClasses loads a set of two classes: rows with missing values left out, features standardized.
 func (l *lab) twoClasses(name, folder string, class func(label int64) int64) (set, error) {
 	s := set{name: name, k: 2}
 	points, _, incomplete, err := format.LoadCompletePoints(filepath.Join(l.Data, folder, "data.csv"))
@@ -61,7 +61,7 @@ func (l *lab) twoClasses(name, folder string, class func(label int64) int64) (se
 	if err != nil {
 		return s, err
 	}
-	s.data, err = standardised(chosen)
+	s.data, err = standardized(chosen)
 	return s, err
 }
 
@@ -70,7 +70,7 @@ const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of const
 
 // studyCuts is Wang2014 7.3.
 func studyCuts(ctx context.Context, l *lab) error {
-	l.report.begin("cuts", "Constrained cuts of labelled data (Wang et al. 2014, section 7.3)",
+	l.report.begin("cuts", "Constrained cuts of labeled data (Wang et al. 2014, section 7.3)",
 		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend on it much: widths from a quarter to twice the median, with and without the diagonal and the scaling of features, were tried on a few sets of constraints before this setting and that of the next section were kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
 			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its constraints, and varies less. "+
 			"The last line below a table tells how many points carry the vector (the participation number of its entries): constraints count in inverse proportion to the degrees of their points, so that a few far points can decide all.", l.Runs)

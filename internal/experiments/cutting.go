@@ -197,8 +197,8 @@ func wrongPairs(labels []int32, truth []int64, rng *rand.Rand) []constraint.Cons
 	return list
 }
 
-// standardised gives every feature the mean 0 and the standard deviation 1; a constant one is 0.
-func standardised(points *dataset.Points) (*dataset.Points, error) {
+// standardized gives every feature the mean 0 and the standard deviation 1; a constant one is 0.
+func standardized(points *dataset.Points) (*dataset.Points, error) {
 	n, d := points.N, points.D
 	values := make([]float64, n*d)
 	for f := range d {

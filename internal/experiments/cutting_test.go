@@ -50,12 +50,12 @@ func TestWrongPairs(t *testing.T) {
 	}
 }
 
-func TestStandardised(t *testing.T) {
+func TestStandardized(t *testing.T) {
 	points, err := dataset.NewPoints(4, 2, []float64{1, 7, 2, 7, 3, 7, 6, 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := standardised(points)
+	got, err := standardized(points)
 	if err != nil {
 		t.Fatal(err)
 	}

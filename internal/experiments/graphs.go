@@ -42,11 +42,11 @@ func studyGraphs(ctx context.Context, l *lab) error {
 	}
 	counts := []int{25, 50, 100, 200}
 	l.report.begin("graphs", "Graphs under constraints (after Kulis et al. 2009, section 5.3)",
-		"Normalised mutual information on the half of the vertices that gave no constraint, mean of %d runs (least to most). The constrained cut is that of Wang et al. (2014) into as many clusters as there are classes, with beta auto; *spectral, Kulis* takes the eigenvectors of the affinity with rewards and penalties for constraints, and kernel k-means is their normalized cut. "+
+		"Normalized mutual information on the half of the vertices that gave no constraint, mean of %d runs (least to most). The constrained cut is that of Wang et al. (2014) into as many clusters as there are classes, with beta auto; *spectral, Kulis* takes the eigenvectors of the affinity with rewards and penalties for constraints, and kernel k-means is their normalized cut. "+
 			"Expected: all of them use the constraints, with 200 at the latest.", l.Runs)
 	plot := picture.CurvesPlot{
 		Title: "Graphs under constraints", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", l.Runs),
-		X: "constraints", Y: "normalised mutual information",
+		X: "constraints", Y: "normalized mutual information",
 	}
 	for _, which := range []struct{ name, folder string }{{"Football", "football"}, {"Political books", "polbooks"}, {"Karate club", "karate"}} {
 		s, err := l.loadGraph(which.name, which.folder)
@@ -68,7 +68,7 @@ func studyGraphs(ctx context.Context, l *lab) error {
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return l.report.draw("graphs.svg", "normalised mutual information against the number of constraints, three graphs", func(w io.Writer) error { return picture.Curves(w, plot) })
+	return l.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", func(w io.Writer) error { return picture.Curves(w, plot) })
 }
 
 // graphRow fills the row of a method.

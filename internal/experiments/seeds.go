@@ -52,7 +52,7 @@ func studySeeds(ctx context.Context, l *lab) error {
 	}
 	shares := []int{0, 10, 25, 50, 75, 100}
 	l.report.begin("seeds", "Clustering by seeding: Constrained, Seeded, COP and Random (Basu et al. 2002, section 5)",
-		"Spherical k-means on text; normalised mutual information on the half of the points that gave no seed, mean of %d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", l.Runs)
+		"Spherical k-means on text; normalized mutual information on the half of the points that gave no seed, mean of %d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", l.Runs)
 	for _, s := range sets {
 		t := l.report.table(s.name, "% seeded", shares)
 		for _, m := range seedMethods {

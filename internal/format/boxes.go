@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/segment"
 )
 
-// ReadBoxes reads x,y,width,height,label: labelled rectangles of a picture of so many pixels.
+// ReadBoxes reads x,y,width,height,label: labeled rectangles of a picture of so many pixels.
 func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
 	t, err := openTable(r, name, column{name: "x"}, column{name: "y"}, column{name: "width"}, column{name: "height"}, column{name: "label"})
 	if err != nil {

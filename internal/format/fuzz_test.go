@@ -161,9 +161,9 @@ func FuzzLabels(f *testing.F) {
 		}
 		checkFuzzed(t, len(input), 0, func() error {
 			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
-			labels := map[labelled]bool{}
+			labels := map[labeled]bool{}
 			for _, s := range seeds {
-				labels[labelled{s.Index, s.Label}] = true
+				labels[labeled{s.Index, s.Label}] = true
 			}
 			if err == nil && (len(labels) != len(seeds) || len(seeds) >= lines) {
 				t.Fatalf("%d seeds from %d lines, %d of them distinct", len(seeds), lines, len(labels))

@@ -33,7 +33,7 @@ var imageFormats = []imageFormat{
 	{"GIF", "GIF8", gif.DecodeConfig, gif.Decode},
 }
 
-// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as grey values. What is transparent
+// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. What is transparent
 // lies on white.
 func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 	s, err := newSource(r, name)
@@ -78,33 +78,33 @@ func (f imageFormat) read(s *source, content []byte) (*segment.Picture, error) {
 	if err != nil {
 		return nil, damaged(err)
 	}
-	return greyOf(decoded, header.Width, header.Height), nil
+	return grayOf(decoded, header.Width, header.Height), nil
 }
 
-// greyOf lays an image on white paper; the frame of a GIF may cover only a part of it.
-func greyOf(decoded image.Image, width, height int) *segment.Picture {
+// grayOf lays an image on white paper; the frame of a GIF may cover only a part of it.
+func grayOf(decoded image.Image, width, height int) *segment.Picture {
 	const white = 0xFFFF
-	p := &segment.Picture{Width: width, Height: height, Grey: make([]uint16, width*height)}
+	p := &segment.Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}
 	frame := decoded.Bounds()
-	for i := range p.Grey {
+	for i := range p.Gray {
 		at := image.Pt(i%width, i/width)
 		if !at.In(frame) {
-			p.Grey[i] = white
+			p.Gray[i] = white
 			continue
 		}
 		pixel := decoded.At(at.X, at.Y)
-		grey, _ := color.Gray16Model.Convert(pixel).(color.Gray16)
-		_, _, _, opaque := pixel.RGBA() // colours come multiplied by it
-		p.Grey[i] = uint16(min(uint32(grey.Y)+white-opaque, white))
+		gray, _ := color.Gray16Model.Convert(pixel).(color.Gray16)
+		_, _, _, opaque := pixel.RGBA() // colors come multiplied by it
+		p.Gray[i] = uint16(min(uint32(gray.Y)+white-opaque, white))
 	}
 	return p
 }
 
-// WritePicture writes grey values as a PNG of 8 bits.
+// WritePicture writes gray values as a PNG of 8 bits.
 func WritePicture(w io.Writer, p *segment.Picture) error {
-	grey := image.NewGray(image.Rect(0, 0, p.Width, p.Height))
-	for i, v := range p.Grey {
-		grey.Pix[i] = uint8(v >> 8)
+	gray := image.NewGray(image.Rect(0, 0, p.Width, p.Height))
+	for i, v := range p.Gray {
+		gray.Pix[i] = uint8(v >> 8)
 	}
-	return png.Encode(w, grey)
+	return png.Encode(w, gray)
 }

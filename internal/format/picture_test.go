@@ -19,7 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/segment"
 )
 
-// painted is an image of each model that a picture may come in: black, grey, white, clear, red, half clear.
+// painted is an image of each model that a picture may come in: black, gray, white, clear, red, half clear.
 func painted() *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 	for i, c := range []color.NRGBA{{0, 0, 0, 255}, {100, 100, 100, 255}, {255, 255, 255, 255}, {9, 9, 9, 0}, {255, 0, 0, 255}, {0, 0, 0, 128}} {
@@ -64,7 +64,7 @@ func blackFrame(at image.Rectangle) *image.Paletted {
 	return image.NewPaletted(at, color.Palette{color.Black, color.White})
 }
 
-func TestPicturesAreReadAsGrey(t *testing.T) {
+func TestPicturesAreReadAsGray(t *testing.T) {
 	deep := image.NewGray16(image.Rect(0, 0, 2, 1))
 	deep.SetGray16(1, 0, color.Gray16{Y: 12345})
 	plain := image.NewGray(image.Rect(0, 0, 2, 2))
@@ -79,9 +79,9 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 		name    string
 		content []byte
 		width   int
-		grey    []uint16
+		gray    []uint16
 	}{
-		{"colour.png", pngOf(t, painted()), 3, []uint16{0, 100 * 257, white, white, 19595, 127 * 257}},
+		{"color.png", pngOf(t, painted()), 3, []uint16{0, 100 * 257, white, white, 19595, 127 * 257}},
 		{"deep.png", pngOf(t, deep), 2, []uint16{0, 12345}},
 		{"plain.png", pngOf(t, plain), 2, []uint16{0, 80 * 257, 160 * 257, white}},
 		{"zipped.png.gz", zipped.Bytes(), 2, []uint16{0, 80 * 257, 160 * 257, white}},
@@ -93,8 +93,8 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if p.Width != c.width || p.Pixels() != len(c.grey) || !slices.Equal(p.Grey, c.grey) {
-			t.Errorf("%s: %d x %d, %v; want %v", c.name, p.Width, p.Height, p.Grey, c.grey)
+		if p.Width != c.width || p.Pixels() != len(c.gray) || !slices.Equal(p.Gray, c.gray) {
+			t.Errorf("%s: %d x %d, %v; want %v", c.name, p.Width, p.Height, p.Gray, c.gray)
 		}
 	}
 	// JPEG loses a little.
@@ -106,24 +106,24 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 	if err != nil || p.Width != 20 || p.Height != 10 {
 		t.Fatalf("%v, %v", p, err)
 	}
-	for _, grey := range p.Grey {
-		if level := int(grey >> 8); level < 76 || level > 78 {
+	for _, gray := range p.Gray {
+		if level := int(gray >> 8); level < 76 || level > 78 {
 			t.Fatalf("77 became %d", level)
 		}
 	}
 }
 
 func TestPicturesComeBack(t *testing.T) {
-	p := &segment.Picture{Width: 4, Height: 64, Grey: make([]uint16, 256)}
-	for i := range p.Grey {
-		p.Grey[i] = uint16(i) * 257
+	p := &segment.Picture{Width: 4, Height: 64, Gray: make([]uint16, 256)}
+	for i := range p.Gray {
+		p.Gray[i] = uint16(i) * 257
 	}
 	var b bytes.Buffer
 	if err := WritePicture(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	again, err := ReadPicture(&b, "again.png")
-	if err != nil || again.Width != 4 || !slices.Equal(again.Grey, p.Grey) {
+	if err != nil || again.Width != 4 || !slices.Equal(again.Gray, p.Gray) {
 		t.Errorf("%v, %v", again, err)
 	}
 }
@@ -193,8 +193,8 @@ func FuzzPicture(f *testing.F) {
 			}
 			return
 		}
-		if segment.CheckSize(p.Width, p.Height) != nil || len(p.Grey) != p.Pixels() {
-			t.Fatalf("%d values for %d x %d", len(p.Grey), p.Width, p.Height)
+		if segment.CheckSize(p.Width, p.Height) != nil || len(p.Gray) != p.Pixels() {
+			t.Fatalf("%d values for %d x %d", len(p.Gray), p.Width, p.Height)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
 		return nil, err
 	}
 	var seeds []Seed
-	seen := seedLines{first: map[int32]seedLine{}, label: map[labelled]int{}}
+	seen := seedLines{first: map[int32]seedLine{}, label: map[labeled]int{}}
 	err = t.each(func() (err error) {
 		var seed Seed
 		if seed.Index, err = t.index(index, points); err != nil {
@@ -67,14 +67,14 @@ type seedLine struct {
 // seedLines remembers the seeds, to refuse those that do not go together.
 type seedLines struct {
 	first map[int32]seedLine // of each point
-	label map[labelled]int   // the line that gave a point a label
+	label map[labeled]int    // the line that gave a point a label
 }
 
 func (seen seedLines) add(t *table, seed Seed) error {
 	refuse := func(reason, format string, args ...any) error {
 		return t.invalid(reason, format, args...).With("index", strconv.Itoa(int(seed.Index)))
 	}
-	key := labelled{seed.Index, seed.Label}
+	key := labeled{seed.Index, seed.Label}
 	if line, again := seen.label[key]; again {
 		return refuse("DUPLICATE_INDEX", "point %d has the label %d here again; it was on line %d", seed.Index, seed.Label, line)
 	}

@@ -117,7 +117,7 @@ func TestSparsePointsReadBackTheSame(t *testing.T) {
 			points.RowStart = append(points.RowStart, int64(len(points.Column)))
 		}
 		var labels []int64
-		if rapid.Bool().Draw(t, "labelled") {
+		if rapid.Bool().Draw(t, "labeled") {
 			labels = rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "labels")
 		}
 		var b bytes.Buffer

@@ -125,13 +125,13 @@ func ReadLabels(r io.Reader, name string, points int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []labelled
+	var rows []labeled
 	seen := onlyOnce{}
 	err = t.each(func() (err error) {
 		if len(rows) == math.MaxInt32 {
 			return t.invalid("TOO_MANY_ROWS", "more than %d labels are not supported", math.MaxInt32)
 		}
-		row := labelled{index: int32(len(rows))}
+		row := labeled{index: int32(len(rows))}
 		if t.has(index) {
 			if row.index, err = t.index(index, points); err != nil {
 				return err
@@ -155,15 +155,15 @@ func LoadLabels(path string, points int) ([]int64, error) {
 	return loadSized(path, points, ReadLabels)
 }
 
-// labelled is a point and its label.
-type labelled struct {
+// labeled is a point and its label.
+type labeled struct {
 	index int32
 	label int64
 }
 
 // placeLabels puts labels of distinct indices in the order of the points. As the indices are
 // distinct, there is one for every point if none is beyond their number.
-func placeLabels(t *table, rows []labelled, points int) ([]int64, error) {
+func placeLabels(t *table, rows []labeled, points int) ([]int64, error) {
 	if points > 0 && len(rows) != points {
 		return nil, t.source.invalid("SIZE_MISMATCH", "the file has %d labels for %d points; each needs one", len(rows), points)
 	}

@@ -55,8 +55,8 @@ func span(values ...float64) (lo, hi float64) {
 	if half < 1e-290 {
 		half = 1
 	}
-	centre := lo/2 + hi/2
-	return centre - half, centre + half
+	center := lo/2 + hi/2
+	return center - half, center + half
 }
 
 // padded widens a range by a share of itself on both sides.
@@ -192,12 +192,12 @@ func roomBelow(x axis) vg.Length {
 
 // drawFrame draws the light grid, the tick labels and the axis names: no box, no tick marks.
 func (s *sheet) drawFrame(f frame) {
-	grid := draw.LineStyle{Color: gridGrey, Width: 0.7}
-	base := draw.LineStyle{Color: axisGrey, Width: 0.9}
+	grid := draw.LineStyle{Color: gridGray, Width: 0.7}
+	base := draw.LineStyle{Color: axisGray, Width: 0.9}
 	for _, t := range f.x.ticks {
 		at := f.at(t.at, f.y.lo)
 		s.StrokeLine2(grid, at.X, f.Min.Y, at.X, f.Max.Y)
-		s.write(tickText, alignCentre, at.X, f.Min.Y-13, t.label)
+		s.write(tickText, alignCenter, at.X, f.Min.Y-13, t.label)
 	}
 	for _, t := range f.y.ticks {
 		at := f.at(f.x.lo, t.at)
@@ -209,7 +209,7 @@ func (s *sheet) drawFrame(f frame) {
 	}
 	size := f.Size()
 	name := s.fit(labelText, f.x.name, size.X)
-	s.write(labelText, alignCentre, f.Min.X+size.X/2, f.Min.Y-roomBelow(f.x)+3, name)
+	s.write(labelText, alignCenter, f.Min.X+size.X/2, f.Min.Y-roomBelow(f.x)+3, name)
 	if f.y.name != "" {
 		name := s.fit(labelText, f.y.name, size.Y)
 		s.writeUp(labelText, margin+10, f.Min.Y+size.Y/2, name)

@@ -131,8 +131,8 @@ func (c ClusterGraphPlot) bonds() bonding {
 		return b
 	}
 	for i := range g.N {
-		neighbours, weights := g.Row(i)
-		for e, j := range neighbours {
+		neighbors, weights := g.Row(i)
+		for e, j := range neighbors {
 			if int(j) < i {
 				continue
 			}
@@ -167,7 +167,7 @@ func (b bonding) between(clusters []int) []bond {
 
 // disc is where a cluster is drawn.
 type disc struct {
-	centre vg.Point
+	center vg.Point
 	radius vg.Length
 }
 
@@ -188,7 +188,7 @@ func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
 		largest = math.Max(largest, root)
 	}
 	if len(discs) == 1 {
-		places[discs[0]] = disc{centre: middle, radius: half * 0.5}
+		places[discs[0]] = disc{center: middle, radius: half * 0.5}
 		return places
 	}
 	// Discs fill at most 60% of the circle they stand on, and none is wider than a third of it.
@@ -205,7 +205,7 @@ func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
 		sin, cos := math.Sincos(math.Pi/2 - (turned + arc/2))
 		turned += arc
 		places[cluster] = disc{
-			centre: vg.Point{X: middle.X + ring*vg.Length(cos), Y: middle.Y + ring*vg.Length(sin)},
+			center: vg.Point{X: middle.X + ring*vg.Length(cos), Y: middle.Y + ring*vg.Length(sin)},
 			radius: max(vg.Length(perRoot*root), 2.5),
 		}
 	}
@@ -225,28 +225,28 @@ func drawBonds(s *sheet, bonds []bond, places map[int]disc) {
 			Color: color.NRGBA{R: 0x5A, G: 0x63, B: 0x6E, A: uint8(50 + 100*share)},
 			Width: vg.Length(0.4 + widest*share),
 		}
-		from, to := places[b.a].centre, places[b.b].centre
+		from, to := places[b.a].center, places[b.b].center
 		s.StrokeLine2(style, from.X, from.Y, to.X, to.Y)
 	}
 }
 
-// discLook is round for every cluster; the number inside tells repeated colours apart.
+// discLook is round for every cluster; the number inside tells repeated colors apart.
 func discLook(cluster int) marker { return marker{color: markerOf(cluster).color} }
 
 func drawDiscs(s *sheet, discs []int, places map[int]disc) {
 	for _, cluster := range discs {
 		d := places[cluster]
 		outline := draw.LineStyle{Color: white, Width: 1.5}
-		s.drawMarker(discLook(cluster), d.centre, d.radius, &outline)
+		s.drawMarker(discLook(cluster), d.center, d.radius, &outline)
 		if d.radius < 7 {
 			continue
 		}
 		text := lettering{size: min(14, max(8, d.radius*0.7)), bold: true, color: readableOn(discLook(cluster).color)}
-		s.write(text, alignCentre, d.centre.X, d.centre.Y-text.size*0.35, count(cluster))
+		s.write(text, alignCenter, d.center.X, d.center.Y-text.size*0.35, count(cluster))
 	}
 }
 
-// readableOn is white on dark colours and ink on light ones, by relative luminance.
+// readableOn is white on dark colors and ink on light ones, by relative luminance.
 func readableOn(c color.NRGBA) color.NRGBA {
 	if 0.2126*float64(c.R)+0.7152*float64(c.G)+0.0722*float64(c.B) > 140 {
 		return ink

@@ -22,7 +22,7 @@ type ClustersPlot struct {
 	Pairs  []constraint.Pair
 	Graph  *dataset.Graph // nil for points
 	Truth  []int32        // optional: the true classes, any numbers
-	// Centres are those of the clusters, where they have any: none, or K of them.
+	// Centers are those of the clusters, where they have any: none, or K of them.
 	Centres [][2]float64
 
 	Title, Subtitle string
@@ -37,7 +37,7 @@ var (
 	disagreeStyle     = draw.LineStyle{Color: ink, Width: 0.9}
 )
 
-// Clusters draws the points coloured by cluster, the satisfied constraints faintly and the violated
+// Clusters draws the points colored by cluster, the satisfied constraints faintly and the violated
 // ones boldly on top. Of large data sets it draws a sample, and says so.
 func Clusters(w io.Writer, c ClustersPlot) error {
 	if err := c.check(); err != nil {
@@ -51,7 +51,7 @@ func Clusters(w io.Writer, c ClustersPlot) error {
 	c.drawEdges(s, f, d)
 	c.drawPairs(s, f, d.kept)
 	c.drawPoints(s, f, d)
-	c.drawCentres(s, f, d.centres)
+	c.drawCenters(s, f, d.centers)
 	c.drawLegend(s, top, d)
 	return s.writeTo(w)
 }
@@ -66,7 +66,7 @@ func (c ClustersPlot) check() error {
 	case c.Graph != nil && c.Graph.N != n:
 		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
 	case len(c.Centres) != 0 && len(c.Centres) != c.K:
-		return fmt.Errorf("%d clusters but %d centres", c.K, len(c.Centres))
+		return fmt.Errorf("%d clusters but %d centers", c.K, len(c.Centres))
 	}
 	for i, xy := range slices.Concat(c.XY, c.Centres) {
 		if !isFinite(xy[0]) || !isFinite(xy[1]) {
@@ -226,27 +226,27 @@ func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
 	}
 }
 
-// A centre is a large marker of its cluster with a dark rim and a white cross in it.
+// A center is a large marker of its cluster with a dark rim and a white cross in it.
 var (
-	centreRim   = draw.LineStyle{Color: ink, Width: 1.5}
-	centreCross = draw.LineStyle{Color: white, Width: 1.8}
+	centerRim   = draw.LineStyle{Color: ink, Width: 1.5}
+	centerCross = draw.LineStyle{Color: white, Width: 1.8}
 )
 
-const centreRadius = vg.Length(7)
+const centerRadius = vg.Length(7)
 
-// drawCentres marks the centres of the clusters on top of everything.
-func (c ClustersPlot) drawCentres(s *sheet, f frame, clusters []int) {
+// drawCenters marks the centers of the clusters on top of everything.
+func (c ClustersPlot) drawCenters(s *sheet, f frame, clusters []int) {
 	for _, cluster := range clusters {
 		xy := c.Centres[cluster]
-		s.drawCentre(markerOf(cluster), f.at(xy[0], xy[1]), centreRadius)
+		s.drawCenter(markerOf(cluster), f.at(xy[0], xy[1]), centerRadius)
 	}
 }
 
-func (s *sheet) drawCentre(m marker, at vg.Point, radius vg.Length) {
-	s.drawMarker(m, at, radius, &centreRim)
+func (s *sheet) drawCenter(m marker, at vg.Point, radius vg.Length) {
+	s.drawMarker(m, at, radius, &centerRim)
 	arm := radius / 2
-	s.StrokeLine2(centreCross, at.X-arm, at.Y, at.X+arm, at.Y)
-	s.StrokeLine2(centreCross, at.X, at.Y-arm, at.X, at.Y+arm)
+	s.StrokeLine2(centerCross, at.X-arm, at.Y, at.X+arm, at.Y)
+	s.StrokeLine2(centerCross, at.X, at.Y-arm, at.X, at.Y+arm)
 }
 
 // pointLook is smaller for more points; outlines would double a large file.
@@ -267,7 +267,7 @@ func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
 	l := s.newLegend(s.Max.X-margin, top)
 	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
 	if len(c.Centres) > 0 {
-		l.centre(markerOf(0), count(len(c.Centres)))
+		l.center(markerOf(0), count(len(c.Centres)))
 	}
 	l.constraints(d.tally)
 	if d.totalEdges > 0 {

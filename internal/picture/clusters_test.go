@@ -16,7 +16,7 @@ func paintClusters(c ClustersPlot) func(io.Writer) error {
 	return func(w io.Writer) error { return Clusters(w, c) }
 }
 
-// faintStroke is how satisfied constraints look; translucent colours come out a shade off.
+// faintStroke is how satisfied constraints look; translucent colors come out a shade off.
 const faintStroke = "stroke-opacity:0.43137;stroke-width:0.9"
 
 func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
@@ -71,29 +71,29 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "truth disagrees")
 }
 
-func TestCentresLieOnTop(t *testing.T) {
+func TestCentersLieOnTop(t *testing.T) {
 	xy, labels := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}, []int32{0, 0, 1, 1}
 	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centres: [][2]float64{{0.5, 0}, {20, 0.5}},
 		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
 	rim, cross := []string{"stroke:#22262B", "stroke-width:1.5"}, []string{"stroke:#FFFFFF", "stroke-width:1.8"}
 	if rims, arms := styled(elements, rim...), styled(elements, cross...); rims != 3 || arms != 6 {
-		t.Errorf("%d rims and %d arms of crosses, want 2 centres and one in the legend", rims, arms)
+		t.Errorf("%d rims and %d arms of crosses, want 2 centers and one in the legend", rims, arms)
 	}
 	first := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, rim[0]) && strings.Contains(e.style, rim[1]) })
 	broken := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
 	if first < broken {
-		t.Errorf("the first centre is element %d, a violated constraint %d", first, broken)
+		t.Errorf("the first center is element %d, a violated constraint %d", first, broken)
 	}
 	wantTexts(t, elements, "centroid")
 
-	many := ClustersPlot{K: 2 * mostCentres}
+	many := ClustersPlot{K: 2 * mostCenters}
 	for i := range many.K {
 		at := [2]float64{float64(i), float64(i % 7)}
 		many.XY, many.Labels, many.Centres = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centres, at)
 	}
 	elements, _ = render(t, paintClusters(many))
-	if rims := styled(elements, rim...); rims != mostCentres+1 {
-		t.Errorf("%d centres of %d clusters", rims, many.K)
+	if rims := styled(elements, rim...); rims != mostCenters+1 {
+		t.Errorf("%d centers of %d clusters", rims, many.K)
 	}
 	wantTexts(t, elements, "Drawn: 300 of 600 centroids.")
 }
@@ -146,8 +146,8 @@ func TestClustersWorstCaseStaysSmall(t *testing.T) {
 	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
 	var edges []dataset.Edge
 	for i := range g.N {
-		neighbours, _ := g.Row(i)
-		for _, j := range neighbours {
+		neighbors, _ := g.Row(i)
+		for _, j := range neighbors {
 			edges = append(edges, dataset.Edge{Source: int32(i), Target: j, Weight: 1})
 		}
 	}
@@ -272,8 +272,8 @@ func TestClustersRejectsWhatDoesNotFit(t *testing.T) {
 		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
 		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
 		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
-		"centres":          func(c *ClustersPlot) { c.Centres = xy[:1] },
-		"centre":           func(c *ClustersPlot) { c.Centres = [][2]float64{{0, 0}, {math.NaN(), 0}} },
+		"centers":          func(c *ClustersPlot) { c.Centres = xy[:1] },
+		"center":           func(c *ClustersPlot) { c.Centres = [][2]float64{{0, 0}, {math.NaN(), 0}} },
 		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
 	} {
 		c := good

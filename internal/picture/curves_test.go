@@ -22,7 +22,7 @@ func someCurves() CurvesPlot {
 	}
 }
 
-// Every curve is a line of its name's colour, besides its sample in the legend, and every range a band.
+// Every curve is a line of its name's color, besides its sample in the legend, and every range a band.
 func TestCurves(t *testing.T) {
 	elements, _ := render(t, paintCurves(someCurves()))
 	for look, code := range []string{"#0072B2", "#E69F00"} {

@@ -28,7 +28,7 @@ func leading(n, count, iterations int, multiply func(dst, src [][]float64)) (val
 	}
 	values = make([]float64, count)
 	for range max(1, iterations) {
-		orthonormalise(basis)
+		orthonormalize(basis)
 		multiply(image, basis)
 		ritz, rotation := rayleighRitz(basis, image)
 		basis, image = rotate(basis, rotation), rotate(image, rotation)
@@ -44,8 +44,8 @@ func leading(n, count, iterations int, multiply func(dst, src [][]float64)) (val
 		basis, image = image, basis
 	}
 	// The loop ends with the vectors before or after the last multiplication; either way they
-	// span the wanted space, and normalising is all that is missing.
-	orthonormalise(basis)
+	// span the wanted space, and normalizing is all that is missing.
+	orthonormalize(basis)
 	vectors = block(count, n)
 	copy(vectors, basis[:min(count, size)])
 	return values, vectors
@@ -106,9 +106,9 @@ func rotate(vectors [][]float64, rotation *mat.Dense) [][]float64 {
 	return rotated
 }
 
-// orthonormalise makes the vectors orthonormal, in order; one that depends on those before it
+// orthonormalize makes the vectors orthonormal, in order; one that depends on those before it
 // becomes zero. Twice is enough to wash out rounding.
-func orthonormalise(vectors [][]float64) {
+func orthonormalize(vectors [][]float64) {
 	for c, v := range vectors {
 		before := norm(v)
 		for range 2 {

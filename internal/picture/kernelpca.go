@@ -21,7 +21,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 	m := len(chosen)
 	scale := safeScale(k.Values)
 
-	// Centring in feature space: k(x,l) - mean_l k(x,l) - mean_x k(x,l) + mean of all.
+	// Centering in feature space: k(x,l) - mean_l k(x,l) - mean_x k(x,l) + mean of all.
 	landmarks := block(m, m)
 	means := make([]float64, m)
 	grand := 0.0

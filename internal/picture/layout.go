@@ -67,8 +67,8 @@ func connected(g *dataset.Graph) [][]int32 {
 		seen[start] = true
 		part := []int32{int32(start)}
 		for at := 0; at < len(part); at++ {
-			neighbours, weights := g.Row(int(part[at]))
-			for e, j := range neighbours {
+			neighbors, weights := g.Row(int(part[at]))
+			for e, j := range neighbors {
 				if !seen[j] && weights[e] != 0 {
 					seen[j] = true
 					part = append(part, j)
@@ -90,8 +90,8 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	}
 	largest := 0.0
 	for a, v := range vertices {
-		neighbours, weights := g.Row(int(v))
-		for e, j := range neighbours {
+		neighbors, weights := g.Row(int(v))
+		for e, j := range neighbors {
 			if j > v && weights[e] != 0 {
 				c.edges = append(c.edges, link{a: a, b: number[j], weight: math.Abs(weights[e])})
 				largest = math.Max(largest, math.Abs(weights[e]))
@@ -113,7 +113,7 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	return c
 }
 
-// spectralStart takes the second and third eigenvectors of the normalised Laplacian
+// spectralStart takes the second and third eigenvectors of the normalized Laplacian
 // I - D^-1/2 A D^-1/2, that is the second and third largest of (I + D^-1/2 A D^-1/2) / 2, whose
 // eigenvalues lie in 0..1. The first, D^1/2 1, is projected out.
 func (c *component) spectralStart() {
@@ -125,10 +125,10 @@ func (c *component) spectralStart() {
 	for i, d := range c.degree {
 		first[i] = math.Sqrt(d)
 	}
-	orthonormalise([][]float64{first})
-	normalised := make([]float64, len(c.edges))
+	orthonormalize([][]float64{first})
+	normalized := make([]float64, len(c.edges))
 	for at, e := range c.edges {
-		normalised[at] = e.weight / math.Sqrt(c.degree[e.a]*c.degree[e.b])
+		normalized[at] = e.weight / math.Sqrt(c.degree[e.a]*c.degree[e.b])
 	}
 	_, vectors := leading(n, 2, spectralIterations, func(dst, src [][]float64) {
 		for v, in := range src {
@@ -137,7 +137,7 @@ func (c *component) spectralStart() {
 			addScaled(out, -dot(first, in), first)
 			clean := slices.Clone(out)
 			for at, e := range c.edges {
-				w := normalised[at]
+				w := normalized[at]
 				out[e.a] += w * clean[e.b]
 				out[e.b] += w * clean[e.a]
 			}

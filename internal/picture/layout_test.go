@@ -161,7 +161,7 @@ func TestDiscsDoNotTouch(t *testing.T) {
 		for _, a := range discs {
 			for _, b := range discs {
 				p, q := places[a], places[b]
-				if apart := math.Hypot(float64(p.centre.X-q.centre.X), float64(p.centre.Y-q.centre.Y)); a != b && apart < float64(p.radius+q.radius) {
+				if apart := math.Hypot(float64(p.center.X-q.center.X), float64(p.center.Y-q.center.Y)); a != b && apart < float64(p.radius+q.radius) {
 					t.Errorf("sizes %v: discs %d and %d overlap", sizes, a, b)
 				}
 			}

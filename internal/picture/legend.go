@@ -63,8 +63,8 @@ func (l *legend) ring(style draw.LineStyle, name, number string) {
 	l.text(name, number)
 }
 
-func (l *legend) centre(m marker, number string) {
-	l.s.drawCentre(m, l.symbol(), 6)
+func (l *legend) center(m marker, number string) {
+	l.s.drawCenter(m, l.symbol(), 6)
 	l.text("centroid", number)
 	l.y -= legendSection
 }

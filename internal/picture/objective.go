@@ -41,7 +41,7 @@ func Objective(w io.Writer, o ObjectivePlot) error {
 	}
 	top := s.heading(title, o.summary())
 	if len(o.Values) == 0 {
-		s.write(quietText, alignCentre, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
+		s.write(quietText, alignCenter, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
 		return s.writeTo(w)
 	}
 	course, moves := o.frames(s, top)
@@ -89,8 +89,8 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 	}
 	first, last := span(iterations...)
 	if spread := last - first; len(o.Values) == 1 || spread < 1 {
-		centre := float64(o.Iterations[0])
-		first, last = math.Min(first, centre-1), math.Max(last, centre+1)
+		center := float64(o.Iterations[0])
+		first, last = math.Min(first, center-1), math.Max(last, center+1)
 	}
 	x := axis{}
 	x.lo, x.hi = padded(first, last, 0.02)
@@ -151,7 +151,7 @@ func (o ObjectivePlot) drawShifts(s *sheet, f frame) {
 		at := f.at(float64(iteration), f.y.lo)
 		s.StrokeLine2(style, at.X, f.Min.Y, at.X, f.Max.Y)
 		if len(o.Shifts) <= 6 {
-			s.write(text, alignCentre, at.X, f.Max.Y+3, "shift")
+			s.write(text, alignCenter, at.X, f.Max.Y+3, "shift")
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (o ObjectivePlot) annotateLast(s *sheet, f frame, dot vg.Point) {
 	}
 	s.SetColor(white)
 	s.Fill(vg.Rectangle{Min: vg.Point{X: x - half - 2, Y: y - 2}, Max: vg.Point{X: x + half + 2, Y: y + 9}}.Path())
-	s.write(text, alignCentre, x, y, label)
+	s.write(text, alignCenter, x, y, label)
 }
 
 // drawMoves draws a bar for each iteration, or a line once bars would be thinner than a hair.

@@ -27,8 +27,8 @@ func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
 	return xy, axes
 }
 
-// ProjectWith is Project that also tells where centres, rows of as many columns, lie among the points.
-func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, axes [2]string) {
+// ProjectWith is Project that also tells where centers, rows of as many columns, lie among the points.
+func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
 	project, axes := projection(points)
 	each := func(rows *dataset.Points) [][2]float64 {
 		xy := make([][2]float64, rows.N)
@@ -38,8 +38,8 @@ func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, a
 		return xy
 	}
 	xy = each(points)
-	if centres != nil {
-		centresXY = each(centres)
+	if centers != nil {
+		centersXY = each(centers)
 	}
 	if points.D == 1 {
 		for i := range xy {
@@ -47,7 +47,7 @@ func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, a
 			_, xy[i][1] = math.Modf(float64(i) * (math.Phi - 1))
 		}
 	}
-	return xy, centresXY, axes
+	return xy, centersXY, axes
 }
 
 // projection is the map of rows to two coordinates, and their names. The second one of a single column
@@ -63,11 +63,11 @@ func projection(points *dataset.Points) (project func(row []float64) [2]float64,
 	for c := range axes {
 		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*p.shares[c])
 	}
-	centred := make([]float64, points.D)
+	centered := make([]float64, points.D)
 	return func(row []float64) (xy [2]float64) {
-		p.centre(centred, row)
+		p.center(centered, row)
 		for c, loading := range p.loadings {
-			xy[c] = clampDrawn(dot(loading, centred) / p.scale)
+			xy[c] = clampDrawn(dot(loading, centered) / p.scale)
 		}
 		return xy
 	}, axes
@@ -81,8 +81,8 @@ type components struct {
 	shares   [2]float64 // of the total variance
 }
 
-// centre is a row, scaled and relative to the mean.
-func (p *components) centre(to, row []float64) {
+// center is a row, scaled and relative to the mean.
+func (p *components) center(to, row []float64) {
 	for j, v := range row {
 		to[j] = v*p.scale - p.mean[j]
 	}
@@ -111,19 +111,19 @@ func principal(points *dataset.Points) *components {
 	for j := range p.mean {
 		p.mean[j] /= float64(len(rows))
 	}
-	centred := block(len(rows), d)
+	centered := block(len(rows), d)
 	total := 0.0
 	for at, i := range rows {
-		p.centre(centred[at], points.Row(i))
-		total += dot(centred[at], centred[at])
+		p.center(centered[at], points.Row(i))
+		total += dot(centered[at], centered[at])
 	}
 
 	var values []float64
 	var vectors [][]float64
 	if d <= widestDense {
-		values, vectors = leadingDense(centred, d)
+		values, vectors = leadingDense(centered, d)
 	} else {
-		values, vectors = leading(d, 2, pcaIterations, scatter(centred))
+		values, vectors = leading(d, 2, pcaIterations, scatter(centered))
 	}
 	for c := range p.loadings {
 		p.loadings[c] = make([]float64, d)
@@ -137,9 +137,9 @@ func principal(points *dataset.Points) *components {
 }
 
 // leadingDense forms the d x d scatter matrix X'X and decomposes it.
-func leadingDense(centred [][]float64, d int) (values []float64, vectors [][]float64) {
+func leadingDense(centered [][]float64, d int) (values []float64, vectors [][]float64) {
 	sums := make([]float64, d*d)
-	for _, row := range centred {
+	for _, row := range centered {
 		for a, v := range row {
 			addScaled(sums[a*d+a:(a+1)*d], v, row[a:]) // upper triangle
 		}
@@ -153,12 +153,12 @@ func leadingDense(centred [][]float64, d int) (values []float64, vectors [][]flo
 }
 
 // scatter multiplies by X'X without forming it, one pass over the rows for all vectors.
-func scatter(centred [][]float64) func(dst, src [][]float64) {
+func scatter(centered [][]float64) func(dst, src [][]float64) {
 	return func(dst, src [][]float64) {
 		for _, out := range dst {
 			clear(out)
 		}
-		for _, row := range centred {
+		for _, row := range centered {
 			for c, in := range src {
 				addScaled(dst[c], dot(row, in), row)
 			}

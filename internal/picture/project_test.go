@@ -109,7 +109,7 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 				means.Row(int(c))[j] += v / float64(sizes[c])
 			}
 		}
-		xy, centres, _ := ProjectWith(points, means)
+		xy, centers, _ := ProjectWith(points, means)
 		want := make([][2]float64, 3)
 		for i, c := range labels {
 			for axis := range 2 {
@@ -120,8 +120,8 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 			if d == 1 {
 				want[c][1] = 0.5 // the second coordinate has no meaning
 			}
-			if math.Abs(centres[c][0]-want[c][0]) > 1e-8 || math.Abs(centres[c][1]-want[c][1]) > 1e-8 {
-				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centres[c], want[c])
+			if math.Abs(centers[c][0]-want[c][0]) > 1e-8 || math.Abs(centers[c][1]-want[c][1]) > 1e-8 {
+				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centers[c], want[c])
 			}
 		}
 	}
@@ -130,23 +130,23 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 	points, _ := gaussians(generator(), 60, widestDense+100, 3, 1)
 	iterated := principal(points) // too wide for the dense path
-	centred := block(points.N, points.D)
-	for i := range centred {
-		iterated.centre(centred[i], points.Row(i))
+	centered := block(points.N, points.D)
+	for i := range centered {
+		iterated.center(centered[i], points.Row(i))
 	}
 	// X'X has the eigenvalues of XX', which is small here, and the eigenvectors X'u.
 	gram := mat.NewSymDense(points.N, nil)
 	total := 0.0
 	for a := range points.N {
 		for b := range a + 1 {
-			gram.SetSym(a, b, dot(centred[a], centred[b]))
+			gram.SetSym(a, b, dot(centered[a], centered[b]))
 		}
 		total += gram.At(a, a)
 	}
 	values, vectors := eigenDescending(gram)
 	for c, loading := range iterated.loadings {
 		exact := make([]float64, points.D)
-		for i, row := range centred {
+		for i, row := range centered {
 			addScaled(exact, vectors.At(i, c)/math.Sqrt(values[c]), row)
 		}
 		if agreement := math.Abs(dot(exact, loading)); agreement < 1-1e-6 {

@@ -90,7 +90,7 @@ func styled(elements []element, parts ...string) int {
 	return number
 }
 
-// filled counts the markers in a cluster's colour.
+// filled counts the markers in a cluster's color.
 func filled(elements []element, cluster int) int {
 	c := palette[cluster]
 	const hex = "0123456789ABCDEF"
@@ -119,17 +119,17 @@ func twoCircles(r *rand.Rand, n int) (xy [][2]float64, truth []int32) {
 	return xy, truth
 }
 
-// gaussians are n points around k random centres, sorted by centre.
+// gaussians are n points around k random centers, sorted by center.
 func gaussians(r *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int32) {
-	centres := make([]float64, k*d)
-	for at := range centres {
-		centres[at] = apart * r.NormFloat64()
+	centers := make([]float64, k*d)
+	for at := range centers {
+		centers[at] = apart * r.NormFloat64()
 	}
 	values, truth := make([]float64, n*d), make([]int32, n)
 	for i := range n {
 		truth[i] = int32(i * k / n)
 		for j := range d {
-			values[i*d+j] = centres[int(truth[i])*d+j] + r.NormFloat64()
+			values[i*d+j] = centers[int(truth[i])*d+j] + r.NormFloat64()
 		}
 	}
 	return &dataset.Points{N: n, D: d, Values: values}, truth

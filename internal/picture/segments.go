@@ -31,18 +31,18 @@ func AutoScale(p *segment.Picture) int {
 	return min(max(usualSide/max(p.Width, p.Height), 1), mostScale)
 }
 
-// Segments draws the image in grey, tints each pixel by its cluster's colour and parts clusters by
+// Segments draws the image in gray, tints each pixel by its cluster's color and parts clusters by
 // white lines. A pixel with a negative label has no tint. The file is a PNG.
 func (o Overlay) Segments(w io.Writer, labels []int64) error {
 	if err := o.check(len(labels)); err != nil {
 		return fmt.Errorf("draw the segments: %w", err)
 	}
 	drawn := o.paint(func(pixel int) color.NRGBA {
-		grey := greyColour(o.Picture.Grey[pixel])
+		gray := grayColor(o.Picture.Gray[pixel])
 		if labels[pixel] < 0 {
-			return grey
+			return gray
 		}
-		return mix(grey, palette[labels[pixel]%int64(len(palette))], 1, 2)
+		return mix(gray, palette[labels[pixel]%int64(len(palette))], 1, 2)
 	})
 	o.drawBoundaries(drawn, labels)
 	o.drawBoxes(drawn)
@@ -88,7 +88,7 @@ func (o Overlay) HeatMap(w io.Writer, values []float64) error {
 func (o Overlay) check(values int) error {
 	p := o.Picture
 	switch {
-	case values != p.Pixels() || len(p.Grey) != p.Pixels():
+	case values != p.Pixels() || len(p.Gray) != p.Pixels():
 		return fmt.Errorf("%d values for %d x %d pixels", values, p.Width, p.Height)
 	case o.Scale < 1 || o.Scale > MaxScale(p):
 		return fmt.Errorf("the scale is %d; 1 to %d are possible", o.Scale, MaxScale(p))
@@ -107,10 +107,10 @@ func MaxScale(p *segment.Picture) int {
 }
 
 // paint makes a square of each pixel.
-func (o Overlay) paint(colour func(pixel int) color.NRGBA) *image.NRGBA {
+func (o Overlay) paint(colorOf func(pixel int) color.NRGBA) *image.NRGBA {
 	drawn := image.NewNRGBA(image.Rect(0, 0, o.Picture.Width*o.Scale, o.Picture.Height*o.Scale))
 	for pixel := range o.Picture.Pixels() {
-		c := colour(pixel)
+		c := colorOf(pixel)
 		left, top := pixel%o.Picture.Width*o.Scale, pixel/o.Picture.Width*o.Scale
 		for y := top; y < top+o.Scale; y++ {
 			for x := left; x < left+o.Scale; x++ {
@@ -139,7 +139,7 @@ func (o Overlay) drawBoundaries(drawn *image.NRGBA, labels []int64) {
 }
 
 // drawBoxes outlines the boxes inside their pixels: the first label's black, the next one's white, as
-// in Wang2014 Fig. 5, and so on in turn. Each line has a thin one of the other colour inside where
+// in Wang2014 Fig. 5, and so on in turn. Each line has a thin one of the other color inside where
 // there is room, to be seen on any ground.
 func (o Overlay) drawBoxes(drawn *image.NRGBA) {
 	labels := make([]int64, 0, len(o.Boxes))
@@ -176,12 +176,12 @@ func fill(drawn *image.NRGBA, r image.Rectangle, c color.NRGBA) {
 	}
 }
 
-func greyColour(grey uint16) color.NRGBA {
-	level := uint8(grey >> 8)
+func grayColor(gray uint16) color.NRGBA {
+	level := uint8(gray >> 8)
 	return color.NRGBA{R: level, G: level, B: level, A: 255}
 }
 
-// mix goes part of whole of the way from one colour to another.
+// mix goes part of whole of the way from one color to another.
 func mix(from, to color.NRGBA, part, whole int) color.NRGBA {
 	between := func(a, b uint8) uint8 { return uint8((int(a)*(whole-part) + int(b)*part + whole/2) / whole) }
 	return color.NRGBA{R: between(from.R, to.R), G: between(from.G, to.G), B: between(from.B, to.B), A: 255}

@@ -12,7 +12,7 @@ const (
 	mostPoints      = 5000
 	mostConstraints = 300 // satisfied ones, and as many violated ones
 	mostEdges       = 12000
-	mostCentres     = 300
+	mostCenters     = 300
 )
 
 // tally counts the constraints by kind and fate.
@@ -52,7 +52,7 @@ type drawing struct {
 	kept, broken []constraint.Pair
 	edges        [][2]int32
 	totalEdges   int
-	centres      []int // clusters whose centre is drawn
+	centers      []int // clusters whose center is drawn
 	tally        tally
 	disagree     []bool // by point: another class than most of its cluster; nil without truth
 	notes        string // what was left out
@@ -69,7 +69,7 @@ func (c ClustersPlot) choose() drawing {
 	}
 	d.points = samplePoints(c.Labels, c.K, mostPoints, required)
 	d.edges, d.totalEdges = c.chooseEdges(d.points)
-	d.centres = evenly(len(c.Centres), mostCentres)
+	d.centers = evenly(len(c.Centres), mostCenters)
 	if len(c.Truth) > 0 {
 		d.disagree = minority(c.Labels, c.Truth, c.K)
 	}
@@ -83,7 +83,7 @@ func (c ClustersPlot) choose() drawing {
 	leave(len(d.points), len(c.XY), "points")
 	leave(len(d.kept)+len(d.broken), len(c.Pairs), "constraints")
 	leave(len(d.edges), d.totalEdges, "edges")
-	leave(len(d.centres), len(c.Centres), "centroids")
+	leave(len(d.centers), len(c.Centres), "centroids")
 	if len(left) > 0 {
 		d.notes = "Drawn: " + strings.Join(left, ", ") + "."
 	}
@@ -100,8 +100,8 @@ func (c ClustersPlot) chooseEdges(points []int) (edges [][2]int32, total int) {
 		drawn[i] = true
 	}
 	for i := range c.Graph.N {
-		neighbours, _ := c.Graph.Row(i)
-		for _, j := range neighbours {
+		neighbors, _ := c.Graph.Row(i)
+		for _, j := range neighbors {
 			if int(j) <= i {
 				continue
 			}

@@ -76,7 +76,7 @@ type alignment float64
 
 const (
 	alignLeft   alignment = 0
-	alignCentre alignment = 0.5
+	alignCenter alignment = 0.5
 	alignRight  alignment = 1
 )
 
@@ -104,12 +104,12 @@ func (s *sheet) write(l lettering, align alignment, x, y vg.Length, txt string) 
 	s.FillString(face, vg.Point{X: x - vg.Length(align)*face.Width(txt), Y: y}, txt)
 }
 
-// writeUp puts a text that reads upwards, centred on y, with its baseline at x.
+// writeUp puts a text that reads upwards, centered on y, with its baseline at x.
 func (s *sheet) writeUp(l lettering, x, y vg.Length, txt string) {
 	s.Push()
 	s.Translate(vg.Point{X: x, Y: y})
 	s.Rotate(math.Pi / 2)
-	s.write(l, alignCentre, 0, 0, txt)
+	s.write(l, alignCenter, 0, 0, txt)
 	s.Pop()
 }
 
@@ -163,7 +163,7 @@ func (s *sheet) heading(title string, lines ...string) vg.Length {
 }
 
 // strokePath draws many unconnected segments as one element: small, and where they cross a
-// translucent colour does not pile up.
+// translucent color does not pile up.
 func (s *sheet) strokePath(style draw.LineStyle, segments [][2]vg.Point) {
 	if len(segments) == 0 {
 		return

@@ -10,13 +10,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The colours that do not stand for clusters.
+// The colors that do not stand for clusters.
 var (
 	white     = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
 	ink       = color.NRGBA{R: 0x22, G: 0x26, B: 0x2B, A: 255}
 	quiet     = color.NRGBA{R: 0x6B, G: 0x72, B: 0x7B, A: 255}
-	gridGrey  = color.NRGBA{R: 0xE6, G: 0xE8, B: 0xEB, A: 255}
-	axisGrey  = color.NRGBA{R: 0xB4, G: 0xB9, B: 0xBF, A: 255}
+	gridGray  = color.NRGBA{R: 0xE6, G: 0xE8, B: 0xEB, A: 255}
+	axisGray  = color.NRGBA{R: 0xB4, G: 0xB9, B: 0xBF, A: 255}
 	fewEdges  = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 115}
 	manyEdges = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 90}
 	faint     = color.NRGBA{R: 0x3A, G: 0x40, B: 0x48, A: 110}
@@ -34,9 +34,9 @@ var (
 	countText  = lettering{size: 10, color: quiet}
 )
 
-// palette has twelve colours, none close to the red of violations. The first six keep apart under
+// palette has twelve colors, none close to the red of violations. The first six keep apart under
 // simulated protanopia and deuteranopia; the others are as far from each other as could be had and
-// come with another marker, so that no two clusters are told apart by a close colour alone.
+// come with another marker, so that no two clusters are told apart by a close color alone.
 var palette = [...]color.NRGBA{
 	{R: 0x00, G: 0x72, B: 0xB2, A: 255}, // blue
 	{R: 0xE6, G: 0x9F, B: 0x00, A: 255}, // amber
@@ -48,14 +48,14 @@ var palette = [...]color.NRGBA{
 	{R: 0xDD, G: 0xCC, B: 0x77, A: 255}, // sand
 	{R: 0x9C, G: 0x75, B: 0x5F, A: 255}, // brown
 	{R: 0xCC, G: 0x79, B: 0xA7, A: 255}, // pink
-	{R: 0x66, G: 0x66, B: 0x66, A: 255}, // grey
+	{R: 0x66, G: 0x66, B: 0x66, A: 255}, // gray
 	{R: 0x99, G: 0x99, B: 0x33, A: 255}, // olive
 }
 
-// coloursPerMarker is how many clusters share a marker before the next one is taken.
-const coloursPerMarker = len(palette) / 2
+// colorsPerMarker is how many clusters share a marker before the next one is taken.
+const colorsPerMarker = len(palette) / 2
 
-// marker is the look of a cluster's points. With 12 colours and 6 shapes, in steps of 6, the first
+// marker is the look of a cluster's points. With 12 colors and 6 shapes, in steps of 6, the first
 // 36 clusters look different; after that they repeat.
 type marker struct {
 	color color.NRGBA
@@ -65,7 +65,7 @@ type marker struct {
 func markerOf(cluster int) marker {
 	return marker{
 		color: palette[cluster%len(palette)],
-		shape: shapes[cluster/coloursPerMarker%len(shapes)],
+		shape: shapes[cluster/colorsPerMarker%len(shapes)],
 	}
 }
 
@@ -107,7 +107,7 @@ func (h shape) path(at vg.Point, radius vg.Length) vg.Path {
 	return path
 }
 
-// drawMarker fills a marker, with a thin outline that parts it from its neighbours unless outline
+// drawMarker fills a marker, with a thin outline that parts it from its neighbors unless outline
 // is nil.
 func (s *sheet) drawMarker(m marker, at vg.Point, radius vg.Length, outline *draw.LineStyle) {
 	path := m.shape.path(at, radius)

@@ -22,11 +22,11 @@ const maxPairs = 1 << 28
 // itself is 24 bytes of it, a column and a weight in the rows of both ends.
 const runBytes = 200
 
-// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over place and grey value:
+// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over place and gray value:
 //
 //	a_ij = exp(-(dx^2 + dy^2) / (2 SigmaPosition^2) - dI^2 / (2 SigmaGrey^2))
 //
-// for pixels that are at most Radius apart, with grey values I from 0 to 255. The paper gives no
+// for pixels that are at most Radius apart, with gray values I from 0 to 255. The paper gives no
 // widths and takes all pairs; DefaultAffinity says what we take.
 type Affinity struct {
 	Radius        float64
@@ -36,8 +36,8 @@ type Affinity struct {
 
 // DefaultAffinity chooses the widths. Half the radius: a pair at its end still weighs exp(-2), and
 // what is cut off beyond matters little. Half the picture's contrast: between two equal regions of
-// even grey it makes the weight exp(-8), whatever their grey values are. A picture without contrast
-// has no grey differences to weigh, and any width does.
+// even gray it makes the weight exp(-8), whatever their gray values are. A picture without contrast
+// has no gray differences to weigh, and any width does.
 func DefaultAffinity(p *Picture, radius float64) Affinity {
 	a := Affinity{Radius: radius, SigmaPosition: radius / 2, SigmaGrey: p.Contrast() / 2}
 	if a.SigmaGrey == 0 {
@@ -51,7 +51,7 @@ func (a Affinity) Check(p *Picture) error {
 	for _, sigma := range []struct {
 		name  string
 		value float64
-	}{{"position", a.SigmaPosition}, {"grey", a.SigmaGrey}} {
+	}{{"position", a.SigmaPosition}, {"gray", a.SigmaGrey}} {
 		if !(sigma.value > 0) || math.IsInf(sigma.value, 0) {
 			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite", sigma.name, sigma.value)
 		}
@@ -121,7 +121,7 @@ func (a Affinity) offsets(p *Picture) []offset {
 			}
 			place := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
 			if kernel.Exp(-place) < Floor && dx*dx+dy*dy > 1 {
-				continue // whatever the grey values are
+				continue // whatever the gray values are
 			}
 			offsets = append(offsets, offset{dx, dy, place, dx*dx+dy*dy == 1})
 		}
@@ -143,7 +143,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 					continue
 				}
 				j := i + o.dy*p.Width + o.dx
-				weight := a.weight(o, float64(p.Grey[i])-float64(p.Grey[j]))
+				weight := a.weight(o, float64(p.Gray[i])-float64(p.Gray[j]))
 				if weight > 0 && !yield(dataset.Edge{Source: int32(i), Target: int32(j), Weight: weight}) {
 					return
 				}
@@ -154,7 +154,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 
 // weight is 0 for a pair without an edge. The difference is in 16 bits.
 func (a Affinity) weight(o offset, difference float64) float64 {
-	weight := kernel.Exp(-(o.place + halfSquare(difference/greyLevel/a.SigmaGrey)))
+	weight := kernel.Exp(-(o.place + halfSquare(difference/grayLevel/a.SigmaGrey)))
 	switch {
 	case weight >= Floor:
 		return weight

@@ -29,11 +29,11 @@ func (b Box) Check(width, height int) error {
 // maxAllPairs bounds what AllPairs lists: beyond that the chains say the same.
 const maxAllPairs = 1 << 20
 
-// Labelled are the pixels of some boxes by label, in ascending order of labels and of pixels.
-type Labelled [][]int32
+// Labeled are the pixels of some boxes by label, in ascending order of labels and of pixels.
+type Labeled [][]int32
 
 // Label sorts the pixels of boxes, each once. A pixel cannot have two labels.
-func Label(width, height int, boxes []Box) (Labelled, error) {
+func Label(width, height int, boxes []Box) (Labeled, error) {
 	labels := make([]int64, 0, len(boxes))
 	for at, b := range boxes {
 		if err := b.Check(width, height); err != nil {
@@ -58,7 +58,7 @@ func Label(width, height int, boxes []Box) (Labelled, error) {
 			}
 		}
 	}
-	classes := make(Labelled, len(labels))
+	classes := make(Labeled, len(labels))
 	for i, rank := range owner {
 		if rank != free {
 			classes[rank] = append(classes[rank], int32(i))
@@ -69,14 +69,14 @@ func Label(width, height int, boxes []Box) (Labelled, error) {
 
 // UnitWeight is the usual weight of a constraint: the entries of Q are 1 and -1 in Wang2014 7.1, and two
 // pixels that are alike in everything have an edge of that weight. With the default of kernel k-means,
-// which is many times as large, a normalized cut does best to cut a labelled box out of its surroundings.
+// which is many times as large, a normalized cut does best to cut a labeled box out of its surroundings.
 const UnitWeight = 1
 
 // Chains says what the labels say in few constraints. A chain of must-links runs through the pixels
 // of each label, and between any two labels so many cannot-links that every pixel has one: the
 // larger class's pixels in order, with those of the smaller again and again. Their closure is that
 // of AllPairs.
-func (l Labelled) Chains(weight float64) []constraint.Constraint {
+func (l Labeled) Chains(weight float64) []constraint.Constraint {
 	var links []constraint.Constraint
 	for _, class := range l {
 		for at := 1; at < len(class); at++ {
@@ -91,14 +91,14 @@ func (l Labelled) Chains(weight float64) []constraint.Constraint {
 	return links
 }
 
-// AllPairs is a constraint between every two labelled pixels, as in Wang2014 7.1.
-func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
+// AllPairs is a constraint between every two labeled pixels, as in Wang2014 7.1.
+func (l Labeled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	pixels := 0
 	for _, class := range l {
 		pixels += len(class)
 	}
 	if pairs := pixels * (pixels - 1) / 2; pairs > maxAllPairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labelled pixels have %d pairs; at most %d are listed: make the boxes smaller, or do without all pairs, which says the same in fewer constraints",
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or do without all pairs, which says the same in fewer constraints",
 			pixels, pairs, maxAllPairs)
 	}
 	var links []constraint.Constraint
@@ -120,7 +120,7 @@ func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 }
 
 // acrossLabels visits every two labels.
-func (l Labelled) acrossLabels(visit func(a, b []int32)) {
+func (l Labeled) acrossLabels(visit func(a, b []int32)) {
 	for at, a := range l {
 		for _, b := range l[at+1:] {
 			visit(a, b)

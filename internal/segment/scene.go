@@ -11,10 +11,10 @@ import (
 type Scene struct {
 	Picture *Picture
 	Truth   []int32 // 0 left, 1 right
-	Boxes   []Box   // a few pixels of each half, labelled as a person would
+	Boxes   []Box   // a few pixels of each half, labeled as a person would
 }
 
-// The grey values of a scene, from 0 to 255, without the noise: each half goes from its top to its
+// The gray values of a scene, from 0 to 255, without the noise: each half goes from its top to its
 // bottom by fade, and the right one is brighter by step. As fade is more than step, no threshold parts
 // the halves: the foot of the left one is brighter than the head of the right one.
 const (
@@ -29,7 +29,7 @@ const (
 	boxSide   = 5
 )
 
-// DrawHalves draws two halves, each a gradient from top to bottom, with normal noise of so many grey
+// DrawHalves draws two halves, each a gradient from top to bottom, with normal noise of so many gray
 // levels.
 func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error) {
 	if width < leastSide || height < leastSide {
@@ -41,16 +41,16 @@ func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error
 	if !(noise >= 0) || math.IsInf(noise, 0) {
 		return nil, fault.Invalid("BAD_NUMBER", "the noise is %v; it must be 0 or more, and finite", noise)
 	}
-	s := &Scene{Picture: &Picture{Width: width, Height: height, Grey: make([]uint16, width*height)}, Truth: make([]int32, width*height)}
+	s := &Scene{Picture: &Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}, Truth: make([]int32, width*height)}
 	for i := range s.Truth {
 		x, y := i%width, i/width
-		grey := sceneTop + float64(sceneFade*float64(y))/float64(height-1)
+		gray := sceneTop + float64(sceneFade*float64(y))/float64(height-1)
 		if 2*x >= width {
 			s.Truth[i] = 1
-			grey += sceneStep
+			gray += sceneStep
 		}
-		grey += float64(noise * rng.NormFloat64())
-		s.Picture.Grey[i] = uint16(math.Round(min(max(grey, 0), 255))) * greyLevel
+		gray += float64(noise * rng.NormFloat64())
+		s.Picture.Gray[i] = uint16(math.Round(min(max(gray, 0), 255))) * grayLevel
 	}
 	side := min(boxSide, width/4, height/4)
 	y := height/2 - side/2

@@ -10,7 +10,7 @@ import (
 
 // Blocks draws a graph of n vertices in k blocks from the stochastic block model: every pair of
 // vertices is an edge of weight 1 independently, with one probability inside a block and another
-// across, such that a vertex has about `inside` neighbours in its block and `outside` beyond.
+// across, such that a vertex has about `inside` neighbors in its block and `outside` beyond.
 // A vertex that would have none is joined to one of its block, because normalized cut has no place
 // for vertices of degree 0. The edges are distinct. Time and memory grow with n and the edges.
 func Blocks(n, k int, inside, outside float64, rng *rand.Rand) ([]dataset.Edge, []int32, error) {
@@ -105,11 +105,11 @@ func checkBlocks(n, k int, inside, outside float64) error {
 	}
 	smallest := n / k
 	if inside > float64(smallest-1) {
-		return fault.Invalid("BAD_DEGREE", "%v neighbours inside a block of %d vertices are impossible; at most %d are possible", inside, smallest, smallest-1)
+		return fault.Invalid("BAD_DEGREE", "%v neighbors inside a block of %d vertices are impossible; at most %d are possible", inside, smallest, smallest-1)
 	}
 	largest := blockSize(n, k, 0)
 	if outside > float64(n-largest) {
-		return fault.Invalid("BAD_DEGREE", "%v neighbours outside a block of %d of %d vertices are impossible; at most %d are possible", outside, largest, n, n-largest)
+		return fault.Invalid("BAD_DEGREE", "%v neighbors outside a block of %d of %d vertices are impossible; at most %d are possible", outside, largest, n, n-largest)
 	}
 	return nil
 }

@@ -65,11 +65,11 @@ func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y 
 	return points, truth, err
 }
 
-// centreBox is half the side of the cube that the centres of Gaussians lie in.
-const centreBox = 10
+// centerBox is half the side of the cube that the centers of Gaussians lie in.
+const centerBox = 10
 
 // Gaussians draws n points of d features from k round Gaussians with the standard deviation
-// spread, whose centres are uniform in the cube from -10 to 10.
+// spread, whose centers are uniform in the cube from -10 to 10.
 func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	if err := checkSizes(n, k); err != nil {
 		return nil, nil, err
@@ -80,15 +80,15 @@ func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []
 	if err := checkNumber("spread", spread); err != nil {
 		return nil, nil, err
 	}
-	centres := make([]float64, k*d)
-	for i := range centres {
-		centres[i] = centreBox * (2*rng.Float64() - 1)
+	centers := make([]float64, k*d)
+	for i := range centers {
+		centers[i] = centerBox * (2*rng.Float64() - 1)
 	}
 	truth := takeTurns(n, k)
 	values := make([]float64, 0, n*d)
 	for _, label := range truth {
-		for _, centre := range centres[int(label)*d : (int(label)+1)*d] {
-			values = append(values, centre+spread*rng.NormFloat64())
+		for _, center := range centers[int(label)*d : (int(label)+1)*d] {
+			values = append(values, center+spread*rng.NormFloat64())
 		}
 	}
 	points, err := dataset.NewPoints(n, d, values)

@@ -101,7 +101,7 @@ func TestBackgroundFillsTheBox(t *testing.T) {
 	}
 }
 
-func TestGaussiansSpreadAboutTheirCentres(t *testing.T) {
+func TestGaussiansSpreadAboutTheirCenters(t *testing.T) {
 	const n, d, k, spread = 6000, 3, 4, 0.5
 	points, truth, err := Gaussians(n, d, k, spread, seeded(3))
 	if err != nil {
@@ -124,8 +124,8 @@ func TestGaussiansSpreadAboutTheirCentres(t *testing.T) {
 		t.Errorf("spread %v, want about %v", got, spread)
 	}
 	for _, m := range mean {
-		if math.Abs(m) > centreBox+0.1 {
-			t.Errorf("a centre at %v lies outside the box", m)
+		if math.Abs(m) > centerBox+0.1 {
+			t.Errorf("a center at %v lies outside the box", m)
 		}
 	}
 }

@@ -183,8 +183,8 @@ def kmeans_build(c):
     kept.pop("K", None)
 
     def work():
-        centred = X - X.mean(axis=0)
-        return BUILDS[c["variant"]](centred, c["rho"])
+        centered = X - X.mean(axis=0)
+        return BUILDS[c["variant"]](centered, c["rho"])
 
     seconds, kept["K"] = timed(work)
     return {"seconds": seconds}
