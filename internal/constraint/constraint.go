@@ -71,7 +71,7 @@ func UnitWeight(int) float64 { return 1 }
 func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) float64) (*Set, error) {
 	statements := make([]Constraint, 0, len(constraints))
 	for at, c := range constraints {
-		if err := check(n, at, c); err != nil {
+		if err := checkConstraint(n, at, c); err != nil {
 			return nil, err
 		}
 		if c.I == c.J {
@@ -113,7 +113,7 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 
 func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind == b.Kind }
 
-func check(n, at int, c Constraint) error {
+func checkConstraint(n, at int, c Constraint) error {
 	switch {
 	case c.Kind != MustLink && c.Kind != CannotLink:
 		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has no kind; use must or cannot", at, c.I, c.J)

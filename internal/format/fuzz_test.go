@@ -76,7 +76,7 @@ func FuzzNPY(f *testing.F) {
 }
 
 // graphBeyond is for vertices without edges: a row start, and its copy while the rows are filled.
-const graphBeyond = 20 * baseVertexLimit
+var graphBeyond = 20 * dataset.MaxInferredVertices(0)
 
 func FuzzMatrixMarket(f *testing.F) {
 	for _, seed := range []string{

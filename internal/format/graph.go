@@ -7,14 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// A vertex number costs memory whether or not its vertex has edges, so one mistyped number could
-// ask for gigabytes. Files may name up to baseVertexLimit vertices, and beyond that up to
-// verticesPerEdge for each edge; who means more gives the number of vertices.
-const (
-	baseVertexLimit = 1 << 22
-	verticesPerEdge = 64
-)
-
 // ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the
 // weights of repeated edges are added) or a Matrix Market coordinate matrix. With vertices 0 the file
 // tells their number.
@@ -48,7 +40,7 @@ func checkVertexCount(s *source, vertices int, edges []dataset.Edge) error {
 	for _, e := range edges {
 		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
 	}
-	if vertices > max(baseVertexLimit, verticesPerEdge*len(edges)) {
+	if vertices > dataset.MaxInferredVertices(len(edges)) {
 		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
 			vertices, len(edges), vertices)
 	}
