@@ -32,16 +32,16 @@ func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 			}
 			gray := float64(p.Gray[i])/257 - float64(p.Gray[j])/257
 			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGrey*a.SigmaGrey))
-			if weight < Floor && dx*dx+dy*dy > 1 {
+			if weight < MinWeight && dx*dx+dy*dy > 1 {
 				continue
 			}
-			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, Floor)})
+			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, MinWeight)})
 		}
 	}
 	return edges
 }
 
-func TestEdgesAreThoseOfTheDoubleLoop(t *testing.T) {
+func TestEdgesAreThoseOfANaiveLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	radii := []float64{1, 1.2, math.Sqrt2, 2, 2.2, math.Sqrt(5), 5, 100}
 	for range 400 {
@@ -72,7 +72,7 @@ func TestPairsAreCounted(t *testing.T) {
 	}
 }
 
-// Every picture, however harsh, makes one connected graph of positive weights.
+// Every picture, whatever its contrast and the widths, gives a connected graph of positive weights.
 func TestTheGraphIsConnected(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 200 {
@@ -80,7 +80,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGrey: math.Exp(-700 * rng.Float64())}
 		var links []constraint.Constraint
 		for e := range a.Edges(p) {
-			if e.Weight < Floor || e.Weight > 1 {
+			if e.Weight < MinWeight || e.Weight > 1 {
 				t.Fatalf("edge %+v", e)
 			}
 			links = append(links, constraint.Constraint{I: e.Source, J: e.Target, Kind: constraint.MustLink})
@@ -95,7 +95,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 	}
 }
 
-func TestEdgesMayBeLeftEarly(t *testing.T) {
+func TestEdgesStopWhenTheLoopBreaks(t *testing.T) {
 	p := randomPicture(5, 5, rand.New(rand.NewPCG(4, 0)))
 	seen := 0
 	for range DefaultAffinity(p, 2).Edges(p) {
@@ -178,7 +178,7 @@ func TestSizesAreChecked(t *testing.T) {
 	}
 }
 
-// randomBoxes do not contradict each other: labels own columns.
+// randomBoxes do not contradict each other: every column has one label.
 func randomBoxes(width, height int, rng *rand.Rand) []Box {
 	boxes := make([]Box, 1+rng.IntN(5))
 	for at := range boxes {
@@ -190,8 +190,8 @@ func randomBoxes(width, height int, rng *rand.Rand) []Box {
 	return boxes
 }
 
-// The few constraints say what all pairs say: same components, same pairs of them apart.
-func TestChainsSayWhatAllPairsSay(t *testing.T) {
+// Chains and all pairs have the same closure: the same components, and the same of them apart.
+func TestChainsHaveTheClosureOfAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for range 300 {
 		width, height := 1+rng.IntN(8), 1+rng.IntN(8)
@@ -212,17 +212,17 @@ func TestChainsSayWhatAllPairsSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if chains.Len() != len(labeled.Chains(UnitWeight)) {
-			t.Fatalf("%v: a constraint is said twice in %v", boxes, labeled.Chains(UnitWeight))
+			t.Fatalf("%v: a constraint is repeated in %v", boxes, labeled.Chains(UnitWeight))
 		}
 		for _, c := range all {
 			a, b := chains.Components().Of(c.I), chains.Components().Of(c.J)
 			if c.Kind == constraint.MustLink && a != b || c.Kind == constraint.CannotLink && !chains.Apart(a, b) {
-				t.Fatalf("%v: the chains do not say %+v", boxes, c)
+				t.Fatalf("%v: the chains do not imply %+v", boxes, c)
 			}
 		}
 		for _, c := range labeled.Chains(UnitWeight) {
 			if !slices.Contains(all, c) {
-				t.Fatalf("%v: the chains say too much: %+v", boxes, c)
+				t.Fatalf("%v: a chain has a wrong constraint: %+v", boxes, c)
 			}
 		}
 	}
@@ -310,7 +310,7 @@ func TestDrawHalves(t *testing.T) {
 				}
 			}
 		}
-		// The left foot is brighter than the right head, but never than its neighbor.
+		// The bottom of the left half is brighter than the top of the right one, but not than its bottom.
 		last := len(s.Truth) - size[0]
 		if s.Picture.Gray[last] <= s.Picture.Gray[size[0]-1] || s.Picture.Gray[last] >= s.Picture.Gray[last+size[0]-1] {
 			t.Errorf("%v: the corners are %d, %d, %d", size, s.Picture.Gray[size[0]-1], s.Picture.Gray[last], s.Picture.Gray[last+size[0]-1])
