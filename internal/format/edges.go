@@ -9,11 +9,11 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// edgeList is the reader of lists of edges with a separator. Those with white space may have comments.
+// edgeList is the reader of lists of edges. Those separated by white space may have comments.
 func edgeList(separator byte) graphReader {
 	return func(s *source, vertices int) ([]dataset.Edge, int, error) {
 		l := newLines(s)
-		l.skipping = true
+		l.allowBlankLines = true
 		if separator == anyWhiteSpace {
 			l.comments = "#%"
 		}
@@ -22,14 +22,14 @@ func edgeList(separator byte) graphReader {
 	}
 }
 
-// edgeColumns says where an edge's parts stand; weight -1 is nowhere.
+// edgeColumns says which columns hold what; weight is -1 if there is no such column.
 type edgeColumns struct {
 	source, target, weight, width int
 }
 
 func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
 	var edges []dataset.Edge
-	cut := splitter{separator: separator}
+	splitter := cellSplitter{separator: separator}
 	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
 	for first := true; ; first = false {
 		line, err := l.next()
@@ -39,7 +39,7 @@ func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
 		if err != nil {
 			return nil, err
 		}
-		cells, err := cut.split(l, line)
+		cells, err := splitter.split(l, line)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
 					return nil, err
 				}
 				continue
-			case rowOfBoth:
+			case rowOfNumbersAndNames:
 				return nil, l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
 			}
 		}
@@ -62,7 +62,8 @@ func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
 	}
 }
 
-// nameEdgeColumns finds the columns by their usual names, or by position when none is known.
+// nameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the
+// names.
 func nameEdgeColumns(l *lines, cells [][]byte) (edgeColumns, error) {
 	c := edgeColumns{source: -1, target: -1, weight: -1, width: len(cells)}
 	for at, cell := range cells {
@@ -101,10 +102,10 @@ func parseEdge(l *lines, cells [][]byte, columns edgeColumns, vertices int) (dat
 	}
 	weight, ok := parseFloat(cells[columns.weight])
 	if !ok {
-		return edge, l.invalid("NOT_A_NUMBER", "the weight is %s, which is no number", shown(cells[columns.weight]))
+		return edge, l.invalid("NOT_A_NUMBER", "the weight is %s, which is no number", quoted(cells[columns.weight]))
 	}
 	if !finite(weight) {
-		return edge, l.invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", shown(cells[columns.weight]))
+		return edge, l.invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", quoted(cells[columns.weight]))
 	}
 	edge.Weight = weight
 	return edge, nil
@@ -114,7 +115,7 @@ func parseVertex(l *lines, cell []byte, vertices int) (int32, error) {
 	vertex, ok := parseInteger(cell)
 	switch {
 	case !ok:
-		return 0, l.invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", shown(cell))
+		return 0, l.invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", quoted(cell))
 	case vertex < 0 || vertex >= math.MaxInt32:
 		return 0, l.invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
 	case vertices > 0 && vertex >= int64(vertices):

@@ -7,10 +7,10 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// The tables of this file say which reader takes which suffix, and nothing else in the program does.
-// A new format is a reader in a file of its own, its line in a table, and its test.
+// The tables in this file are the only place that knows which suffix belongs to which reader. To add a
+// format, write its reader in a file of its own, add a line to a table, and write its test.
 
-// The readers get a file without compression; they find out its format from nothing but their table.
+// A reader gets the decompressed bytes of a file.
 type (
 	denseReader  func(s *source) (*matrix, error)
 	sparseReader func(s *source, features int) (*sparseMatrix, error)                       // features 0: as the file says

@@ -89,7 +89,7 @@ func FuzzMatrixMarket(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		checkFuzzed(t, len(input), 8*freeDense, func() error {
+		checkFuzzed(t, len(input), 8*baseDenseLimit, func() error {
 			points, _, err := ReadPoints(bytes.NewReader(input), "f.mtx")
 			if err == nil && len(points.Values) != points.N*points.D {
 				t.Fatalf("%d values for %d x %d", len(points.Values), points.N, points.D)
@@ -161,9 +161,9 @@ func FuzzLabels(f *testing.F) {
 		}
 		checkFuzzed(t, len(input), 0, func() error {
 			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
-			labels := map[labeled]bool{}
+			labels := map[pointLabel]bool{}
 			for _, s := range seeds {
-				labels[labeled{s.Index, s.Label}] = true
+				labels[pointLabel{s.Index, s.Label}] = true
 			}
 			if err == nil && (len(labels) != len(seeds) || len(seeds) >= lines) {
 				t.Fatalf("%d seeds from %d lines, %d of them distinct", len(seeds), lines, len(labels))

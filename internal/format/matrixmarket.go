@@ -11,9 +11,9 @@ import (
 
 // mmHeader is the banner and the size line of a Matrix Market file.
 type mmHeader struct {
-	coordinate bool // else array: every value, column by column
+	coordinate bool // row, column and value of each entry; otherwise array: all values, column by column
 	pattern    bool // entries have no value and count as 1
-	symmetric  bool // the lower triangle stands for both
+	symmetric  bool // only the lower triangle is stored
 	rows       int
 	columns    int
 	entries    int64 // lines of a coordinate file, values of an array
@@ -23,12 +23,12 @@ type mmHeader struct {
 type matrixMarket struct {
 	mmHeader
 	*lines
-	cut splitter
+	splitter cellSplitter
 }
 
 func openMatrixMarket(l *lines) (*matrixMarket, error) {
 	m := &matrixMarket{lines: l}
-	l.skipping = true
+	l.allowBlankLines = true
 	banner, err := l.read()
 	if errors.Is(err, io.EOF) {
 		return nil, l.source.invalid("EMPTY_DATA", "the file is empty")
@@ -99,7 +99,7 @@ func (m *matrixMarket) parseSize(cells [][]byte) error {
 		sizes[at] = size
 	}
 	rows, columns := sizes[0], sizes[1]
-	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.coordinate && !sizesFit(rows, columns, 8) {
+	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.coordinate && !isAddressable(rows, columns, 8) {
 		return m.invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	if m.symmetric && rows != columns {
@@ -120,10 +120,10 @@ func (m *matrixMarket) nextCells() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.cut.split(m.lines, line)
+	return m.splitter.split(m.lines, line)
 }
 
-// coordinates reads every entry of a coordinate file, as edges from row to column, 0-based.
+// coordinates reads every entry of a coordinate file, as edges from row to column, counted from 0.
 func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
 	var entries []dataset.Edge
 	want := 3
@@ -165,15 +165,15 @@ func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
 }
 
 func (m *matrixMarket) value(cell []byte) (float64, error) {
-	if m.gap(cell) {
+	if m.readsAsNaN(cell) {
 		return math.NaN(), nil
 	}
 	value, ok := parseFloat(cell)
 	if !ok {
-		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", shown(cell))
+		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", quoted(cell))
 	}
 	if !finite(value) {
-		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", shown(cell))
+		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", quoted(cell))
 	}
 	return value, nil
 }

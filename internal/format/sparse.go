@@ -26,13 +26,14 @@ func (s *sparseMatrix) points(name string) (*dataset.SparsePoints, error) {
 	return points, nil
 }
 
-// readSparseMatrix reads a sparse matrix; with gaps missing values are NaN.
-func readSparseMatrix(r io.Reader, name string, features int, gaps bool) (*sparseMatrix, error) {
+// readSparseMatrix reads a sparse matrix. With allowMissing a missing value is NaN, otherwise it is a
+// fault.
+func readSparseMatrix(r io.Reader, name string, features int, allowMissing bool) (*sparseMatrix, error) {
 	s, read, err := sparseFormats.open(r, name)
 	if err != nil {
 		return nil, err
 	}
-	s.gaps = gaps
+	s.allowMissing = allowMissing
 	return read(s, features)
 }
 

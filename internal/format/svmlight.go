@@ -16,19 +16,20 @@ import (
 //	label index:value index:value ... # comment
 //
 // The label is one number, or several joined by commas, or left out; tokens qid:N are skipped.
-// Indices ascend. They count from 1 by convention, but some tools count from 0: a file with an
-// index 0 anywhere is taken to count from 0, and any other to count from 1. So a file that counts
-// from 0 and never uses its first feature loses that feature, which no distance notices.
+// Indices ascend. By convention they count from 1, but some tools count from 0: a file with an index 0
+// anywhere is taken to count from 0, and any other to count from 1. So a file that counts from 0 and
+// never uses its first feature loses that feature, which changes no distance.
 
-// A row's mistyped index could ask for gigabytes in everything that has a number for each feature,
-// such as a mean. Files may name up to baseFeatureLimit features, and beyond that up to
-// featuresPerEntry for each entry; who means more gives the number of features.
+// Many things have a number for each feature, a mean for example, so one mistyped index could ask for
+// gigabytes. If the number of features is not given, a file may have baseFeatureLimit of them, and more
+// only if that is at most featuresPerEntry for each of its entries.
 const (
 	baseFeatureLimit = 1 << 22
 	featuresPerEntry = 64
 )
 
-// svmlight collects rows with the indices of the file, until its end tells where it counts from.
+// svmlight collects rows with the indices of the file. Only at its end is it known whether the file
+// counts from 0 or 1.
 type svmlight struct {
 	*lines
 	sparseMatrix            // features 0: not given
@@ -43,7 +44,7 @@ func readSVMLight(source *source, features int) (*sparseMatrix, error) {
 		smallest:     math.MaxInt32,
 		largest:      -1,
 	}
-	s.skipping, s.comments = true, "#"
+	s.allowBlankLines, s.comments = true, "#"
 	if err := s.readRows(); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s *svmlight) readRows() error {
 	return nil
 }
 
-// cutLabel parts the label of a row, empty when it has none, from its entries.
+// cutLabel splits a row into its label, empty if it has none, and its entries.
 func cutLabel(text []byte) (label, entries []byte) {
 	end := bytes.IndexAny(text, " \t")
 	if end < 0 {
@@ -89,14 +90,15 @@ func cutLabel(text []byte) (label, entries []byte) {
 	return text[:end], text[end:]
 }
 
-// checkLabel refuses words and broken entries, which would pass for a label and make a row of zeros.
+// checkLabel refuses words and broken entries in front of a row: taken for labels, they would make a
+// row of zeros.
 func (s *svmlight) checkLabel(label []byte) error {
 	if len(label) == 0 {
 		return nil
 	}
 	for part := range bytes.SplitSeq(label, []byte(",")) {
 		if _, ok := parseFloat(part); !ok {
-			return s.invalid("BAD_LABEL", "the line begins with %s; a row is a number as its label and then index:value entries", shown(label))
+			return s.invalid("BAD_LABEL", "the line begins with %s; a row is a number as its label and then index:value entries", quoted(label))
 		}
 	}
 	return nil
@@ -119,43 +121,43 @@ func (s *svmlight) appendRow(entries []byte) error {
 		s.columns, s.values = append(s.columns, index), append(s.values, value)
 		s.smallest = min(s.smallest, index)
 		if index > s.largest {
-			s.largest, s.largestLine = index, s.number
+			s.largest, s.largestLine = index, s.lineNumber
 		}
 	}
 	s.starts = append(s.starts, int64(len(s.columns)))
 	return nil
 }
 
-// parseEntry reads index:value; the index is the file's own.
+// parseEntry reads index:value; the index is that of the file.
 func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	left, right, found := bytes.Cut(token, []byte(":"))
 	if !found {
-		return 0, 0, s.invalid("BAD_ENTRY", "%s is no entry; entries are written index:value", shown(token))
+		return 0, 0, s.invalid("BAD_ENTRY", "%s is no entry; entries are written index:value", quoted(token))
 	}
 	index, ok := parseInteger(left)
-	last := int64(dataset.MaxColumns) // the last one where the file counts from 1
+	last := int64(dataset.MaxColumns) // the largest index of a file that counts from 1
 	if s.features > 0 {
 		last = int64(min(s.features, dataset.MaxColumns))
 	}
 	switch {
 	case !ok:
-		return 0, 0, s.invalid("NOT_AN_INDEX", "%s in %s is no index; features are numbered 1, 2, 3 and so on", shown(left), shown(token))
+		return 0, 0, s.invalid("NOT_AN_INDEX", "%s in %s is no index; features are numbered 1, 2, 3 and so on", quoted(left), quoted(token))
 	case index < 0 || index > last:
 		return 0, 0, s.invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d", index, last)
 	}
 	value, ok := parseFloat(right)
 	switch {
-	case s.gap(right):
+	case s.readsAsNaN(right):
 		value = math.NaN()
 	case !ok:
-		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is no number", index, shown(right))
+		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is no number", index, quoted(right))
 	case !finite(value):
-		return 0, 0, s.atEntry(int32(index), "NOT_FINITE", "feature %d is %s; every value must be a finite number", index, shown(right))
+		return 0, 0, s.atEntry(int32(index), "NOT_FINITE", "feature %d is %s; every value must be a finite number", index, quoted(right))
 	}
 	return int32(index), value, nil
 }
 
-// atEntry is a fault at one feature of the current row.
+// atEntry is a fault in one entry of the current row.
 func (s *svmlight) atEntry(index int32, reason, format string, args ...any) *fault.Error {
 	return s.invalid(reason, format, args...).
 		With("row", strconv.Itoa(s.rows())).With("column", strconv.Itoa(int(index)))
@@ -168,7 +170,7 @@ func (s *svmlight) countFromZero() error {
 		base = 0
 	}
 	named := int(s.largest-base) + 1
-	s.number = s.largestLine
+	s.lineNumber = s.largestLine
 	switch {
 	case s.largest < 0 && s.features == 0:
 		return s.source.invalid("EMPTY_DATA", "the file has no entries; give the number of features if all rows are zero")

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// ReadConstraints reads i,j,kind and optionally weight, for so many points (0: not known yet, so
-// that indices are checked later). A missing column or an empty cell is no weight.
+// ReadConstraints reads the columns i, j, kind and optionally weight. Indices must be below points, unless
+// that is 0, for not known. A constraint whose cell is empty has no weight.
 func ReadConstraints(r io.Reader, name string, points int) ([]constraint.Constraint, error) {
 	const i, j, kind, weight = 0, 1, 2, 3
 	t, err := openTable(r, name, column{name: "i"}, column{name: "j"}, column{name: "kind"}, column{name: "weight", optional: true})
@@ -41,7 +41,7 @@ func ReadConstraints(r io.Reader, name string, points int) ([]constraint.Constra
 		constraints = append(constraints, c)
 		return nil
 	})
-	return orNone(constraints, err)
+	return emptyNotNil(constraints, err)
 }
 
 // LoadConstraints is ReadConstraints of a path.
@@ -56,10 +56,10 @@ func (t *table) kind(column int) (constraint.Kind, error) {
 	case "cannot", "cannot-link":
 		return constraint.CannotLink, nil
 	}
-	return 0, t.invalid("UNKNOWN_CONSTRAINT_KIND", "the kind is %s; use must or cannot", shown(t.cell(column)))
+	return 0, t.invalid("UNKNOWN_CONSTRAINT_KIND", "the kind is %s; use must or cannot", quoted(t.cell(column)))
 }
 
-// ReadWeights reads index,weight for so many points; a point that is not listed weighs 1.
+// ReadWeights reads the columns index and weight; a point that is not listed has the weight 1.
 func ReadWeights(r io.Reader, name string, points int) ([]float64, error) {
 	if points < 1 {
 		return nil, fault.Invalid("EMPTY_DATA", "%s: there are no points to weigh", name)
@@ -72,7 +72,7 @@ func ReadWeights(r io.Reader, name string, points int) ([]float64, error) {
 	for i := range weights {
 		weights[i] = 1
 	}
-	seen := onlyOnce{}
+	seen := seenIndices{}
 	err = t.each(func() error {
 		index, err := t.index(0, points)
 		if err != nil {
@@ -83,7 +83,7 @@ func ReadWeights(r io.Reader, name string, points int) ([]float64, error) {
 		}
 		return seen.add(t, index)
 	})
-	return orNone(weights, err)
+	return emptyNotNil(weights, err)
 }
 
 // LoadWeights is ReadWeights of a path.
@@ -91,15 +91,15 @@ func LoadWeights(path string, points int) ([]float64, error) {
 	return loadSized(path, points, ReadWeights)
 }
 
-// ReadIndices reads a column index: distinct points, in the file's order, out of so many (0: not
-// known yet).
+// ReadIndices reads the column index: distinct points, in the order of the file. They must be below
+// points, unless that is 0, for not known.
 func ReadIndices(r io.Reader, name string, points int) ([]int32, error) {
 	t, err := openTable(r, name, column{name: "index"})
 	if err != nil {
 		return nil, err
 	}
 	var indices []int32
-	seen := onlyOnce{}
+	seen := seenIndices{}
 	err = t.each(func() error {
 		index, err := t.index(0, points)
 		if err != nil {
@@ -108,7 +108,7 @@ func ReadIndices(r io.Reader, name string, points int) ([]int32, error) {
 		indices = append(indices, index)
 		return seen.add(t, index)
 	})
-	return orNone(indices, err)
+	return emptyNotNil(indices, err)
 }
 
 // LoadIndices is ReadIndices of a path.
@@ -116,22 +116,21 @@ func LoadIndices(path string, points int) ([]int32, error) {
 	return loadSized(path, points, ReadIndices)
 }
 
-// ReadLabels reads one label for each point: index,label in any order of rows, or a lone column
-// label in the order of the points. Labels are any integers. points 0 takes their number from the
-// file.
+// ReadLabels reads one label, any integer, for each point: columns index and label with the rows in any
+// order, or the column label alone in the order of the points. With points 0 the file tells their number.
 func ReadLabels(r io.Reader, name string, points int) ([]int64, error) {
 	const index, label = 0, 1
 	t, err := openTable(r, name, column{name: "index", optional: true}, column{name: "label"})
 	if err != nil {
 		return nil, err
 	}
-	var rows []labeled
-	seen := onlyOnce{}
+	var rows []pointLabel
+	seen := seenIndices{}
 	err = t.each(func() (err error) {
 		if len(rows) == math.MaxInt32 {
 			return t.invalid("TOO_MANY_ROWS", "more than %d labels are not supported", math.MaxInt32)
 		}
-		row := labeled{index: int32(len(rows))}
+		row := pointLabel{index: int32(len(rows))}
 		if t.has(index) {
 			if row.index, err = t.index(index, points); err != nil {
 				return err
@@ -147,7 +146,7 @@ func ReadLabels(r io.Reader, name string, points int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return placeLabels(t, rows, points)
+	return orderLabels(t, rows, points)
 }
 
 // LoadLabels is ReadLabels of a path.
@@ -155,15 +154,15 @@ func LoadLabels(path string, points int) ([]int64, error) {
 	return loadSized(path, points, ReadLabels)
 }
 
-// labeled is a point and its label.
-type labeled struct {
+// pointLabel is a point and its label.
+type pointLabel struct {
 	index int32
 	label int64
 }
 
-// placeLabels puts labels of distinct indices in the order of the points. As the indices are
-// distinct, there is one for every point if none is beyond their number.
-func placeLabels(t *table, rows []labeled, points int) ([]int64, error) {
+// orderLabels puts the labels in the order of the points. The indices are distinct, so there is one for
+// every point if none of them is too large.
+func orderLabels(t *table, rows []pointLabel, points int) ([]int64, error) {
 	if points > 0 && len(rows) != points {
 		return nil, t.source.invalid("SIZE_MISMATCH", "the file has %d labels for %d points; each needs one", len(rows), points)
 	}
@@ -178,9 +177,9 @@ func placeLabels(t *table, rows []labeled, points int) ([]int64, error) {
 	return labels, nil
 }
 
-// orNone drops what was read before an error; an empty set is not nil, which means "not given" to
-// some callers.
-func orNone[T any](rows []T, err error) ([]T, error) {
+// emptyNotNil returns either rows or an error. Rows that were read but are none become an empty slice:
+// to some callers nil means that no file was given.
+func emptyNotNil[T any](rows []T, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
