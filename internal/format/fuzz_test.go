@@ -12,10 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Fuzzed readers must answer with data that holds together or with a fault, without allocating
-// much more than the input is long.
+// Readers must answer any input with consistent data or with a fault, and must not allocate much more
+// than the length of the input.
 
-// checkFuzzed allows the buffers, lists that grow, and what a format may ask for beyond its input.
+// checkFuzzed allows memory for the buffers, for lists while they grow, and what a format may need
+// beyond that. It tells whether the input was read without a fault.
 func checkFuzzed(t *testing.T, input, beyond int, read func() error) (ok bool) {
 	t.Helper()
 	var err error
@@ -75,7 +76,7 @@ func FuzzNPY(f *testing.F) {
 	})
 }
 
-// graphBeyond is for vertices without edges: a row start, and its copy while the rows are filled.
+// graphBeyond is memory for vertices without edges: a row start, and its copy while rows are filled.
 var graphBeyond = 20 * dataset.MaxInferredVertices(0)
 
 func FuzzMatrixMarket(f *testing.F) {

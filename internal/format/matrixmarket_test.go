@@ -67,7 +67,7 @@ func TestMatrixMarketAsGraph(t *testing.T) {
 	}
 }
 
-func TestMatrixMarketThatIsWrong(t *testing.T) {
+func TestInvalidMatrixMarket(t *testing.T) {
 	const coordinate = "%%MatrixMarket matrix coordinate real general\n"
 	const array = "%%MatrixMarket matrix array real general\n"
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func sparse(t testing.TB, text string, features int) *dataset.SparsePoints {
 	return points
 }
 
-func TestSparsePointsAreRead(t *testing.T) {
+func TestReadSparsePoints(t *testing.T) {
 	want := &dataset.SparsePoints{N: 3, D: 4, RowStart: []int64{0, 2, 2, 3}, Column: []int32{0, 3, 1}, Value: []float64{0.5, -2e-3, 7}}
 	for what, text := range map[string]string{
 		"from 1":            "1 1:0.5 4:-2e-3\n-1\n+1 2:7\n",
@@ -57,7 +57,7 @@ func TestSparsePointsAreRead(t *testing.T) {
 	}
 }
 
-func TestSparsePointsSayWhatIsWrong(t *testing.T) {
+func TestInvalidSparsePoints(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                 {"EMPTY_DATA", "no rows"},
 		"# nothing\n":                      {"EMPTY_DATA", "no rows"},
@@ -94,7 +94,7 @@ func TestSparsePointsSayWhatIsWrong(t *testing.T) {
 	wantFault(t, "missing file", err, "FILE_NOT_READABLE")
 }
 
-func TestSparseNames(t *testing.T) {
+func TestIsSparse(t *testing.T) {
 	for name, want := range map[string]bool{"a.svm": true, "a.SVMLIGHT.GZ": true, "a/b.libsvm": true, "a.csv": false, "svm": false, "a.svm.bz2": false} {
 		if IsSparse(name) != want {
 			t.Errorf("%s: %v", name, !want)
@@ -102,7 +102,7 @@ func TestSparseNames(t *testing.T) {
 	}
 }
 
-func TestSparsePointsReadBackTheSame(t *testing.T) {
+func TestSparsePointsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(1, 6).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "d")
 		value := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Filter(func(v float64) bool { return v != 0 })

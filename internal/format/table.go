@@ -181,3 +181,15 @@ func (seen seenIndices) add(t *table, index int32) error {
 	seen[index] = t.lineNumber
 	return nil
 }
+
+// emptyNotNil returns either rows or an error. Rows that were read but are none become an empty slice:
+// to some callers nil means that no file was given.
+func emptyNotNil[T any](rows []T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		rows = []T{}
+	}
+	return rows, nil
+}
