@@ -1,7 +1,6 @@
 package format
 
 import (
-	"errors"
 	"io"
 	"math"
 	"strconv"
@@ -68,25 +67,13 @@ func readMatrix(r io.Reader, name string, allowMissing bool) (*matrix, error) {
 
 // delimited is the reader of tables whose cells are separated by a comma or a tab.
 func delimited(separator byte) denseReader {
-	return func(s *source) (*matrix, error) { return readDelimited(newLines(s), separator) }
+	return func(s *source) (*matrix, error) { return readDelimited(newLines(s, separator)) }
 }
 
 // readDelimited reads a table of numbers, which may have a header.
-func readDelimited(l *lines, separator byte) (*matrix, error) {
+func readDelimited(l *lines) (*matrix, error) {
 	m := &matrix{}
-	splitter := cellSplitter{separator: separator}
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		cells, err := splitter.split(l, line)
-		if err != nil {
-			return nil, err
-		}
+	err := l.eachRow(func(cells [][]byte) error {
 		if m.columns == 0 {
 			m.columns = len(cells)
 			switch kindOfRow(cells) {
@@ -94,16 +81,17 @@ func readDelimited(l *lines, separator byte) (*matrix, error) {
 				for _, cell := range cells {
 					m.header = append(m.header, string(cell))
 				}
-				continue
+				return nil
 			case rowOfNumbersAndNames:
 				// If it were taken for a header by mistake, every index after it would be off by one.
-				return nil, l.invalid("AMBIGUOUS_HEADER",
+				return l.invalid("AMBIGUOUS_HEADER",
 					"the first line has both numbers and names; a header must have names only, and data numbers only")
 			}
 		}
-		if err := m.appendRow(l, cells); err != nil {
-			return nil, err
-		}
+		return m.appendRow(l, cells)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if m.rows == 0 {
 		return nil, l.source.invalid("EMPTY_DATA", "the file has no rows of data")

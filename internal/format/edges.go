@@ -1,8 +1,6 @@
 package format
 
 import (
-	"errors"
-	"io"
 	"math"
 	"strings"
 
@@ -12,12 +10,12 @@ import (
 // edgeList is the reader of lists of edges. Those separated by white space may have comments.
 func edgeList(separator byte) graphReader {
 	return func(s *source, vertices int) ([]dataset.Edge, int, error) {
-		l := newLines(s)
+		l := newLines(s, separator)
 		l.allowBlankLines = true
 		if separator == anyWhiteSpace {
 			l.comments = "#%"
 		}
-		edges, err := readEdges(l, separator, vertices)
+		edges, err := readEdges(l, vertices)
 		return edges, vertices, err
 	}
 }
@@ -27,39 +25,29 @@ type edgeColumns struct {
 	source, target, weight, width int
 }
 
-func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
+func readEdges(l *lines, vertices int) ([]dataset.Edge, error) {
 	var edges []dataset.Edge
-	splitter := cellSplitter{separator: separator}
 	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
-	for first := true; ; first = false {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			return edges, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		cells, err := splitter.split(l, line)
-		if err != nil {
-			return nil, err
-		}
+	first := true
+	err := l.eachRow(func(cells [][]byte) (err error) {
 		if first {
+			first = false
 			switch kindOfRow(cells) {
 			case rowOfNames:
-				if columns, err = nameEdgeColumns(l, cells); err != nil {
-					return nil, err
-				}
-				continue
+				columns, err = nameEdgeColumns(l, cells)
+				return err
 			case rowOfNumbersAndNames:
-				return nil, l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+				return l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
 			}
 		}
 		edge, err := parseEdge(l, cells, columns, vertices)
-		if err != nil {
-			return nil, err
-		}
 		edges = append(edges, edge)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return edges, nil
 }
 
 // nameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the

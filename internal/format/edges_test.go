@@ -87,7 +87,7 @@ func TestReadingEdgesAllocatesLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	var edges []dataset.Edge
-	bytes := allocated(func() { edges, err = readEdges(newLines(s), ',', 0) })
+	bytes := allocated(func() { edges, err = readEdges(newLines(s, ','), 0) })
 	if err != nil || len(edges) != count || edges[count-1] != (dataset.Edge{Source: (count - 1) % 1000, Target: 1000 + count - 1, Weight: 0.5 + (count-1)%7}) {
 		t.Fatalf("%d edges, %v", len(edges), err)
 	}

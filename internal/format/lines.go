@@ -22,9 +22,37 @@ type lines struct {
 	allowBlankLines bool   // everywhere; otherwise only at the end
 	comments        string // the characters that start a comment
 	longLine        []byte // collects lines longer than the buffer
+
+	separator byte     // of cells: ',', '\t' or anyWhiteSpace
+	cells     [][]byte // of the current line, see split
 }
 
-func newLines(s *source) *lines { return &lines{source: s} }
+func newLines(s *source, separator byte) *lines { return &lines{source: s, separator: separator} }
+
+// eachRow calls a function with the cells of every remaining line.
+func (l *lines) eachRow(visit func(cells [][]byte) error) error {
+	for {
+		cells, err := l.nextRow()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(cells); err != nil {
+			return err
+		}
+	}
+}
+
+// nextRow is next, split into cells.
+func (l *lines) nextRow() ([][]byte, error) {
+	line, err := l.next()
+	if err != nil {
+		return nil, err
+	}
+	return l.split(line)
+}
 
 // next is the next line that is neither blank nor a comment; it is valid until the following call. At
 // the end of the file it returns io.EOF.
@@ -86,92 +114,4 @@ func (l *lines) read() ([]byte, error) {
 func (l *lines) invalid(reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d: %s", l.name, l.lineNumber, fmt.Sprintf(format, args...)).
 		With("line", strconv.Itoa(l.lineNumber))
-}
-
-// anyWhiteSpace separates cells by any run of spaces, tabs and commas.
-const anyWhiteSpace = 0
-
-// cellSplitter splits lines into cells. The slice of cells is reused for the next line.
-type cellSplitter struct {
-	separator byte // ',', '\t' or anyWhiteSpace
-	cells     [][]byte
-}
-
-// split splits one line; the cells are parts of it without the space around them.
-func (s *cellSplitter) split(l *lines, line []byte) ([][]byte, error) {
-	s.cells = s.cells[:0]
-	if s.separator == anyWhiteSpace {
-		s.splitAtWhiteSpace(line)
-		return s.cells, nil
-	}
-	if bytes.IndexByte(line, '"') >= 0 {
-		return s.cells, s.splitQuoted(l, line)
-	}
-	for {
-		at := bytes.IndexByte(line, s.separator)
-		if at < 0 {
-			s.cells = append(s.cells, bytes.TrimSpace(line))
-			return s.cells, nil
-		}
-		s.cells = append(s.cells, bytes.TrimSpace(line[:at]))
-		line = line[at+1:]
-	}
-}
-
-func (s *cellSplitter) splitAtWhiteSpace(line []byte) {
-	start := -1
-	for at, c := range line {
-		gap := c == ' ' || c == '\t' || c == ',' || c == '\r'
-		if gap && start >= 0 {
-			s.cells = append(s.cells, line[start:at])
-			start = -1
-		} else if !gap && start < 0 {
-			start = at
-		}
-	}
-	if start >= 0 {
-		s.cells = append(s.cells, line[start:])
-	}
-}
-
-// splitQuoted handles cells in double quotes, where "" stands for one quote. A quoted cell ends on
-// its line.
-func (s *cellSplitter) splitQuoted(l *lines, line []byte) error {
-	for {
-		cell := bytes.TrimLeft(line, " ")
-		if len(cell) == 0 || cell[0] != '"' {
-			at := bytes.IndexByte(line, s.separator)
-			if at < 0 {
-				s.cells = append(s.cells, bytes.TrimSpace(line))
-				return nil
-			}
-			s.cells = append(s.cells, bytes.TrimSpace(line[:at]))
-			line = line[at+1:]
-			continue
-		}
-		var content []byte
-		rest := cell[1:]
-		for {
-			at := bytes.IndexByte(rest, '"')
-			if at < 0 {
-				return l.invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line")
-			}
-			content = append(content, rest[:at]...)
-			rest = rest[at+1:]
-			if len(rest) == 0 || rest[0] != '"' {
-				break
-			}
-			content = append(content, '"')
-			rest = rest[1:]
-		}
-		s.cells = append(s.cells, bytes.TrimSpace(content))
-		rest = bytes.TrimLeft(rest, " ")
-		if len(rest) == 0 {
-			return nil
-		}
-		if rest[0] != s.separator {
-			return l.invalid("UNCLOSED_QUOTE", "there is text after a quoted cell")
-		}
-		line = rest[1:]
-	}
 }

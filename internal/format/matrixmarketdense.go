@@ -8,7 +8,7 @@ const (
 )
 
 func readDenseMatrixMarket(s *source) (*matrix, error) {
-	m, err := openMatrixMarket(newLines(s))
+	m, err := openMatrixMarket(s)
 	if err != nil {
 		return nil, err
 	}

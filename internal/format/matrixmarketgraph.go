@@ -14,7 +14,7 @@ import (
 // each edge in both directions, of which one is kept. In any other file every entry is an edge, and
 // repeated edges add their weights.
 func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edge, int, error) {
-	m, err := openMatrixMarket(newLines(s))
+	m, err := openMatrixMarket(s)
 	switch {
 	case err != nil:
 		return nil, 0, err

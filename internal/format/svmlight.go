@@ -39,7 +39,7 @@ type svmlight struct {
 
 func readSVMLight(source *source, features int) (*sparseMatrix, error) {
 	s := &svmlight{
-		lines:        newLines(source),
+		lines:        newLines(source, anyWhiteSpace),
 		sparseMatrix: sparseMatrix{features: features, starts: []int64{0}},
 		smallest:     math.MaxInt32,
 		largest:      -1,

@@ -18,11 +18,9 @@ type column struct {
 // table reads a small file row by row. The file must have a header.
 type table struct {
 	*lines
-	splitter cellSplitter
 	columns  []column
 	position []int // of each column in the file; -1: absent
 	width    int
-	cells    [][]byte
 }
 
 // openTable reads the header. Columns may stand in any order.
@@ -31,18 +29,14 @@ func openTable(r io.Reader, name string, columns ...column) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{lines: newLines(s), splitter: cellSplitter{separator: ','}, columns: columns}
+	t := &table{lines: newLines(s, ','), columns: columns}
 	if s.suffix == ".tsv" {
-		t.splitter.separator = '\t'
+		t.separator = '\t'
 	}
-	line, err := t.next()
+	cells, err := t.nextRow()
 	if errors.Is(err, io.EOF) {
 		return nil, s.invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", t.headerText())
 	}
-	if err != nil {
-		return nil, err
-	}
-	cells, err := t.splitter.split(t.lines, line)
 	if err != nil {
 		return nil, err
 	}
@@ -94,24 +88,12 @@ func (t *table) headerText() string {
 
 // each calls a function for every row, which reads the row by cell, index, integer and weight.
 func (t *table) each(row func() error) error {
-	for {
-		line, err := t.next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	return t.eachRow(func(cells [][]byte) error {
+		if len(cells) != t.width {
+			return t.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(cells), t.width)
 		}
-		if err != nil {
-			return err
-		}
-		if t.cells, err = t.splitter.split(t.lines, line); err != nil {
-			return err
-		}
-		if len(t.cells) != t.width {
-			return t.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(t.cells), t.width)
-		}
-		if err := row(); err != nil {
-			return err
-		}
-	}
+		return row()
+	})
 }
 
 // has tells whether the file has a column.
