@@ -30,8 +30,8 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 	pairs = append(pairs,
 		constraint.Pair{I: 0, J: 40, Kind: constraint.MustLink},
 		constraint.Pair{I: 1, J: 50, Kind: constraint.CannotLink}) // both violated
-	_, broken, tally := splitPairs(pairs, labels)
-	if tally.mustBroken == 0 || tally.cannotBroken == 0 {
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if counts.mustViolated == 0 || counts.cannotViolated == 0 {
 		t.Fatal("the example should violate both kinds")
 	}
 	elements, _ := render(t, paintClusters(ClustersPlot{
@@ -47,7 +47,7 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		}
 	}
 	ends := map[int32]bool{}
-	for _, p := range broken {
+	for _, p := range violated {
 		ends[p.I], ends[p.J] = true, true
 	}
 	for _, c := range []struct {
@@ -55,10 +55,10 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		parts []string
 		want  int
 	}{
-		{"all satisfied", []string{faintStroke}, tally.mustKept + tally.cannotKept + 2},
-		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, tally.cannotKept + 1},
-		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(broken) + 2},
-		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, tally.cannotBroken + 1},
+		{"all satisfied", []string{faintStroke}, counts.mustSatisfied + counts.cannotSatisfied + 2},
+		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, counts.cannotSatisfied + 1},
+		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(violated) + 2},
+		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, counts.cannotViolated + 1},
 		{"rims of violated ends", []string{"stroke:#D62728", "stroke-width:1.2"}, len(ends)},
 		{"points that the truth disagrees with", []string{"stroke:#22262B", "stroke-width:0.9"}, 10 + 1},
 	} {
@@ -67,7 +67,7 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		}
 	}
 	wantTexts(t, elements, "Two circles", "gaussian kernel", "x0", "x1", "cluster 0", "cluster 1",
-		count(sizes[0]), count(sizes[1]), "must-link, satisfied", count(tally.mustKept),
+		formatCount(sizes[0]), formatCount(sizes[1]), "must-link, satisfied", formatCount(counts.mustSatisfied),
 		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "truth disagrees")
 }
 
@@ -80,19 +80,19 @@ func TestCentersLieOnTop(t *testing.T) {
 		t.Errorf("%d rims and %d arms of crosses, want 2 centers and one in the legend", rims, arms)
 	}
 	first := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, rim[0]) && strings.Contains(e.style, rim[1]) })
-	broken := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
-	if first < broken {
-		t.Errorf("the first center is element %d, a violated constraint %d", first, broken)
+	violated := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
+	if first < violated {
+		t.Errorf("the first center is element %d, a violated constraint %d", first, violated)
 	}
 	wantTexts(t, elements, "centroid")
 
-	many := ClustersPlot{K: 2 * mostCenters}
+	many := ClustersPlot{K: 2 * maxCenters}
 	for i := range many.K {
 		at := [2]float64{float64(i), float64(i % 7)}
 		many.XY, many.Labels, many.Centres = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centres, at)
 	}
 	elements, _ = render(t, paintClusters(many))
-	if rims := styled(elements, rim...); rims != mostCenters+1 {
+	if rims := styled(elements, rim...); rims != maxCenters+1 {
 		t.Errorf("%d centers of %d clusters", rims, many.K)
 	}
 	wantTexts(t, elements, "Drawn: 300 of 600 centroids.")
@@ -106,9 +106,9 @@ func TestViolatedConstraintsLieOnTop(t *testing.T) {
 	at := func(part string) int {
 		return slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, part) })
 	}
-	kept, point, broken := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
-	if !(kept < point && point < broken) {
-		t.Errorf("order is satisfied %d, points %d, violated %d", kept, point, broken)
+	satisfied, point, violated := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
+	if !(satisfied < point && point < violated) {
+		t.Errorf("order is satisfied %d, points %d, violated %d", satisfied, point, violated)
 	}
 }
 
@@ -126,23 +126,23 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	for cluster := range 10 {
 		markers += filled(elements, cluster)
 	}
-	if markers != mostPoints+10 {
-		t.Errorf("%d markers, want %d and 10 in the legend", markers, mostPoints)
+	if markers != maxPoints+10 {
+		t.Errorf("%d markers, want %d and 10 in the legend", markers, maxPoints)
 	}
-	_, broken, tally := splitPairs(pairs, labels)
-	if len(broken) == 0 || len(broken) > mostConstraints {
-		t.Fatalf("the example violates %d", len(broken))
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if len(violated) == 0 || len(violated) > maxConstraints {
+		t.Fatalf("the example violates %d", len(violated))
 	}
-	if got := styled(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(broken)+2 {
-		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(broken))
+	if got := styled(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(violated)+2 {
+		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(violated))
 	}
-	wantTexts(t, elements, count(tally.cannotKept),
-		"Drawn: 5,000 of 30,000 points, "+count(mostConstraints+len(broken))+" of 3,000 constraints.")
+	wantTexts(t, elements, formatCount(counts.cannotSatisfied),
+		"Drawn: 5,000 of 30,000 points, "+formatCount(maxConstraints+len(violated))+" of 3,000 constraints.")
 }
 
 func TestClustersWorstCaseStaysSmall(t *testing.T) {
 	r := generator()
-	n := mostPoints
+	n := maxPoints
 	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
 	var edges []dataset.Edge
 	for i := range g.N {

@@ -105,7 +105,7 @@ func TestComponentsDoNotOverlap(t *testing.T) {
 }
 
 func TestLayoutDeclinesLargeGraphs(t *testing.T) {
-	if xy, ok := LayoutGraph(graph(t, LargestLayout+1), 1); ok || xy != nil {
+	if xy, ok := LayoutGraph(graph(t, MaxLayoutVertices+1), 1); ok || xy != nil {
 		t.Error("a layout of too large a graph")
 	}
 }
@@ -140,7 +140,7 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 	if size > 500_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if got := styled(elements, "stroke-opacity:"); got != mostBonds {
+	if got := styled(elements, "stroke-opacity:"); got != maxLinks {
 		t.Errorf("%d lines", got)
 	}
 	wantTexts(t, elements, "… 88 more", explanation,

@@ -42,7 +42,7 @@ func TestObjective(t *testing.T) {
 	if got := filled(elements, 4); got != bars {
 		t.Errorf("%d bars, want %d", got, bars)
 	}
-	final := value(o.Values[24])
+	final := formatValue(o.Values[24])
 	wantTexts(t, elements, "Two circles", "normalized cut", "iteration", "moved", final, "shift", "1,000",
 		final+" at iteration 24, from 800 at iteration 0 · dashed: 2 shifts of the diagonal")
 }
@@ -110,7 +110,7 @@ func TestLongObjectiveStaysSmall(t *testing.T) {
 		t.Errorf("%d dots, want the last one only", got)
 	}
 	for _, e := range elements {
-		if strings.Contains(e.style, "stroke-width:1.8") && strings.Count(e.data, "L") != mostCoursePoints-1 {
+		if strings.Contains(e.style, "stroke-width:1.8") && strings.Count(e.data, "L") != maxCurvePoints-1 {
 			t.Errorf("the line has %d segments", strings.Count(e.data, "L"))
 		}
 	}

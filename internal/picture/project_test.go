@@ -21,7 +21,7 @@ func naivePrincipal(p *dataset.Points) (mean []float64, loadings [2][]float64, s
 			mean[j] += v / float64(p.N)
 		}
 	}
-	covariance := block(d, d)
+	covariance := zeroVectors(d, d)
 	total := 0.0
 	for a := range d {
 		for b := range d {
@@ -86,7 +86,7 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 			}
 		}
 		for c, share := range shares {
-			p := principal(points)
+			p := principalComponents(points)
 			if math.Abs(p.shares[c]-share) > 1e-9 || !strings.Contains(axes[c], "% of variance") {
 				t.Errorf("d=%d: axis %q with share %v, want %v", d, axes[c], p.shares[c], share)
 			}
@@ -128,9 +128,9 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 }
 
 func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
-	points, _ := gaussians(generator(), 60, widestDense+100, 3, 1)
-	iterated := principal(points) // too wide for the dense path
-	centered := block(points.N, points.D)
+	points, _ := gaussians(generator(), 60, maxDenseColumns+100, 3, 1)
+	iterated := principalComponents(points) // too wide for the dense path
+	centered := zeroVectors(points.N, points.D)
 	for i := range centered {
 		iterated.center(centered[i], points.Row(i))
 	}
@@ -210,7 +210,7 @@ func allFinite(t *testing.T, what string, xy [][2]float64) {
 }
 
 func TestProjectSamplesManyRows(t *testing.T) {
-	points, truth := gaussians(generator(), mostPCARows+500, 6, 2, 5)
+	points, truth := gaussians(generator(), maxPCARows+500, 6, 2, 5)
 	xy, _ := Project(points)
 	if len(xy) != points.N {
 		t.Fatalf("%d points projected", len(xy))
@@ -234,7 +234,7 @@ func TestSignIsDefinite(t *testing.T) {
 		{[]float64{-1, 1 + 1e-12}, -1},
 		{[]float64{0, 0}, 1},
 	} {
-		if got := signOf(c.v); got != c.want {
+		if got := canonicalSign(c.v); got != c.want {
 			t.Errorf("sign of %v is %v", c.v, got)
 		}
 	}
@@ -269,7 +269,7 @@ func TestLinearKernelPCAIsPCA(t *testing.T) {
 
 // Two-dimensional data has a kernel of rank two: landmarks lose nothing, so all distances stay.
 func TestLandmarksKeepDistances(t *testing.T) {
-	points, _ := gaussians(generator(), mostLandmarks+200, 2, 3, 3)
+	points, _ := gaussians(generator(), maxLandmarks+200, 2, 3, 3)
 	xy, _ := ProjectKernel(linearKernel(points, 1e-3))
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -306,7 +306,7 @@ func TestProjectKernelDegenerate(t *testing.T) {
 // The largest eigenvalues are wanted, also where the most negative one is larger in size.
 func TestLeadingIsAlgebraic(t *testing.T) {
 	diagonal := []float64{3, -50, 0.5, 7, 1, -2, 0.1, 0.2, 0.3, -0.5}
-	values, vectors := leading(len(diagonal), 2, 500, func(dst, src [][]float64) {
+	values, vectors := leadingEigenpairs(len(diagonal), 2, 500, func(dst, src [][]float64) {
 		for v, in := range src {
 			for i, x := range in {
 				dst[v][i] = diagonal[i] * x
