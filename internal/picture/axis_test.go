@@ -34,7 +34,7 @@ func TestTicksAreRoundAndDistinct(t *testing.T) {
 	})
 }
 
-func TestTickLabels(t *testing.T) {
+func TestFormatTick(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi float64
 		want   []string
@@ -62,7 +62,7 @@ func TestTickLabels(t *testing.T) {
 	}
 }
 
-func TestNumbersForReading(t *testing.T) {
+func TestFormatValue(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 1: "1", 155.7491: "155.749", -0.5: "-0.5", 1234567.5: "1234568", 1.5e12: "1.5e12",
 		3.2e-7: "3.2e-7", 99999.96: "100000", math.Inf(1): "+Inf",

@@ -16,7 +16,7 @@ func paintClusters(c ClustersPlot) func(io.Writer) error {
 	return func(w io.Writer) error { return Clusters(w, c) }
 }
 
-// faintStroke is how satisfied constraints look; translucent colors come out a shade off.
+// faintStroke is how satisfied constraints look; translucent colors are written a little different.
 const faintStroke = "stroke-opacity:0.43137;stroke-width:0.9"
 
 func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
@@ -42,7 +42,7 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 	// One more of each for the legend.
 	sizes := clusterSizes(labels, 2)
 	for cluster, size := range sizes {
-		if got := filled(elements, cluster); got != size+1 {
+		if got := countMarkers(elements, cluster); got != size+1 {
 			t.Errorf("%d markers of cluster %d, want %d and one in the legend", got, cluster, size)
 		}
 	}
@@ -62,7 +62,7 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		{"rims of violated ends", []string{"stroke:#D62728", "stroke-width:1.2"}, len(ends)},
 		{"points that the truth disagrees with", []string{"stroke:#22262B", "stroke-width:0.9"}, 10 + 1},
 	} {
-		if got := styled(elements, c.parts...); got != c.want {
+		if got := countPaths(elements, c.parts...); got != c.want {
 			t.Errorf("%s: %d elements, want %d", c.what, got, c.want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestCentersLieOnTop(t *testing.T) {
 	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centres: [][2]float64{{0.5, 0}, {20, 0.5}},
 		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
 	rim, cross := []string{"stroke:#22262B", "stroke-width:1.5"}, []string{"stroke:#FFFFFF", "stroke-width:1.8"}
-	if rims, arms := styled(elements, rim...), styled(elements, cross...); rims != 3 || arms != 6 {
+	if rims, arms := countPaths(elements, rim...), countPaths(elements, cross...); rims != 3 || arms != 6 {
 		t.Errorf("%d rims and %d arms of crosses, want 2 centers and one in the legend", rims, arms)
 	}
 	first := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, rim[0]) && strings.Contains(e.style, rim[1]) })
@@ -92,7 +92,7 @@ func TestCentersLieOnTop(t *testing.T) {
 		many.XY, many.Labels, many.Centres = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centres, at)
 	}
 	elements, _ = render(t, paintClusters(many))
-	if rims := styled(elements, rim...); rims != maxCenters+1 {
+	if rims := countPaths(elements, rim...); rims != maxCenters+1 {
 		t.Errorf("%d centers of %d clusters", rims, many.K)
 	}
 	wantTexts(t, elements, "Drawn: 300 of 600 centroids.")
@@ -116,7 +116,7 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	r := generator()
 	points, truth := gaussians(r, 30000, 4, 10, 3)
 	xy, axes := Project(points)
-	labels := disturbed(r, truth, 10, 0.02)
+	labels := withWrongLabels(r, truth, 10, 0.02)
 	pairs := randomPairs(r, truth, 3000)
 	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
 	if size > 2_000_000 {
@@ -124,7 +124,7 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	}
 	markers := 0
 	for cluster := range 10 {
-		markers += filled(elements, cluster)
+		markers += countMarkers(elements, cluster)
 	}
 	if markers != maxPoints+10 {
 		t.Errorf("%d markers, want %d and 10 in the legend", markers, maxPoints)
@@ -133,14 +133,14 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	if len(violated) == 0 || len(violated) > maxConstraints {
 		t.Fatalf("the example violates %d", len(violated))
 	}
-	if got := styled(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(violated)+2 {
+	if got := countPaths(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(violated)+2 {
 		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(violated))
 	}
 	wantTexts(t, elements, formatCount(counts.cannotSatisfied),
 		"Drawn: 5,000 of 30,000 points, "+formatCount(maxConstraints+len(violated))+" of 3,000 constraints.")
 }
 
-func TestClustersWorstCaseStaysSmall(t *testing.T) {
+func TestLargestPictureOfClustersIsSmall(t *testing.T) {
 	r := generator()
 	n := maxPoints
 	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
@@ -201,7 +201,7 @@ func TestMarkersDiffer(t *testing.T) {
 		}
 		seen[m] = cluster
 	}
-	markerOf(math.MaxInt32) // any number has a look
+	markerOf(math.MaxInt32) // any number has a marker
 }
 
 func TestClustersOfDegenerateData(t *testing.T) {
@@ -219,7 +219,7 @@ func TestClustersOfDegenerateData(t *testing.T) {
 		for _, axes := range [][2]string{{}, {"x0", "x1"}, {"x0", ""}} {
 			k := min(1, len(xy))
 			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)), K: k, Title: name}))
-			if got := filled(elements, 0); got != len(xy)+k {
+			if got := countMarkers(elements, 0); got != len(xy)+k {
 				t.Errorf("%s: %d markers, want %d", name, got, len(xy)+k)
 			}
 		}
@@ -235,7 +235,7 @@ func TestClustersKeepsCirclesRound(t *testing.T) {
 	}
 }
 
-func TestTitlesMayHoldAnything(t *testing.T) {
+func TestTitlesMayContainAnything(t *testing.T) {
 	elements, _ := render(t, paintClusters(ClustersPlot{
 		Title:    "a<b & \"c\"\x00\x1b\xff\nd]]>",
 		Subtitle: strings.Repeat("long ", 100000),
@@ -259,7 +259,7 @@ func TestTextNamesFontsOfTheSameMetrics(t *testing.T) {
 	}
 }
 
-func TestClustersRejectsWhatDoesNotFit(t *testing.T) {
+func TestClustersRefusesInconsistentInput(t *testing.T) {
 	xy := [][2]float64{{0, 0}, {1, 1}}
 	good := ClustersPlot{XY: xy, Labels: []int32{0, 1}, K: 2}
 	for name, spoil := range map[string]func(c *ClustersPlot){
@@ -289,7 +289,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestWriteErrorsComeBack(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"clusters":  Clusters(brokenWriter{}, ClustersPlot{}),
 		"objective": Objective(brokenWriter{}, ObjectivePlot{}),

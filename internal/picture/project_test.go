@@ -95,7 +95,7 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 }
 
 // A projection is affine: it takes the mean of points to the mean of their coordinates.
-func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
+func TestMeansAreProjectedToMeans(t *testing.T) {
 	r := generator()
 	for _, d := range []int{1, 2, 3, 7} {
 		points, labels := gaussians(r, 90, d, 3, 2)
@@ -224,7 +224,7 @@ func TestProjectSamplesManyRows(t *testing.T) {
 	}
 }
 
-func TestSignIsDefinite(t *testing.T) {
+func TestCanonicalSign(t *testing.T) {
 	for _, c := range []struct {
 		v    []float64
 		want float64
@@ -267,7 +267,7 @@ func TestLinearKernelPCAIsPCA(t *testing.T) {
 	}
 }
 
-// Two-dimensional data has a kernel of rank two: landmarks lose nothing, so all distances stay.
+// Two-dimensional data has a kernel of rank two: projecting onto landmarks is exact, so all distances stay.
 func TestLandmarksKeepDistances(t *testing.T) {
 	points, _ := gaussians(generator(), maxLandmarks+200, 2, 3, 3)
 	xy, _ := ProjectKernel(linearKernel(points, 1e-3))
@@ -303,8 +303,8 @@ func TestProjectKernelDegenerate(t *testing.T) {
 	}
 }
 
-// The largest eigenvalues are wanted, also where the most negative one is larger in size.
-func TestLeadingIsAlgebraic(t *testing.T) {
+// The largest eigenvalues are wanted, even if a negative one has a larger absolute value.
+func TestLeadingEigenpairsAreAlgebraicallyLargest(t *testing.T) {
 	diagonal := []float64{3, -50, 0.5, 7, 1, -2, 0.1, 0.2, 0.3, -0.5}
 	values, vectors := leadingEigenpairs(len(diagonal), 2, 500, func(dst, src [][]float64) {
 		for v, in := range src {

@@ -34,7 +34,7 @@ func at(t *testing.T, drawn image.Image, x, y int) color.NRGBA {
 
 func opaque(r, g, b uint8) color.NRGBA { return color.NRGBA{R: r, G: g, B: b, A: 255} }
 
-func TestSegmentsAreTintedAndParted(t *testing.T) {
+func TestSegmentsAreTintedAndSeparated(t *testing.T) {
 	p := &segment.Picture{Width: 3, Height: 2, Gray: []uint16{0, 0, 0xFFFF, 100 * 257, 0, 0}}
 	o := Overlay{Picture: p, Scale: 4}
 	labels := []int64{0, 0, 1, 0, -1, 13}
