@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// set is points to cluster, and what they are called in the report.
+// set is a set of points to cluster, with its name in the report.
 type set struct {
 	name   string
 	points *dataset.Points
@@ -22,11 +22,12 @@ type set struct {
 	k      int
 }
 
-// overlap is the spread of synthetic clusters whose centers lie in a cube of side 20: they overlap, so
-// that a run takes many iterations, as it does on real data.
-const overlap = 10
+// clusterSpread is the standard deviation of synthetic clusters whose centers lie in a cube of side 20. They
+// overlap, so that a run takes many iterations, as on real data.
+const clusterSpread = 10
 
-// load reads at most so many rows of a known set from the data folder, or makes points of its shape.
+// load reads at most so many rows of a data set from the data folder, or makes synthetic points with as
+// many rows and features.
 func (b *run) load(name, file, labels string, rows, features, k int) (set, error) {
 	path := filepath.Join(b.Data, name, file)
 	if b.Data != "" {
@@ -40,7 +41,7 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 		b.progress("%s is not there: synthetic points of its shape take its place", path)
 	}
 	rng := rand.New(rand.NewPCG(uint64(rows), uint64(features)))
-	points, truth, err := synth.Gaussians(rows, features, k, overlap, rng)
+	points, truth, err := synth.Gaussians(rows, features, k, clusterSpread, rng)
 	if err != nil {
 		return set{}, err
 	}
@@ -51,7 +52,7 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 	return s, nil
 }
 
-// known cuts a set that was read to the rows of this run.
+// known is a data set that was read from files, with at most so many rows.
 func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
 	truth, err := format.LoadLabels(labels, points.N)
 	if err != nil {
@@ -79,13 +80,13 @@ func (b *run) loadMnist() (set, error) {
 	return b.load("mnist-10k", "data_test10k.csv.gz", "labels_test10k.csv", b.mnist, 784, 10)
 }
 
-// write makes a file in the run's temporary folder and tells its path.
+// write makes a file in the temporary folder of the run and returns its path.
 func (b *run) write(name string, content any) (string, error) {
 	path := filepath.Join(b.temp, name)
 	return path, format.WriteFile(path, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, content) })
 }
 
-// writePoints writes points as the peers read them, in float32 row by row.
+// writePoints writes points for the peers, in float32 row by row.
 func (b *run) writePoints(points *dataset.Points) (string, error) {
 	values := make([]float32, len(points.Values))
 	for i, v := range points.Values {
@@ -116,7 +117,8 @@ func agreement(a, b []int32) float64 {
 	return float64(same) / float64(len(a))
 }
 
-// gaussian is a problem with this kernel width (0: the median distance) and the given first labels.
+// gaussian is a problem with a gaussian kernel of width rho (0: the median distance) and the given first
+// labels.
 func gaussian(s set, rho float64, labels []int32, iterations int) (*clustering.Problem, error) {
 	return clustering.Prepare(s.points, clustering.Spec{
 		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
@@ -124,7 +126,7 @@ func gaussian(s set, rho float64, labels []int32, iterations int) (*clustering.P
 	})
 }
 
-// randomLabels gives every cluster its share of the points.
+// randomLabels are random labels that give all clusters the same size, within one point.
 func randomLabels(n, k int, seed uint64) []int32 {
 	rng := rand.New(rand.NewPCG(seed, uint64(k)))
 	labels := make([]int32, n)
