@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newBuffer is memory of so many words from the system, and a function that returns it. Memory of the Go
+// newBuffer is memory from the system, and a function that gives it back. Memory of the Go
 // heap may have been used before, and would then keep the pages that it has.
 func newBuffer(words int) (buffer []uint64, release func(), err error) {
 	memory, err := unix.Mmap(-1, 0, 8*words, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

@@ -15,7 +15,7 @@ const (
 	iterateGoal    = 15  // times as fast as NumPy, from the first labels to the last
 	withBuildGoal  = 5   // the same, with the time to build the matrix
 	bytesGoal      = 2.5 // how often a whole run reads the matrix
-	longRun        = 40  // bytesGoal applies to runs of at least so many iterations
+	longRun        = 40  // bytesGoal applies to runs of at least this many iterations
 	iterationLimit = 1000
 )
 

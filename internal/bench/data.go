@@ -26,7 +26,7 @@ type set struct {
 // overlap, so that a run takes many iterations, as on real data.
 const clusterSpread = 10
 
-// load reads at most so many rows of a data set from the data folder, or makes synthetic points with as
+// load reads the first rows of a data set from the data folder, or makes synthetic points with as
 // many rows and features.
 func (b *run) load(name, file, labels string, rows, features, k int) (set, error) {
 	path := filepath.Join(b.Data, name, file)
@@ -52,7 +52,7 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 	return s, nil
 }
 
-// known is a data set that was read from files, with at most so many rows.
+// known is a data set that was read from files, cut to at most the given number of rows.
 func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
 	truth, err := format.LoadLabels(labels, points.N)
 	if err != nil {

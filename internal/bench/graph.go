@@ -62,7 +62,7 @@ func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times
 	seconds, err := stopwatch(func() (err error) {
 		problem, err = clustering.Prepare(graph, clustering.Spec{
 			K: blocks, MaxIterations: iterationLimit, Start: clustering.StartRandom,
-			// After a random start of so many vertices all clusters are nearly alike: a step may raise the
+			// After a random start of a million vertices all clusters are nearly alike: a step may raise the
 			// objective a little, and a shift of the diagonal would then stop the run at once.
 			KernelKmeans: &clustering.KernelKmeans{Objective: clustering.ObjectiveNormalizedCut, OnRise: clustering.RiseIgnore},
 		})

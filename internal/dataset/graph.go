@@ -95,8 +95,8 @@ func checkEdges(n int, edges []Edge) (int, error) {
 	return int(largest) + 1, nil
 }
 
-// MaxInferredVertices is how many vertices a graph of so many edges may have if their number was not
-// given. A vertex costs memory even without edges, so one mistyped number could ask for gigabytes.
+// MaxInferredVertices is how many vertices a graph with this number of edges may have if the number of
+// vertices was not given. A vertex costs memory even without edges, so one mistyped number could ask for gigabytes.
 func MaxInferredVertices(edges int) int { return max(1<<22, 64*edges) }
 
 func compareEdges(a, b Edge) int {

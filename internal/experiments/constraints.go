@@ -63,7 +63,7 @@ func studyConstraints(ctx context.Context, r *runner) error {
 	return nil
 }
 
-// solveFold runs a method with so many constraints.
+// solveFold runs a method with a number of constraints.
 func (r *runner) solveFold(ctx context.Context, s set, m method, count, run int) (outcome, error) {
 	s = s.sample(maxSampleSize, run)
 	f := newFold(s.data.Rows(), run)

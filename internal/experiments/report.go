@@ -76,7 +76,7 @@ func (t *Table) cell(row string, column int) numbers { return t.Cells[row][colum
 func (t *Table) note(text string) { t.Notes = append(t.Notes, text) }
 
 // compare records whether the mean of one row is at least that of another in a column. A difference of at
-// most two standard errors counts as none: so many runs are too few to see it.
+// most two standard errors counts as none: the number of runs is too small to tell.
 func (t *Table) compare(better, worse string, column int) {
 	a, b := t.cell(better, column), t.cell(worse, column)
 	difference, uncertainty := a.mean()-b.mean(), a.standardError(b)

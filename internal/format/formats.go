@@ -54,7 +54,7 @@ func KernelSuffixes() []string { return denseFormats.suffixes() }
 // IsSparse tells whether a name is that of a file of sparse points.
 func IsSparse(name string) bool { return sparseFormats.has(suffixOf(name)) }
 
-// formats are the formats of one kind of data, in the order in which users are told of them.
+// formats are the formats of one kind of data, in the order in which messages list them.
 type formats[R any] []struct {
 	suffix string
 	read   R

@@ -21,7 +21,7 @@ const maxPictureFile = 64 << 20
 // 1032 in a byte). A file whose header claims more was cut short or is forged.
 const maxPixelsPerByte = 10_000
 
-// imageFormat is a format of pictures. The first bytes of a file tell it, not the name.
+// imageFormat is a format of pictures. It is recognized by the first bytes of a file, not by the name.
 type imageFormat struct {
 	name, magic string
 	size        func(io.Reader) (image.Config, error)

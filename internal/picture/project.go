@@ -11,9 +11,9 @@ import (
 
 const (
 	maxPCARows       = 20000     // principal components of more rows are those of an even sample
-	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: at most so many values,
-	minPCARows       = 1000      // but at least so many rows
-	maxDenseColumns  = 500       // the covariance matrix is formed of at most so many columns
+	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: it has at most this many values,
+	minPCARows       = 1000      // but at least this many rows
+	maxDenseColumns  = 500       // with more columns the covariance matrix is not formed
 	pcaIterations    = 60
 	minVarianceShare = 1e-20 // a smaller share of the total variance counts as none
 )

@@ -21,7 +21,7 @@ func randomPicture(width, height int, rng *rand.Rand) *Picture {
 	return p
 }
 
-// naiveEdges looks at every pair of pixels and writes the formula of Wang2014 7.1 as it stands.
+// naiveEdges looks at every pair of pixels and applies the formula of Wang2014 7.1 directly.
 func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 	var edges []dataset.Edge
 	for i := range p.Pixels() {
