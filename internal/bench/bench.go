@@ -35,7 +35,7 @@ type Config struct {
 type stage struct {
 	name  string
 	title string
-	run   func(ctx context.Context, b *run) error
+	run   func(ctx context.Context, b *benchmark) error
 }
 
 // stages are all stages in the order of the table.
@@ -63,8 +63,8 @@ func StageNames() []string {
 	return names
 }
 
-// run is the state that stages share.
-type run struct {
+// benchmark is what the stages share.
+type benchmark struct {
 	Config
 	sizes
 	temp   string
@@ -91,7 +91,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	b := &run{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
+	b := &benchmark{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
 	if cfg.Quick {
 		b.sizes = quickSizes()
 	}
@@ -125,12 +125,12 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	return b.report, errors.Join(failures...)
 }
 
-func (b *run) progress(format string, arguments ...any) {
+func (b *benchmark) progress(format string, arguments ...any) {
 	fmt.Fprintf(b.Progress, "bench: "+format+"\n", arguments...)
 }
 
 // connectPeer starts the process of the peers, if there are any, and adds their versions to the report.
-func (b *run) connectPeer(ctx context.Context) error {
+func (b *benchmark) connectPeer(ctx context.Context) error {
 	if b.Python == "" {
 		b.report.Facts = append(b.report.Facts, Fact{"Peers", "not asked for"})
 		return nil

@@ -24,7 +24,7 @@ func buildGoal(features int) float64 {
 	return 3
 }
 
-func measureBuilds(ctx context.Context, b *run) error {
+func measureBuilds(ctx context.Context, b *benchmark) error {
 	for _, load := range []func() (set, error){b.loadNarrow, b.loadMnist} {
 		s, err := load()
 		if err != nil {
@@ -39,12 +39,12 @@ func measureBuilds(ctx context.Context, b *run) error {
 }
 
 // loadNarrow makes points of few features.
-func (b *run) loadNarrow() (set, error) {
+func (b *benchmark) loadNarrow() (set, error) {
 	points, _, err := synth.Gaussians(b.buildRows, 16, 10, clusterSpread, rand.New(rand.NewPCG(3, 3)))
 	return set{name: "synthetic", points: points, k: 10}, err
 }
 
-func (b *run) measureBuild(ctx context.Context, s set) error {
+func (b *benchmark) measureBuild(ctx context.Context, s set) error {
 	n, d := s.points.N, s.points.D
 	problem, err := gaussian(s, 0, make([]int32, n), 0)
 	if err != nil {

@@ -79,7 +79,7 @@ type peerRuns struct {
 	iterations int
 }
 
-func measureConvergence(ctx context.Context, b *run) error {
+func measureConvergence(ctx context.Context, b *benchmark) error {
 	for _, load := range []func() (set, error){b.loadPendigits, b.loadLetter} {
 		s, err := load()
 		if err != nil {
@@ -93,7 +93,7 @@ func measureConvergence(ctx context.Context, b *run) error {
 	return b.peer.free()
 }
 
-func (b *run) measureRuns(ctx context.Context, s set) error {
+func (b *benchmark) measureRuns(ctx context.Context, s set) error {
 	r := &convergenceRuns{set: s, first: randomLabels(s.points.N, s.k, 5)}
 	problem, err := gaussian(s, 0, r.first, iterationLimit)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *run) measureRuns(ctx context.Context, s set) error {
 }
 
 // ourRun builds the matrix and clusters.
-func (b *run) ourRun(ctx context.Context, r *convergenceRuns) error {
+func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 	debug.FreeOSMemory()
 	b.waitForIdle()
 	var problem *clustering.Problem
@@ -146,7 +146,7 @@ func (b *run) ourRun(ctx context.Context, r *convergenceRuns) error {
 }
 
 // kmeansPlusPlusRun counts the columns that a run from a k-means++ start reads.
-func (b *run) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
+func (b *benchmark) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
 	problem, err := clustering.Prepare(r.points, clustering.Spec{
 		K: r.k, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
 		KernelKmeans: &clustering.KernelKmeans{Rho: r.rho},
@@ -168,7 +168,7 @@ func (b *run) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
 }
 
 // numpyRuns does the same with NumPy's best product, found in the first round, and with SciPy's.
-func (b *run) numpyRuns(r *convergenceRuns, round int) error {
+func (b *benchmark) numpyRuns(r *convergenceRuns, round int) error {
 	path, err := b.writePoints(r.points)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (b *run) numpyRuns(r *convergenceRuns, round int) error {
 	return nil
 }
 
-func (b *run) reportRuns(r *convergenceRuns) {
+func (b *benchmark) reportRuns(r *convergenceRuns) {
 	what := fmt.Sprintf("%s, k = %d", r.name, r.k)
 	b.report.compare(what+": iterations", r.ours, r.plainNumpy.times, r.ours.String(), "NumPy: "+r.plainNumpy.times.String(), iterateGoal)
 	whole, peerWhole := sum(r.oursBuild, r.ours), sum(r.numpyBuild, r.plainNumpy.times)
@@ -246,7 +246,7 @@ func (b *run) reportRuns(r *convergenceRuns) {
 }
 
 // bytesRow says how often a whole run, its start included, read the matrix.
-func (b *run) bytesRow(what string, n, columns, iterations int) Row {
+func (b *benchmark) bytesRow(what string, n, columns, iterations int) Row {
 	share := float64(columns) / float64(n)
 	row := Row{What: what, Ours: fmt.Sprintf("%.2f x 4n^2, %d iterations", share, iterations)}
 	if iterations >= longRun {

@@ -44,7 +44,7 @@ func (s datasetSource) OpenDataset(_ context.Context, _ string, offset, length i
 
 // measureCoordination times iterations, each of Assign and Update, over gRPC on the loopback interface with
 // eight workers, and the same iterations on a shard in this process.
-func measureCoordination(ctx context.Context, b *run) error {
+func measureCoordination(ctx context.Context, b *benchmark) error {
 	points, _, err := synth.Gaussians(coordinationRows, 4, 4, clusterSpread, rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func measureCoordination(ctx context.Context, b *run) error {
 }
 
 // iterate moves a few points in every iteration and times it.
-func (b *run) iterate(ctx context.Context, x clustering.Executor, n int, both, assigns, updates *times) error {
+func (b *benchmark) iterate(ctx context.Context, x clustering.Executor, n int, both, assigns, updates *times) error {
 	const k = 4
 	weights, labels := make([]float64, n), randomLabels(n, k, 1)
 	stats := kernel.Stats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}

@@ -28,7 +28,7 @@ const clusterSpread = 10
 
 // load reads the first rows of a data set from the data folder, or makes synthetic points with as
 // many rows and features.
-func (b *run) load(name, file, labels string, rows, features, k int) (set, error) {
+func (b *benchmark) load(name, file, labels string, rows, features, k int) (set, error) {
 	path := filepath.Join(b.Data, name, file)
 	if b.Data != "" {
 		points, _, err := format.LoadPoints(path)
@@ -53,7 +53,7 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 }
 
 // known is a data set that was read from files, cut to at most the given number of rows.
-func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
+func (b *benchmark) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
 	truth, err := format.LoadLabels(labels, points.N)
 	if err != nil {
 		return set{}, err
@@ -68,26 +68,26 @@ func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (s
 	return set{name: name, points: points, truth: truth, k: k}, nil
 }
 
-func (b *run) loadPendigits() (set, error) {
+func (b *benchmark) loadPendigits() (set, error) {
 	return b.load("pendigits", "data.csv", "labels.csv", b.pendigits, 16, 10)
 }
 
-func (b *run) loadLetter() (set, error) {
+func (b *benchmark) loadLetter() (set, error) {
 	return b.load("letter", "data.csv", "labels.csv", b.letter, 16, 26)
 }
 
-func (b *run) loadMnist() (set, error) {
+func (b *benchmark) loadMnist() (set, error) {
 	return b.load("mnist-10k", "data_test10k.csv.gz", "labels_test10k.csv", b.mnist, 784, 10)
 }
 
 // write makes a file in the temporary folder of the run and returns its path.
-func (b *run) write(name string, content any) (string, error) {
+func (b *benchmark) write(name string, content any) (string, error) {
 	path := filepath.Join(b.temp, name)
 	return path, format.WriteFile(path, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, content) })
 }
 
 // writePoints writes points for the peers, in float32 row by row.
-func (b *run) writePoints(points *dataset.Points) (string, error) {
+func (b *benchmark) writePoints(points *dataset.Points) (string, error) {
 	values := make([]float32, len(points.Values))
 	for i, v := range points.Values {
 		values[i] = float32(v)

@@ -17,7 +17,7 @@ import (
 const endToEndGoal = 50
 
 // measureEndToEnd runs the cleave program on a file, and scikit-learn on the same file.
-func measureEndToEnd(ctx context.Context, b *run) error {
+func measureEndToEnd(ctx context.Context, b *benchmark) error {
 	s, err := b.loadPendigits()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func measureEndToEnd(ctx context.Context, b *run) error {
 }
 
 // runCleave times one run of the program.
-func (b *run) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
+func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
 	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--kernel", "gaussian",
 		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
 	var stderr bytes.Buffer
@@ -71,7 +71,7 @@ func (b *run) runCleave(ctx context.Context, file string, k int, rho float64, ou
 }
 
 // noteQuality compares the labels of both with the truth: they are not the same algorithm.
-func (b *run) noteQuality(s set, out, theirOut string, haveTheirs bool) error {
+func (b *benchmark) noteQuality(s set, out, theirOut string, haveTheirs bool) error {
 	if s.truth == nil {
 		return nil
 	}

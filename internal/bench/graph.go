@@ -18,7 +18,7 @@ const (
 )
 
 // measureGraph cuts a graph of the stochastic block model.
-func measureGraph(ctx context.Context, b *run) error {
+func measureGraph(ctx context.Context, b *benchmark) error {
 	neighbors := 2 * b.edgesPerVertex
 	b.progress("drawing a graph of %d vertices", b.vertices)
 	edges, truth, err := synth.Blocks(b.vertices, blocks, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(4, 4)))
@@ -55,7 +55,7 @@ func measureGraph(ctx context.Context, b *run) error {
 	return nil
 }
 
-func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times) (result *clustering.Result, err error) {
+func (b *benchmark) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times) (result *clustering.Result, err error) {
 	b.waitForIdle()
 	var problem *clustering.Problem
 	var local *clustering.Local

@@ -20,7 +20,7 @@ const (
 )
 
 // measureLloyd compares plain k-means with scikit-learn's, from the same first centroids.
-func measureLloyd(ctx context.Context, b *run) error {
+func measureLloyd(ctx context.Context, b *benchmark) error {
 	const d, k = 16, 100
 	n := b.lloydRows
 	points, _, err := synth.Gaussians(n, d, k, clusterSpread, rand.New(rand.NewPCG(5, 5)))

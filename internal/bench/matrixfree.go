@@ -27,7 +27,7 @@ const (
 
 // measureMatrixFree compares the results with stored and with recomputed matrices bit by bit, then runs on
 // points whose matrix would not fit into memory.
-func measureMatrixFree(ctx context.Context, b *run) error {
+func measureMatrixFree(ctx context.Context, b *benchmark) error {
 	if err := b.compareStorage(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func matrixFreePoints(n int) (*dataset.Points, error) {
 }
 
 // matrixFreeRun clusters with tiles that are stored, for comparison, or not.
-func (b *run) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *columnCounter) (*clustering.Result, error) {
+func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *columnCounter) (*clustering.Result, error) {
 	problem, err := clustering.Prepare(points, clustering.Spec{
 		K: matrixFreeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, KernelKmeans: &clustering.KernelKmeans{},
 	})
@@ -90,7 +90,7 @@ func (b *run) matrixFreeRun(ctx context.Context, points *dataset.Points, stored 
 }
 
 // compareStorage runs to convergence with and without a stored matrix and compares the results bit by bit.
-func (b *run) compareStorage(ctx context.Context) error {
+func (b *benchmark) compareStorage(ctx context.Context) error {
 	points, err := matrixFreePoints(b.equalRows)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type restartRun struct {
 	iterations int
 }
 
-func measureRestarts(ctx context.Context, b *run) error {
+func measureRestarts(ctx context.Context, b *benchmark) error {
 	s, err := b.loadPendigits()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func measureRestarts(ctx context.Context, b *run) error {
 	return nil
 }
 
-func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
+func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 	debug.FreeOSMemory()
 	b.waitForIdle()
 	var problem *clustering.Problem

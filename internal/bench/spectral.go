@@ -27,7 +27,7 @@ const (
 
 // measureSpectral compares spectral clustering of a dense affinity with scikit-learn, and constrained with
 // plain spectral clustering; then it measures a constrained cut of a large sparse graph.
-func measureSpectral(ctx context.Context, b *run) error {
+func measureSpectral(ctx context.Context, b *benchmark) error {
 	if err := b.measureDense(ctx); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ type spectralRun struct {
 	result  *clustering.Result
 }
 
-func (b *run) newSpectralRun(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*spectralRun, error) {
+func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*spectralRun, error) {
 	problem, err := clustering.PrepareSpectral(data, spec)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (e *spectralRun) run(ctx context.Context) (float64, error) {
 	})
 }
 
-func (b *run) measureDense(ctx context.Context) error {
+func (b *benchmark) measureDense(ctx context.Context) error {
 	s, err := b.load("pendigits", "data.csv", "labels.csv", b.spectralRows, 16, 10)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (b *run) measureDense(ctx context.Context) error {
 }
 
 // noteSpectralQuality compares the labels of all with the truth.
-func (b *run) noteSpectralQuality(s set, plain, constrained *spectralRun, out string, haveTheirs bool) error {
+func (b *benchmark) noteSpectralQuality(s set, plain, constrained *spectralRun, out string, haveTheirs bool) error {
 	if s.truth == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (b *run) noteSpectralQuality(s set, plain, constrained *spectralRun, out st
 }
 
 // measureSparse cuts a large graph of two blocks into two clusters, under constraints.
-func (b *run) measureSparse(ctx context.Context) error {
+func (b *benchmark) measureSparse(ctx context.Context) error {
 	neighbors := 2 * b.edgesPerVertex
 	b.progress("drawing a graph of %d vertices", b.spectralVertices)
 	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(7, 7)))

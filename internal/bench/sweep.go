@@ -95,7 +95,7 @@ type sweepTimes struct {
 	bytes, columnBytes float64
 }
 
-func measureSweeps(ctx context.Context, b *run) error {
+func measureSweeps(ctx context.Context, b *benchmark) error {
 	rng := rand.New(rand.NewPCG(7, 7))
 	points, _, err := synth.Gaussians(b.sweepRows, 4, 10, clusterSpread, rng)
 	if err != nil {
@@ -153,7 +153,7 @@ func measureSweeps(ctx context.Context, b *run) error {
 
 // sweepMeasurements are a full sweep and a delta. Before each there is one that is not measured, because
 // the first sweep with new operands allocates the sums.
-func (b *run) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
+func (b *benchmark) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
 	return []measurement{
 		{func() (float64, error) {
 			if err := s.setOperands(r.k); err != nil {
@@ -189,7 +189,7 @@ func (b *run) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
 	}
 }
 
-func (b *run) reportSweeps(r *sweepTimes, sparse bool) {
+func (b *benchmark) reportSweeps(r *sweepTimes, sparse bool) {
 	add := func(what string, bytes float64, t times, goal float64) {
 		share := bytes / t.best() / b.limit
 		b.report.add(Row{
@@ -208,7 +208,7 @@ func (b *run) reportSweeps(r *sweepTimes, sparse bool) {
 }
 
 // prepareProducts makes the matrix of the peers and lists their variants of the product.
-func (b *run) prepareProducts(n int) (variants []string, sparse string, err error) {
+func (b *benchmark) prepareProducts(n int) (variants []string, sparse string, err error) {
 	if b.peer == nil {
 		return nil, "", nil
 	}
@@ -220,7 +220,7 @@ func (b *run) prepareProducts(n int) (variants []string, sparse string, err erro
 	return answer.Variants, answer.Sparse, err
 }
 
-func (b *run) product(k int, variant string) func() (float64, error) {
+func (b *benchmark) product(k int, variant string) func() (float64, error) {
 	return func() (float64, error) {
 		return b.peer.seconds(map[string]any{"do": "product", "k": k, "variant": variant})
 	}
@@ -228,7 +228,7 @@ func (b *run) product(k int, variant string) func() (float64, error) {
 
 // bestProduct measures every variant once, those that are not far too slow several times more, and returns
 // the fastest.
-func (b *run) bestProduct(k int, variants []string) (string, error) {
+func (b *benchmark) bestProduct(k int, variants []string) (string, error) {
 	const moreRounds, tooSlow = 3, 10
 	taken := make([]times, len(variants))
 	try := func(rounds int, include func(times) bool) error {

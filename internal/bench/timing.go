@@ -38,7 +38,7 @@ type measurement struct {
 
 // interleave takes every measurement once in each round, one after the other, so that a slow minute of the
 // machine affects all of them.
-func (b *run) interleave(rounds int, measurements ...measurement) error {
+func (b *benchmark) interleave(rounds int, measurements ...measurement) error {
 	for range rounds {
 		for _, c := range measurements {
 			b.waitForIdle()
@@ -56,7 +56,7 @@ func (b *run) interleave(rounds int, measurements ...measurement) error {
 const spinTime = 100 * time.Millisecond
 
 // waitForIdle waits until nothing of the last measurement runs: no garbage collection and no busy threads.
-func (b *run) waitForIdle() {
+func (b *benchmark) waitForIdle() {
 	runtime.GC()
 	if b.peer != nil {
 		<-time.After(spinTime)

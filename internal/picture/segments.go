@@ -148,14 +148,14 @@ func (o Overlay) drawBoxes(drawn *image.NRGBA) {
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
-	turns := [...]color.NRGBA{{A: 255}, white}
+	lineColors := [...]color.NRGBA{{A: 255}, white}
 	line := max(1, o.Scale/5)
 	for _, b := range o.Boxes {
 		rank, _ := slices.BinarySearch(labels, b.Label)
 		outer := image.Rect(b.X*o.Scale, b.Y*o.Scale, (b.X+b.Width)*o.Scale, (b.Y+b.Height)*o.Scale)
-		outline(drawn, outer, line, turns[rank%2])
+		outline(drawn, outer, line, lineColors[rank%2])
 		if o.Scale > 2 {
-			outline(drawn, outer.Inset(line), 1, turns[1-rank%2])
+			outline(drawn, outer.Inset(line), 1, lineColors[1-rank%2])
 		}
 	}
 }
