@@ -10,11 +10,11 @@ import (
 
 // readMatrixMarketGraph reads the affinity matrix of a graph as edges.
 //
-// A "symmetric" file lists each edge once. A "general" one that is symmetric lists each edge in
-// both directions, and is the affinity matrix as it stands; any other is a list of edges, whose
-// repeats add.
-func readMatrixMarketGraph(l *lines, vertices int) ([]dataset.Edge, int, error) {
-	m, err := openMatrixMarket(l)
+// A file of kind "symmetric" lists each edge once. One of kind "general" whose matrix is symmetric lists
+// each edge in both directions, of which one is kept. In any other file every entry is an edge, and
+// repeated edges add their weights.
+func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edge, int, error) {
+	m, err := openMatrixMarket(s)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -35,12 +35,12 @@ func readMatrixMarketGraph(l *lines, vertices int) ([]dataset.Edge, int, error) 
 	return edges, m.rows, nil
 }
 
-// rounding is how far, relative to the largest weight, the two directions of an edge may differ
-// and still be taken for the same number.
-const rounding = 1e-9
+// mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the
+// largest weight, and still count as equal.
+const mirrorTolerance = 1e-9
 
-// withoutMirrorImages keeps one of both directions of each edge if all edges have both with the
-// same weight, and every edge otherwise. The edges are sorted in place.
+// withoutMirrorImages keeps one direction of each edge if all edges come in both directions with the
+// same weight, and everything otherwise. The edges are sorted in place.
 func withoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
 	slices.SortFunc(edges, func(a, b dataset.Edge) int {
 		return cmp.Or(
@@ -64,7 +64,7 @@ func withoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
 				upMinusDown -= e.Weight
 			}
 		}
-		if math.Abs(upMinusDown) > rounding*largest {
+		if math.Abs(upMinusDown) > mirrorTolerance*largest {
 			return edges
 		}
 		from = to

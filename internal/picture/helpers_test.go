@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// element is one drawn thing of a picture.
+// element is one element of a picture.
 type element struct {
 	name  string // path or text
 	style string
@@ -23,7 +23,7 @@ type element struct {
 }
 
 // render draws, checks that the picture is well-formed and free of broken numbers, and that
-// drawing again gives the same bytes; it returns the elements.
+// drawing again gives the same bytes; it returns the elements and the size in bytes.
 func render(t *testing.T, paint func(w io.Writer) error) (elements []element, size int) {
 	t.Helper()
 	var first, second bytes.Buffer
@@ -79,8 +79,8 @@ func texts(elements []element) []string {
 	return all
 }
 
-// styled counts the paths whose style has every one of the parts.
-func styled(elements []element, parts ...string) int {
+// countPaths counts the paths whose style has every one of the parts.
+func countPaths(elements []element, parts ...string) int {
 	number := 0
 	for _, e := range elements {
 		if e.name == "path" && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(e.style, p) }) {
@@ -90,12 +90,12 @@ func styled(elements []element, parts ...string) int {
 	return number
 }
 
-// filled counts the markers in a cluster's colour.
-func filled(elements []element, cluster int) int {
+// countMarkers counts the markers in a cluster's color.
+func countMarkers(elements []element, cluster int) int {
 	c := palette[cluster]
 	const hex = "0123456789ABCDEF"
 	code := []byte{'#', hex[c.R>>4], hex[c.R&15], hex[c.G>>4], hex[c.G&15], hex[c.B>>4], hex[c.B&15]}
-	return styled(elements, "fill:"+string(code))
+	return countPaths(elements, "fill:"+string(code))
 }
 
 func wantTexts(t *testing.T, elements []element, want ...string) {
@@ -108,7 +108,7 @@ func wantTexts(t *testing.T, elements []element, want ...string) {
 	}
 }
 
-// twoCircles are n points on circles of radius 1 and 3, taking turns.
+// twoCircles are n points on circles of radius 1 and 3, alternately.
 func twoCircles(r *rand.Rand, n int) (xy [][2]float64, truth []int32) {
 	for i := range n {
 		sin, cos := math.Sincos(2 * math.Pi * r.Float64())
@@ -119,17 +119,17 @@ func twoCircles(r *rand.Rand, n int) (xy [][2]float64, truth []int32) {
 	return xy, truth
 }
 
-// gaussians are n points around k random centres, sorted by centre.
+// gaussians are n points around k random centers, sorted by center.
 func gaussians(r *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int32) {
-	centres := make([]float64, k*d)
-	for at := range centres {
-		centres[at] = apart * r.NormFloat64()
+	centers := make([]float64, k*d)
+	for at := range centers {
+		centers[at] = apart * r.NormFloat64()
 	}
 	values, truth := make([]float64, n*d), make([]int32, n)
 	for i := range n {
 		truth[i] = int32(i * k / n)
 		for j := range d {
-			values[i*d+j] = centres[int(truth[i])*d+j] + r.NormFloat64()
+			values[i*d+j] = centers[int(truth[i])*d+j] + r.NormFloat64()
 		}
 	}
 	return &dataset.Points{N: n, D: d, Values: values}, truth
@@ -183,8 +183,8 @@ func randomPairs(r *rand.Rand, truth []int32, m int) []constraint.Pair {
 	return pairs
 }
 
-// disturbed moves a share of the labels elsewhere.
-func disturbed(r *rand.Rand, truth []int32, k int, share float64) []int32 {
+// withWrongLabels changes a share of the labels.
+func withWrongLabels(r *rand.Rand, truth []int32, k int, share float64) []int32 {
 	labels := slices.Clone(truth)
 	for i := range labels {
 		if r.Float64() < share {

@@ -1,15 +1,14 @@
 package format
 
-// A coordinate file leaves its zeros out, so a short one can name a huge matrix. Its dense form is
-// made up to freeDense values, and beyond that up to densePerEntry values for each entry that is
-// really there.
+// A coordinate file leaves its zeros out, so a short file can stand for a huge matrix. A dense matrix may
+// have baseDenseLimit values, and more only if that is at most densePerEntry for each entry in the file.
 const (
-	freeDense     = 1 << 22
-	densePerEntry = 32
+	baseDenseLimit = 1 << 22
+	densePerEntry  = 32
 )
 
-func readDenseMatrixMarket(l *lines) (*matrix, error) {
-	m, err := openMatrixMarket(l)
+func readDenseMatrixMarket(s *source) (*matrix, error) {
+	m, err := openMatrixMarket(s)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (m *matrixMarket) denseFromCoordinates() (*matrix, error) {
 	if m.rows == 0 || m.columns == 0 {
 		return &matrix{rows: m.rows, columns: m.columns}, nil
 	}
-	if m.rows*m.columns > max(freeDense, densePerEntry*len(entries)) {
+	if m.rows*m.columns > max(baseDenseLimit, densePerEntry*len(entries)) {
 		return nil, m.source.invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few to be stored densely; if it is a graph, give it as one",
 			m.rows, m.columns, len(entries))
 	}
@@ -52,7 +51,7 @@ func (m *matrixMarket) denseFromCoordinates() (*matrix, error) {
 	return dense, nil
 }
 
-// unpackTriangle makes the whole symmetric matrix of its lower triangle, given column by column.
+// unpackTriangle makes a symmetric matrix from its lower triangle, which is stored column by column.
 func unpackTriangle(triangle []float64, n int) []float64 {
 	values := make([]float64, n*n)
 	at := 0

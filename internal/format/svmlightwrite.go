@@ -9,10 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// WriteSparsePoints writes points in the svmlight format, with indices from 1. labels stand in
-// front of the rows; without any (nil) each row has the label 0, as the format wants one. Where no
-// row has the last feature, the first row says that it is 0, so that a reader knows how many
-// features there are.
+// WriteSparsePoints writes points in the svmlight format, with indices from 1. Every row begins with its
+// label, or with 0 if labels is nil, as the format asks for one. If no row has the last feature, the
+// first row has it with the value 0, so that a reader knows how many features there are.
 func WriteSparsePoints(w io.Writer, points *dataset.SparsePoints, labels []int64) error {
 	if labels != nil && len(labels) != points.N {
 		return fmt.Errorf("there are %d labels for %d rows", len(labels), points.N)
