@@ -15,7 +15,7 @@ import (
 type ascent struct {
 	*beliefs
 	share         []float64 // of each point's costs that each chain through it has
-	lower, higher []int     // neighbours of each point
+	lower, higher []int     // neighbors of each point
 	bound         float64   // with the constant
 	labels        []int32   // the best seen
 	energy        float64
@@ -24,15 +24,15 @@ type ascent struct {
 }
 
 const (
-	mostClimbs     = 1000
-	climbsToDecode = 5     // labels are decoded once in so many rounds,
-	climbsToJudge  = 20    // and the gain is judged once in so many:
-	slowClimb      = 0.003 // of the gap that is left is too slow to go on
+	maxRounds     = 1000
+	roundsPerDecode = 5     // labels are decoded once in so many rounds,
+	roundsPerCheck  = 20    // and the gain is judged once in so many:
+	minGain      = 0.003 // of the gap that is left is too slow to go on
 )
 
 // climb ascends until the bound meets the energy of the best labels, to rounding or to a relative gap,
 // or hardly rises.
-func climb(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent, error) {
+func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent, error) {
 	n := g.size()
 	a := &ascent{beliefs: newBeliefs(g), share: make([]float64, n), lower: make([]int, n), higher: make([]int, n),
 		bound: math.Inf(-1), energy: math.Inf(1), rounding: g.rounding(), gap: gap}
@@ -42,21 +42,21 @@ func climb(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent,
 		a.share[i] = 1 / float64(max(a.lower[i], a.higher[i], 1))
 	}
 	judged := a.bound
-	for a.rounds == 0 || !a.solved() && a.rounds < mostClimbs {
+	for a.rounds == 0 || !a.solved() && a.rounds < maxRounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		a.rounds++
 		a.pass(false)
 		a.bound = max(a.bound, a.pass(true))
-		if a.rounds%climbsToDecode == 1 {
+		if a.rounds%roundsPerDecode == 1 {
 			labels := a.decode(prefer)
 			if energy := g.energy(labels); energy < a.energy {
 				a.labels, a.energy = labels, energy
 			}
 		}
-		if a.rounds%climbsToJudge == 0 {
-			if a.bound-judged < slowClimb*(a.energy-a.bound) {
+		if a.rounds%roundsPerCheck == 0 {
+			if a.bound-judged < minGain*(a.energy-a.bound) {
 				break
 			}
 			judged = a.bound
@@ -90,7 +90,7 @@ func (a *ascent) pass(upwards bool) float64 {
 	return bound
 }
 
-// tightened is the energy rewritten by the messages, to the same total for every labelling: the bound,
+// tightened is the energy rewritten by the messages, to the same total for every labeling: the bound,
 // plus costs of points and edges of which none is below 0. Each edge takes its chain's share of the
 // lower point's costs.
 type tightened struct {
@@ -116,7 +116,7 @@ func (a *ascent) tighten() *tightened {
 			}
 		}
 		for e := a.g.start[i]; e < a.g.start[i+1]; e++ {
-			heard, told := a.heardBy(e), t.edge[e*k:(e+1)*k]
+			heard, told := a.messageAt(e), t.edge[e*k:(e+1)*k]
 			if a.g.to[e] < i {
 				for label, m := range heard {
 					told[label] = -m
@@ -126,7 +126,7 @@ func (a *ascent) tighten() *tightened {
 			for label, m := range heard {
 				told[label] = float64(a.share[i]*belief[label]) - m
 			}
-			a.settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
+			a.settleEdge(told, a.messageAt(a.reverse[e]), a.g.weight[e])
 		}
 	}
 	return t
@@ -134,9 +134,9 @@ func (a *ascent) tighten() *tightened {
 
 // settleEdge lowers an edge's costs for its lower point so that its cheapest pair of labels costs 0.
 func (b *beliefs) settleEdge(told, message []float64, weight float64) {
-	base, least := minSum(told, weight, b.fresh), math.Inf(1)
+	base, least := minSum(told, weight, b.newMessage), math.Inf(1)
 	for label, m := range message {
-		least = min(least, b.fresh[label]-m)
+		least = min(least, b.newMessage[label]-m)
 	}
 	for label := range told {
 		told[label] -= base + least

@@ -17,13 +17,13 @@ type beliefs struct {
 	message []float64 // edges x k: what edge e's own point hears from its other end
 	reverse []int     // the same edge in the other point's list
 	belief  []float64 // scratch: k
-	heard   []float64 // scratch: k
-	fresh   []float64 // scratch: k
+	outgoing   []float64 // scratch: k
+	newMessage   []float64 // scratch: k
 }
 
 func newBeliefs(g *graph) *beliefs {
 	b := &beliefs{g: g, message: make([]float64, len(g.to)*g.k), reverse: make([]int, len(g.to)),
-		belief: make([]float64, g.k), heard: make([]float64, g.k), fresh: make([]float64, g.k)}
+		belief: make([]float64, g.k), outgoing: make([]float64, g.k), newMessage: make([]float64, g.k)}
 	next := append([]int(nil), g.start...)
 	for i := range g.size() { // both lists are ascending, so the ends meet in order
 		for e := g.start[i]; e < g.start[i+1]; e++ {
@@ -35,7 +35,7 @@ func newBeliefs(g *graph) *beliefs {
 	return b
 }
 
-func (b *beliefs) heardBy(e int) []float64 { return b.message[e*b.g.k : (e+1)*b.g.k] }
+func (b *beliefs) messageAt(e int) []float64 { return b.message[e*b.g.k : (e+1)*b.g.k] }
 
 // loopyBP passes messages over a graph with cycles and decodes them; the labels preferred win ties. The
 // schedule is fixed: each round goes through the points upwards with messages to higher points, then
@@ -72,29 +72,29 @@ func loopyBP(ctx context.Context, g *graph, prefer []int32, rounds int) (labels 
 func (b *beliefs) gather(i int32) []float64 {
 	copy(b.belief, b.g.row(i))
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
-		for label, m := range b.heardBy(e) {
+		for label, m := range b.messageAt(e) {
 			b.belief[label] += m
 		}
 	}
 	return b.belief
 }
 
-// send renews the messages from a point to its higher (or lower) neighbours. Each hears the given share
+// send renews the messages from a point to its higher (or lower) neighbors. Each hears the given share
 // of all that the point pays and hears, less what came from there, and keeps a part of its old message.
-// It returns the largest change, and the total that normalising took out of the new messages.
+// It returns the largest change, and the total that normalizing took out of the new messages.
 func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, taken float64) {
 	belief := b.gather(i)
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
 		if (b.g.to[e] > i) != upwards {
 			continue
 		}
-		for label, m := range b.heardBy(e) {
-			b.heard[label] = float64(share*belief[label]) - m
+		for label, m := range b.messageAt(e) {
+			b.outgoing[label] = float64(share*belief[label]) - m
 		}
-		taken += minSum(b.heard, b.g.weight[e], b.fresh)
-		message := b.heardBy(b.reverse[e])
+		taken += minSum(b.outgoing, b.g.weight[e], b.newMessage)
+		message := b.messageAt(b.reverse[e])
 		for label, old := range message {
-			renewed := float64(keep*old) + float64((1-keep)*b.fresh[label])
+			renewed := float64(keep*old) + float64((1-keep)*b.newMessage[label])
 			change = max(change, math.Abs(renewed-old))
 			message[label] = renewed
 		}
@@ -132,7 +132,7 @@ func (b *beliefs) decode(prefer []int32) []int32 {
 				b.belief[labels[j]] -= b.g.weight[e]
 				continue
 			}
-			for label, m := range b.heardBy(e) {
+			for label, m := range b.messageAt(e) {
 				b.belief[label] += m
 			}
 		}

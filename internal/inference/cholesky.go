@@ -22,10 +22,10 @@ type panel struct {
 	own, below []int32
 	rows, cols int
 	entry      []float64 // rows x cols
-	given      []float64 // cols: the diagonal before the factorisation
+	given      []float64 // cols: the diagonal before the factorization
 }
 
-const widestPanel = 64
+const maxPanelWidth = 64
 
 // A pivot that has lost all its digits stands for a direction that the matrix does not feel: a huge
 // one in its place leaves the direction alone (Wright 1999).
@@ -65,7 +65,7 @@ func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 // it are the rest.
 func (c *blockCholesky) joins(i int32, below []int32) bool {
 	last := &c.panels[len(c.panels)-1]
-	return len(last.below) == len(below)+1 && last.below[0] == i && last.cols+int(c.width[i]) <= widestPanel
+	return len(last.below) == len(below)+1 && last.below[0] == i && last.cols+int(c.width[i]) <= maxPanelWidth
 }
 
 func (c *blockCholesky) clear() {
@@ -135,7 +135,7 @@ func (p *panel) factor() {
 }
 
 // update subtracts the outer product of a panel's lower rows from the panels to which they belong. Points
-// that are neighbours there too are taken together.
+// that are neighbors there too are taken together.
 func (c *blockCholesky) update(p *panel) {
 	top := p.cols // the first row of the points at hand
 	for from := 0; from < len(p.below); {

@@ -8,11 +8,11 @@ import (
 )
 
 // search is depth-first branch and bound. It works on the energy as an ascent has tightened it, in
-// which all costs are at least 0. The bound of a partial labelling is what it costs plus, for each open
-// point, its cheapest label given the labelled neighbours; edges among open points count 0.
+// which all costs are at least 0. The bound of a partial labeling is what it costs plus, for each open
+// point, its cheapest label given the labeled neighbors; edges among open points count 0.
 type search struct {
 	*tightened
-	order   []int32 // points in the order in which they are labelled
+	order   []int32 // points in the order in which they are labeled
 	place   []int32 // of each point in it
 	cost    []float64
 	least   []float64 // of each point's costs
@@ -24,7 +24,7 @@ type search struct {
 
 	best       float64
 	bestLabels []int32
-	margin     float64 // what a labelling must be better by
+	margin     float64 // what a labeling must be better by
 }
 
 // level is one point being tried.
@@ -109,7 +109,7 @@ func (s *search) open(bound float64) {
 func (s *search) step() {
 	depth := len(s.levels) - 1
 	l := &s.levels[depth]
-	s.takeBack(l.undo)
+	s.undoTo(l.undo)
 	if l.next == s.g.k {
 		s.levels = s.levels[:depth]
 		return
@@ -135,7 +135,7 @@ func (s *search) step() {
 	}
 }
 
-// push tells the open neighbours of a point its label and returns the bound with their new least costs.
+// push tells the open neighbors of a point its label and returns the bound with their new least costs.
 func (s *search) push(i, label int32, bound float64) float64 {
 	k := s.g.k
 	for e := s.g.start[i]; e < s.g.start[i+1]; e++ {
@@ -156,7 +156,7 @@ func (s *search) push(i, label int32, bound float64) float64 {
 	return bound
 }
 
-func (s *search) takeBack(to int) {
+func (s *search) undoTo(to int) {
 	k := s.g.k
 	for at := len(s.undo) - 1; at >= to; at-- {
 		j, was := s.undo[at], s.undoRow[at*(k+1):]

@@ -34,7 +34,7 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
 	return p
 }
 
-// randomForest has at most one neighbour of a lower number for each point, and parallel pairs.
+// randomForest has at most one neighbor of a lower number for each point, and parallel pairs.
 func randomForest(rng *rand.Rand, points, k int) *Problem {
 	p := randomProblem(rng, points, k, 0)
 	for i := 1; i < points; i++ {
@@ -54,8 +54,8 @@ func randomLabels(rng *rand.Rand, p *Problem) []int32 {
 	return labels
 }
 
-// eachLabelling goes through all labellings; the slice is reused.
-func eachLabelling(points, k int) iter.Seq[[]int32] {
+// eachLabeling goes through all labelings; the slice is reused.
+func eachLabeling(points, k int) iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		labels := make([]int32, points)
 		for yield(labels) {
@@ -73,20 +73,20 @@ func eachLabelling(points, k int) iter.Seq[[]int32] {
 	}
 }
 
-// bruteForce is the least energy of all labellings.
+// bruteForce is the least energy of all labelings.
 func bruteForce(p *Problem) float64 {
 	best := math.Inf(1)
-	for labels := range eachLabelling(p.Points(), p.K) {
+	for labels := range eachLabeling(p.Points(), p.K) {
 		best = min(best, p.Energy(labels))
 	}
 	return best
 }
 
-// optimaOf are all labellings of the least energy, to rounding.
+// optimaOf are all labelings of the least energy, to rounding.
 func optimaOf(p *Problem) [][]int32 {
 	var optima [][]int32
 	least := bruteForce(p)
-	for labels := range eachLabelling(p.Points(), p.K) {
+	for labels := range eachLabeling(p.Points(), p.K) {
 		if p.Energy(labels) <= least+1e-15 {
 			optima = append(optima, slices.Clone(labels))
 		}
@@ -116,4 +116,4 @@ func complete(labels []int32) bool {
 	return true
 }
 
-func (u Usage) total() int { return u.Alone + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }
+func (u Usage) total() int { return u.Unconstrained + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }

@@ -10,7 +10,7 @@ import (
 // taking the label that is cheapest given the others, until a pass changes nothing. A point moves only
 // when that lowers the energy by more than the rounding of its own sum, so ties stay and it ends.
 //
-// A point without a label (-1) takes the cheapest one at its first visit; neighbours that have none
+// A point without a label (-1) takes the cheapest one at its first visit; neighbors that have none
 // yet do not count. The labels are changed in place; the result is the number of passes.
 func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, error) {
 	order := make([]int32, g.size())
@@ -34,7 +34,7 @@ func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, er
 }
 
 // improve moves one point to its cheapest label (Bilenko2004 (7)) and tells whether it moved. Up to a
-// constant, a must-link makes its neighbour's label cheaper by its weight and a cannot-link dearer:
+// constant, a must-link makes its neighbor's label cheaper by its weight and a cannot-link dearer:
 // signed weights need one subtraction for both.
 func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
 	row := g.row(i)

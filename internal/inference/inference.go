@@ -10,7 +10,7 @@
 // time, and none ever returns more energy than the labels it was given.
 //
 // The last three first reduce a component (reduce.go): labels that cannot be optimal go, points with
-// one label left are folded into their neighbours, and leaves send their message inwards. What is left
+// one label left are folded into their neighbors, and leaves send their message inwards. What is left
 // without a cycle is solved exactly on the way, whatever the engine. The same input and seed give the
 // same bits.
 package inference
@@ -103,13 +103,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Result is a labelling and what is known of it.
+// Result is a labeling and what is known of it.
 type Result struct {
 	Labels []int32
 	Energy float64
-	Exact  bool // no labelling has less energy: to rounding, or for LP to 1e-9 of the energy
+	Exact  bool // no labeling has less energy: to rounding, or for LP to 1e-9 of the energy
 	Rounds int  // the most rounds of any component: passes, rounds of messages or interior-point steps
-	// LPValue is set by LP alone: a lower bound of every labelling's energy. It is the optimum of the
+	// LPValue is set by LP alone: a lower bound of every labeling's energy. It is the optimum of the
 	// relaxation where no component fell back, and something less otherwise.
 	LPValue   float64
 	Used      Usage
@@ -118,7 +118,7 @@ type Result struct {
 
 // Usage counts components by what found their labels.
 type Usage struct {
-	Alone   int // points without a constraint that binds: their cheapest label
+	Unconstrained   int // points without a constraint that binds: their cheapest label
 	Reduced int // solved exactly by the reductions: trees, for one
 	ICM     int // ICM, also where another engine was asked for and did worse
 	BP      int
@@ -159,7 +159,7 @@ func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng 
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
 		}
-		labels, err := s.component(g, pick(current, g.points))
+		labels, err := s.solveComponent(g, pick(current, g.points))
 		if err != nil {
 			return Result{}, err
 		}

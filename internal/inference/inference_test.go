@@ -13,7 +13,7 @@ import (
 
 var engines = []Engine{ICM, BP, LP, Exact}
 
-// Every engine on hundreds of tiny problems, against the least energy of all labellings.
+// Every engine on hundreds of tiny problems, against the least energy of all labelings.
 func TestEnginesAgainstBruteForce(t *testing.T) {
 	rng := newRand(1)
 	optimal, loopy := map[Engine]int{}, 0
@@ -73,7 +73,7 @@ func TestForestsAreExact(t *testing.T) {
 		current, least := randomLabels(rng, p), bruteForce(p)
 		for _, engine := range []Engine{BP, LP, Exact} {
 			r := solve(t, engine, p, current, 1, Options{})
-			if !r.Exact || !near(r.Energy, least) || r.Used.Reduced+r.Used.Alone != r.Used.total() {
+			if !r.Exact || !near(r.Energy, least) || r.Used.Reduced+r.Used.Unconstrained != r.Used.total() {
 				t.Fatalf("%v: energy %g, least %g, %+v", engine, r.Energy, least, r)
 			}
 			if engine == LP && !near(r.LPValue, least) {
@@ -203,7 +203,7 @@ func TestExactOverTheNodeLimit(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p, current := midSized()
@@ -220,7 +220,7 @@ func TestPairsThatBindNothing(t *testing.T) {
 		{0, 1, true, 0}, {1, 2, false, 0}, {0, 2, true, 2}, {2, 0, false, 1.5}, {0, 2, false, 0.5}}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{-1, -1, -1}, 1, Options{})
-		if r.Used != (Usage{Alone: 3}) || !slices.Equal(r.Labels, []int32{0, 1, 0}) || r.Energy != 2 || !r.Exact {
+		if r.Used != (Usage{Unconstrained: 3}) || !slices.Equal(r.Labels, []int32{0, 1, 0}) || r.Energy != 2 || !r.Exact {
 			t.Errorf("%v: %+v", engine, r)
 		}
 		if engine == LP && r.LPValue != 2 {
@@ -283,7 +283,7 @@ func TestAlone(t *testing.T) {
 	p := &Problem{K: 3, Unary: []float64{2, 1, 1, 2, 1, 1, 0, 5, 5}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{2, -1, 1}, 1, Options{})
-		if !slices.Equal(r.Labels, []int32{2, 1, 0}) || r.Used.Alone != 3 {
+		if !slices.Equal(r.Labels, []int32{2, 1, 0}) || r.Used.Unconstrained != 3 {
 			t.Errorf("%v: labels %v, %+v", engine, r.Labels, r.Used)
 		}
 	}

@@ -25,7 +25,7 @@ type interior struct {
 	reduced             []float64 // cost + A' multiplier
 	curvature           []float64 // per term: 1 / (z/v + s/multiplier)
 	pull                []float64 // per term, scratch of a direction
-	keeper              []int32   // of each point: the variable with the largest share
+	dependent              []int32   // of each point: the variable with the largest share
 	rhs                 []float64
 	offset              []int32 // of each point in rhs
 }
@@ -41,9 +41,9 @@ const (
 	enoughGap     = 1e-7  // what is accepted when it gets no further
 	idleSteps     = 5     // without halving the gap: it gets no further
 	lostSteps     = 30    // the same, before enough is reached: some of the way is slow
-	mostSteps     = 100
-	toTheBoundary = 0.99
-	firstProduct  = 0.3 // the products at the start, in units of scale
+	maxSteps     = 100
+	boundaryFraction = 0.99
+	startProduct  = 0.3 // the products at the start, in units of scale
 )
 
 // solution is the optimum of a relaxation, in units of its scale.
@@ -59,7 +59,7 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 		y: make([]float64, variables), slack: make([]float64, variables),
 		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms), v: make([]float64, terms),
 		reduced: make([]float64, variables), curvature: make([]float64, terms), pull: make([]float64, terms),
-		keeper: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
+		dependent: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
 	for _, e := range x.edges {
 		entry, stride, transposed := p.factor.block(e.i, e.j)
 		p.places = append(p.places, blockPlace{entry, stride, transposed})
@@ -88,13 +88,13 @@ func (p *interior) start() {
 		least := costs[cheapest(costs, -1)]
 		for v := from; v < until; v++ {
 			p.y[v] = share
-			p.slack[v] = p.reduced[v] - least + firstProduct/share
+			p.slack[v] = p.reduced[v] - least + startProduct/share
 		}
 	}
 	for at := range p.x.terms {
 		part := p.x.terms[at].part(p.y)
-		p.z[at] = firstProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
-		p.s[at] = max(p.z[at]-part, firstProduct/p.multiplier[at])
+		p.z[at] = startProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
+		p.s[at] = max(p.z[at]-part, startProduct/p.multiplier[at])
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *interior) start() {
 func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
 	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
 	reached, idle := math.Inf(1), 0
-	still, affine, centred := p.newDirection(), p.newDirection(), p.newDirection()
+	still, affine, centered := p.newDirection(), p.newDirection(), p.newDirection()
 	for {
 		p.x.reducedCosts(p.multiplier, p.reduced)
 		if bound := p.x.bound(p.multiplier, p.reduced); bound > best.bound {
@@ -118,7 +118,7 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 		} else if idle++; idle > lostSteps || idle > idleSteps && gap <= enoughGap {
 			return best, nil
 		}
-		if reached <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
+		if reached <= relativeGap || best.steps == maxSteps || float64(best.steps+1)*workPerStep > workLimit {
 			return best, nil
 		}
 		best.steps++
@@ -127,15 +127,15 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 			return solution{}, err
 		}
 		product := p.productAfter(still, 0, 0)
-		p.aim(0, still, affine)
-		primal, dual := p.longest(affine)
+		p.newtonDirection(0, still, affine)
+		primal, dual := p.maxStep(affine)
 		ratio := p.productAfter(affine, primal, dual) / product
-		p.aim(ratio*ratio*ratio*product, affine, centred)
-		primal, dual = p.longest(centred)
+		p.newtonDirection(ratio*ratio*ratio*product, affine, centered)
+		primal, dual = p.maxStep(centered)
 		if !(max(primal, dual) > 1e-9) {
 			return best, nil
 		}
-		p.move(centred, min(1, toTheBoundary*primal), min(1, toTheBoundary*dual))
+		p.move(centered, min(1, boundaryFraction*primal), min(1, boundaryFraction*dual))
 	}
 }
 
@@ -159,20 +159,20 @@ func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 }
 
 // longest are the longest steps, up to 1, that keep the primal and the dual quantities at 0 or above.
-func (p *interior) longest(d *direction) (primal, dual float64) {
+func (p *interior) maxStep(d *direction) (primal, dual float64) {
 	primal, dual = 1, 1
 	for v := range p.y {
-		primal = min(primal, room(p.y[v], d.y[v]))
-		dual = min(dual, room(p.slack[v], d.slack[v]))
+		primal = min(primal, stepToZero(p.y[v], d.y[v]))
+		dual = min(dual, stepToZero(p.slack[v], d.slack[v]))
 	}
 	for t := range p.z {
-		primal = min(primal, room(p.z[t], d.z[t]), room(p.s[t], d.s[t]))
-		dual = min(dual, room(p.multiplier[t], d.multiplier[t]), room(p.v[t], -d.multiplier[t]))
+		primal = min(primal, stepToZero(p.z[t], d.z[t]), stepToZero(p.s[t], d.s[t]))
+		dual = min(dual, stepToZero(p.multiplier[t], d.multiplier[t]), stepToZero(p.v[t], -d.multiplier[t]))
 	}
 	return primal, dual
 }
 
-func room(value, step float64) float64 {
+func stepToZero(value, step float64) float64 {
 	if step < 0 {
 		return -value / step
 	}

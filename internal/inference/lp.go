@@ -6,18 +6,18 @@ import (
 )
 
 // The room that a factor may take: 512 MiB.
-const roomForFactor = 1 << 26
+const maxFactorEntries = 1 << 26
 
 // A relaxation takes about this many steps at least; one whose steps are dearer is not begun.
-const fewestSteps = 20
+const minSteps = 20
 
-// A labelling this near to the bound is optimal, relative to the value of the relaxation.
+// A labeling this near to the bound is optimal, relative to the value of the relaxation.
 const provingGap = 1e-9
 
 // roundedLP solves the relaxation of a piece and rounds it. The cheap ascent goes first: often it solves
 // both, and else its labels and its bound are what there is when the relaxation is given up.
-func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
-	a, err := climb(s.ctx, g, prefer, relativeGap)
+func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
+	a, err := ascend(s.ctx, g, prefer, relativeGap)
 	if err != nil {
 		return outcome{}, "", err
 	}
@@ -29,7 +29,7 @@ func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	for i := range width {
 		width[i] = x.first[i+1] - x.first[i] - 1
 	}
-	e, ok := minimumDegree(g, width, s.options.LPWork/fewestSteps, roomForFactor)
+	e, ok := minimumDegree(g, width, s.options.LPWork/minSteps, maxFactorEntries)
 	if !ok {
 		return outcome{labels: a.labels, bound: a.bound}, OverWorkLimit, nil
 	}

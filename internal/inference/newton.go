@@ -22,7 +22,7 @@ func (p *interior) assemble() {
 				keeper = v
 			}
 		}
-		p.keeper[i] = keeper
+		p.dependent[i] = keeper
 		entry, stride, _ := p.factor.block(i, i)
 		for v := from; v < until; v++ {
 			if v == keeper {
@@ -38,12 +38,12 @@ func (p *interior) assemble() {
 	for at, e := range x.edges {
 		for t := e.from; t < e.until; t++ {
 			term := &x.terms[t]
-			row, high := p.index(term.a, x.first[e.i], p.keeper[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
-			col, wide := p.index(term.b, x.first[e.j], p.keeper[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
+			row, high := p.index(term.a, x.first[e.i], p.dependent[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
+			col, wide := p.index(term.b, x.first[e.j], p.dependent[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
 			if p.places[at].transposed {
 				row, col, high, wide = col, row, wide, high
 			}
-			couple(p.places[at], row, col, high, wide, float64(term.sign*p.curvature[t]))
+			addCoupling(p.places[at], row, col, high, wide, float64(term.sign*p.curvature[t]))
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (p *interior) index(v, first, keeper int32) int {
 }
 
 // couple adds an entry between two variables to a block. A keeper is minus the sum of its point's others.
-func couple(b blockPlace, row, col, high, wide int, h float64) {
+func addCoupling(b blockPlace, row, col, high, wide int, h float64) {
 	rows, cols := [2]int{row, row + 1}, [2]int{col, col + 1}
 	if row < 0 {
 		rows, h = [2]int{0, high}, -h
@@ -91,7 +91,7 @@ func couple(b blockPlace, row, col, high, wide int, h float64) {
 }
 
 // aim finds the Newton direction to where all products equal the target, less the products of the
-// steps of another direction (Mehrotra's correction). Linearised, with A dy the change of the parts,
+// steps of another direction (Mehrotra's correction). Linearized, with A dy the change of the parts,
 //
 //	dz = wanted_z / v - z + z dm / v,    ds = wanted_s / m - s - s dm / m,
 //	dm = curvature (A dy - pull),        pull = wanted_z / v - wanted_s / m - part(y),
@@ -101,7 +101,7 @@ func couple(b blockPlace, row, col, high, wide int, h float64) {
 // The constant per point is the multiplier of its shares' sum; taking the keeper out takes it out. The
 // parts and reduced costs are those of y and the multipliers as they are, so that what earlier
 // steps left over through rounding is made up for.
-func (p *interior) aim(target float64, correction, d *direction) {
+func (p *interior) newtonDirection(target float64, correction, d *direction) {
 	x := p.x
 	for v := range d.y {
 		d.slack[v] = (target-float64(correction.y[v]*correction.slack[v]))/p.y[v] - p.slack[v]
@@ -135,8 +135,8 @@ func (p *interior) solve(dy []float64) {
 	for i := range x.points() {
 		to := p.offset[i]
 		for v := x.first[i]; v < x.first[i+1]; v++ {
-			if v != p.keeper[i] {
-				p.rhs[to] = dy[v] - dy[p.keeper[i]]
+			if v != p.dependent[i] {
+				p.rhs[to] = dy[v] - dy[p.dependent[i]]
 				to++
 			}
 		}
@@ -145,12 +145,12 @@ func (p *interior) solve(dy []float64) {
 	for i := range x.points() {
 		from, total := p.offset[i], 0.0
 		for v := x.first[i]; v < x.first[i+1]; v++ {
-			if v != p.keeper[i] {
+			if v != p.dependent[i] {
 				dy[v] = p.rhs[from]
 				total += dy[v]
 				from++
 			}
 		}
-		dy[p.keeper[i]] = -total
+		dy[p.dependent[i]] = -total
 	}
 }

@@ -7,17 +7,17 @@ import "slices"
 type elimination struct {
 	order []int32
 	later [][]int32 // of each point: those after it that its column of blocks has rows for
-	work  float64   // multiplications of one factorisation
+	work  float64   // multiplications of one factorization
 	room  float64   // numbers in the factor
 }
 
-// minimumDegree eliminates next the point with the fewest rows in its column, and joins its neighbours
+// minimumDegree eliminates next the point with the fewest rows in its column, and joins its neighbors
 // into a clique, as the elimination does. It stops when the work or the room is over its limit.
 // The width of a point is the size of its block.
 func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elimination, bool) {
 	n := g.size()
 	e := &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
-	near := make([][]int32, n) // neighbours that are left, ascending
+	near := make([][]int32, n) // neighbors that are left, ascending
 	rows := make([]float64, n) // their widths together
 	var queue pointQueue
 	for i := range n {

@@ -110,7 +110,7 @@ func TestReductionKeepsTheLeastEnergy(t *testing.T) {
 
 func optimumOf(g *graph) (best []int32, least float64) {
 	least = math.Inf(1)
-	for labels := range eachLabelling(g.size(), g.k) {
+	for labels := range eachLabeling(g.size(), g.k) {
 		if energy := g.energy(labels); energy < least {
 			best, least = slices.Clone(labels), energy
 		}
@@ -119,14 +119,14 @@ func optimumOf(g *graph) (best []int32, least float64) {
 }
 
 // The ascent's bound never exceeds the least energy, never falls, and the tightened costs are not
-// negative and add up to the energy of any labelling.
+// negative and add up to the energy of any labeling.
 func TestAscentTightens(t *testing.T) {
 	rng := newRand(4)
 	for range 200 {
 		p := distinctPairs(rng, 3+rng.IntN(4), 2+rng.IntN(3), 0.8)
 		g := wholeGraph(p)
 		least := bruteForce(p)
-		a, err := climb(t.Context(), g, make([]int32, p.Points()), 0)
+		a, err := ascend(t.Context(), g, make([]int32, p.Points()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

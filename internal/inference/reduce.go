@@ -5,13 +5,13 @@ import "math"
 // reduction makes a graph smaller without changing its least energy, nor the optimum of its linear
 // relaxation, until nothing more can be done:
 //
-//   - A label is ruled out when another is cheaper whatever the neighbours do (dead-end elimination).
+//   - A label is ruled out when another is cheaper whatever the neighbors do (dead-end elimination).
 //     Moving a share of a point from label a to label b changes a must-link by at most its weight,
-//     and only if the neighbour can have a; a cannot-link only if the neighbour can have b. This
+//     and only if the neighbor can have a; a cannot-link only if the neighbor can have b. This
 //     holds for fractions as for whole points.
-//   - A point with one label left is folded into the costs of its neighbours.
-//   - A leaf sends its min-sum message to its only neighbour and remembers its answer to each of the
-//     neighbour's labels. For a fixed marginal of the neighbour the relaxation of an edge is this same
+//   - A point with one label left is folded into the costs of its neighbors.
+//   - A leaf sends its min-sum message to its only neighbor and remembers its answer to each of the
+//     neighbor's labels. For a fixed marginal of the neighbor the relaxation of an edge is this same
 //     message, linear in the marginal, so the relaxation of a tree is integral.
 //
 // On a tree this is the exact two-pass max-product: leaves inwards, then back by the pointers.
@@ -19,9 +19,9 @@ type reduction struct {
 	g        *graph
 	prefer   []int32   // labels to keep among equals
 	cost     []float64 // points x k; +Inf for labels that are ruled out
-	must     []float64 // points x k: the weight of must-links to neighbours that can have the label
+	must     []float64 // points x k: the weight of must-links to neighbors that can have the label
 	cannot   []float64 // points x k: the same for cannot-links
-	degree   []int32   // neighbours left
+	degree   []int32   // neighbors left
 	gone     []bool
 	queue    []int32 // points to look at again, first in first out
 	queued   []bool
@@ -111,13 +111,13 @@ func (r *reduction) ruleOut(i int32) int {
 			continue
 		}
 		cost[a] = math.Inf(1)
-		r.neighboursLose(i, a)
+		r.neighborsLose(i, a)
 	}
 	return left
 }
 
-// neighboursLose takes a label of a point out of its neighbours' sums.
-func (r *reduction) neighboursLose(i int32, label int) {
+// neighborsLose takes a label of a point out of its neighbors' sums.
+func (r *reduction) neighborsLose(i int32, label int) {
 	for e := r.g.start[i]; e < r.g.start[i+1]; e++ {
 		j := r.g.to[e]
 		if r.gone[j] {
@@ -133,7 +133,7 @@ func (r *reduction) neighboursLose(i int32, label int) {
 	}
 }
 
-// settle gives a point its label for good and folds it into its neighbours.
+// settle gives a point its label for good and folds it into its neighbors.
 func (r *reduction) settle(i int32) {
 	cost := r.row(r.cost, i)
 	label := cheapest(cost, r.prefer[i])
@@ -152,10 +152,10 @@ func (r *reduction) settle(i int32) {
 	}
 }
 
-// peel sends a leaf's message to its only neighbour: for each label there, the least that the leaf and
+// peel sends a leaf's message to its only neighbor: for each label there, the least that the leaf and
 // the edge can cost.
 func (r *reduction) peel(i int32) {
-	parent, weight := r.onlyNeighbour(i)
+	parent, weight := r.onlyNeighbor(i)
 	cost := r.row(r.cost, i)
 	first, second := twoCheapest(cost, r.prefer[i])
 	row := r.row(r.cost, parent)
@@ -170,8 +170,8 @@ func (r *reduction) peel(i int32) {
 	r.remove(i, step)
 }
 
-// answerTo is the cheapest label for a point whose neighbour has the given one: its own first choice,
-// or the neighbour's label for a must-link, or the second choice for a cannot-link.
+// answerTo is the cheapest label for a point whose neighbor has the given one: its own first choice,
+// or the neighbor's label for a must-link, or the second choice for a cannot-link.
 func answerTo(label, first, second int32, cost []float64, weight float64) int32 {
 	switch {
 	case weight > 0 && cost[label] < cost[first]+weight:
@@ -197,7 +197,7 @@ func twoCheapest(cost []float64, preferred int32) (first, second int32) {
 	return first, second
 }
 
-func (r *reduction) onlyNeighbour(i int32) (int32, float64) {
+func (r *reduction) onlyNeighbor(i int32) (int32, float64) {
 	e := r.g.start[i]
 	for r.gone[r.g.to[e]] {
 		e++
@@ -210,7 +210,7 @@ func (r *reduction) remove(i int32, how removal) {
 	r.trail = append(r.trail, how)
 	for label, cost := range r.row(r.cost, i) {
 		if !math.IsInf(cost, 1) {
-			r.neighboursLose(i, label)
+			r.neighborsLose(i, label)
 		}
 	}
 	for e := r.g.start[i]; e < r.g.start[i+1]; e++ {
@@ -222,7 +222,7 @@ func (r *reduction) remove(i int32, how removal) {
 }
 
 // pieces are what is left, one graph per connected component, with the points called as in r.g. Every
-// point of them has at least two labels left and two neighbours.
+// point of them has at least two labels left and two neighbors.
 func (r *reduction) pieces() []*graph {
 	var left []int32
 	for i, gone := range r.gone {

@@ -67,7 +67,7 @@ func relax(g *graph) *relaxation {
 			}
 		}
 	}
-	x.normalise()
+	x.normalize()
 	return x
 }
 
@@ -88,10 +88,10 @@ func (x *relaxation) addEdge(from, to []int32, weight float64) {
 	}
 }
 
-// normalise takes the unavoidable costs out and scales the rest by what points have to choose about.
+// normalize takes the unavoidable costs out and scales the rest by what points have to choose about.
 // The weights are no measure: equal shares violate nothing, so the optimum is of the size of the costs,
 // however large the weights are.
-func (x *relaxation) normalise() {
+func (x *relaxation) normalize() {
 	for i := range x.points() {
 		costs := x.cost[x.first[i]:x.first[i+1]]
 		least := costs[cheapest(costs, -1)]

@@ -48,7 +48,7 @@ func literalRelaxation(t *testing.T, p *Problem) float64 {
 			tableau.add(second, 1, basic) // (15)
 		}
 	}
-	return tableau.minimise(t)
+	return tableau.minimize(t)
 }
 
 // denseSimplex is the tableau method with Bland's rule, which cannot cycle, from a basis that is given.
@@ -63,7 +63,7 @@ func (s *denseSimplex) add(row []float64, right float64, basic int) {
 	s.basis = append(s.basis, basic)
 }
 
-func (s *denseSimplex) minimise(t *testing.T) float64 {
+func (s *denseSimplex) minimize(t *testing.T) float64 {
 	t.Helper()
 	reduced := append(append([]float64(nil), s.cost...), 0)
 	s.rows = append(s.rows, reduced)

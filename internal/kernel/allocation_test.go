@@ -18,9 +18,9 @@ func TestSweepsAllocateNothing(t *testing.T) {
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
 			s, tiles := NewShard(p.source, 2), partition.All(n)
 			must(s.Build(ctx, tiles, stored))
-			armament := p.armament
+			armament := p.operands
 			armament.Lanes = lanes
-			arm(t, s, armament)
+			setOperands(t, s, armament)
 			labels, stats := make([]int32, lanes*n), make([]Stats, lanes)
 			back, forth := make([]Move, 0, lanes*n), make([]Move, 0, lanes*n)
 			for lane := range lanes {

@@ -18,11 +18,11 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 		return nil, err
 	}
 	if s.source.graph != nil {
-		s.terms[0].sort()
+		s.terms[0].sortBySquare()
 	}
-	s.askedStats = stats
+	s.activeStats = stats
 	err = s.parallel(ctx, len(tiles), s.assignTile)
-	s.askedStats = nil
+	s.activeStats = nil
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (s *Shard) assignOne(t *tile) error {
 	}
 	w := s.workspaces.borrow()
 	t.moves = t.moves[:0]
-	for asked := range s.askedStats {
-		w.assignment = s.assignment(t, s.askedStats[asked].Lane)
+	for asked := range s.activeStats {
+		w.assignment = s.assignment(t, s.activeStats[asked].Lane)
 		w.terms = &s.terms[asked]
 		t.moves = t.sums.assign(t.moves, w)
 	}
@@ -51,8 +51,8 @@ func (s *Shard) assignOne(t *tile) error {
 
 func (s *Shard) assignment(t *tile, lane int) assignment {
 	return assignment{
-		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.armament.K),
-		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.armament.Weights[t.rows.From:t.rows.To],
+		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.operands.K),
+		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.operands.Weights[t.rows.From:t.rows.To],
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	if err != nil {
 		return nil, err
 	}
-	s.workspaces.reset(s.armament.clusters())
+	s.workspaces.reset(s.operands.clusters())
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	}
 	for r := range t.rows.Len() {
 		i := t.rows.From + r
-		columns, values := s.armament.Sparse.Row(i)
+		columns, values := s.operands.Sparse.Row(i)
 		if at, found := slices.BinarySearch(columns, int32(i)); found {
 			diagonal[r] += values[at]
 		}
@@ -135,7 +135,7 @@ func (s *Shard) loadDiagonal(t *tile) error {
 // ready checks that the tiles are loaded at the step and the stats fit the armament, and takes the
 // stats over.
 func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +147,9 @@ func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error
 			return nil, ErrNotReady
 		}
 	}
-	k := s.armament.K
+	k := s.operands.K
 	for at, of := range stats {
-		if of.Lane < 0 || of.Lane >= s.armament.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
+		if of.Lane < 0 || of.Lane >= s.operands.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
 			return nil, ErrNotReady
 		}
 		if at == len(s.terms) {

@@ -111,8 +111,8 @@ func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
 
 // Graph weights are float64, but their squares must stay representable: distances divide by them.
 const (
-	largestDegree  = 1e150
-	smallestDegree = 1e-150
+	maxDegree  = 1e150
+	minDegree = 1e-150
 )
 
 func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
@@ -129,8 +129,8 @@ func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
 		}
 		bound.RowSum = max(bound.RowSum, row)
 	}
-	if sum := bound.RowSum; sum != 0 && !(sum >= smallestDegree && sum <= largestDegree) {
-		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, smallestDegree, largestDegree)
+	if sum := bound.RowSum; sum != 0 && !(sum >= minDegree && sum <= maxDegree) {
+		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, minDegree, maxDegree)
 	}
 	return bound, nil
 }

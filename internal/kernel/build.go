@@ -14,8 +14,8 @@ import (
 type buildBlock struct {
 	tile    *denseTile
 	columns partition.Range
-	mirror  *denseTile // the other tile, when it is built now too and is not the same
-	source  *denseTile // the other tile, when it is here already: the block is its mirror
+	mirrorTo  *denseTile // the other tile, when it is built now too and is not the same
+	copyFrom  *denseTile // the other tile, when it is here already: the block is its mirror
 }
 
 // buildFromPoints makes dense tiles of points.
@@ -29,14 +29,14 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	var blocks []buildBlock
 	for _, number := range numbers {
 		for other := range partition.TileCount(n) {
-			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirror: tiles[other]}
+			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirrorTo: tiles[other]}
 			switch {
-			case b.mirror != nil && other < number:
+			case b.mirrorTo != nil && other < number:
 				continue // made as the mirror of the other one
 			case other == number:
-				b.mirror = nil
-			case b.mirror == nil:
-				b.source = s.storedTile(other)
+				b.mirrorTo = nil
+			case b.mirrorTo == nil:
+				b.copyFrom = s.storedTile(other)
 			}
 			blocks = append(blocks, b)
 		}
@@ -56,13 +56,13 @@ func (s *Shard) storedTile(number int) *denseTile {
 
 // build computes one block, and its mirror.
 func (s *Source) build(b buildBlock) error {
-	if b.source != nil {
-		mirror(b.tile, b.source, b.tile.rows, 0)
+	if b.copyFrom != nil {
+		mirror(b.tile, b.copyFrom, b.tile.rows, 0)
 		return nil
 	}
-	w := s.borrow()
-	defer s.giveBack(w)
-	m := w.makerOf(b.tile)
+	w := s.borrowWindow()
+	defer s.returnWindow(w)
+	m := w.entryMakerFor(b.tile)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
@@ -73,11 +73,11 @@ func (s *Source) build(b buildBlock) error {
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
 		} else {
-			w.values = grown(w.values, len(some)*b.tile.stride)
+			w.values = resized(w.values, len(some)*b.tile.stride)
 			out = w.values
 		}
 		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
-		top, to, first := 0, b.mirror, 0
+		top, to, first := 0, b.mirrorTo, 0
 		if b.columns == b.tile.rows {
 			top = from - b.tile.rows.From
 			to, first = b.tile, top+columnsPerFill
@@ -86,7 +86,7 @@ func (s *Source) build(b buildBlock) error {
 		if err := m.fillFrom(top, some, out); err != nil {
 			return err
 		}
-		b.tile.keep(from, top, out)
+		b.tile.save(from, top, out)
 		if to != nil {
 			mirror(to, b.tile, partition.Range{From: from, To: from + len(some)}, first)
 		}
@@ -153,7 +153,7 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		if err := s.spec.store(column, t.rows, j, values); err != nil {
 			return nil, err
 		}
-		t.keep(j, 0, column)
+		t.save(j, 0, column)
 	}
 	return t, nil
 }

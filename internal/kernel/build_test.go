@@ -13,7 +13,7 @@ import (
 // together or one after the other, is the kernel function's value.
 func TestBuildComputesEveryEntry(t *testing.T) {
 	ctx := context.Background()
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for _, n := range []int{17, 90, 1030, 1071} {
 			for _, half := range []bool{false, true} {
 				p := newProblem(t, rand.New(rand.NewPCG(uint64(n), 8)), n, 2, Gaussian)
@@ -21,7 +21,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 				spec := &p.source.spec
 				spec.ZeroDiagonal = n == 90
 				if half {
-					spec.HalfScale = p.extent.HalfScale()
+					spec.HalfScale = p.bounds.HalfScale()
 				}
 				s, tiles := NewShard(p.source, 2), partition.All(n)
 				for _, numbers := range [][]int{tiles[:1], tiles[2:], tiles} {

@@ -40,7 +40,7 @@ func (t *denseTile) column(j int) []float32 {
 }
 
 // keep stores columns from..from+len/stride that lie in values, from a row on.
-func (t *denseTile) keep(from, row int, values []float32) {
+func (t *denseTile) save(from, row int, values []float32) {
 	if t.half == nil {
 		return // they were computed in place
 	}
@@ -50,13 +50,13 @@ func (t *denseTile) keep(from, row int, values []float32) {
 }
 
 // visit hands over columns, a pass at a time and in order.
-func (t *denseTile) visit(columns []int32, do func(columns []int32, p *pass)) error {
-	w := t.source.borrow()
-	defer t.source.giveBack(w)
+func (t *denseTile) forEachPass(columns []int32, do func(columns []int32, p *pass)) error {
+	w := t.source.borrowWindow()
+	defer t.source.returnWindow(w)
 	for len(columns) > 0 {
 		some := columns[:min(columnsPerFill, len(columns))]
 		columns = columns[len(some):]
-		v, err := t.look(some, w)
+		v, err := t.locate(some, w)
 		if err != nil {
 			return err
 		}
@@ -74,12 +74,12 @@ func (t *denseTile) visit(columns []int32, do func(columns []int32, p *pass)) er
 }
 
 func (t *denseTile) addColumns(dst []float64, columns []int32) error {
-	return t.visit(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
+	return t.forEachPass(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
 }
 
 func (t *denseTile) degrees(dst []float64) error {
 	var negative error
-	err := t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
+	err := t.forEachPass(t.source.allColumns(), func(columns []int32, p *pass) {
 		for i, j := range columns {
 			for r, v := range p.column(i)[:t.height] {
 				if v < 0 && negative == nil {
@@ -96,7 +96,7 @@ func (t *denseTile) degrees(dst []float64) error {
 }
 
 func (t *denseTile) maxima(dst []float64) error {
-	return t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
+	return t.forEachPass(t.source.allColumns(), func(columns []int32, p *pass) {
 		for i := range columns {
 			for r, v := range p.column(i)[:t.height] {
 				dst[r] = max(dst[r], float64(v))
@@ -113,7 +113,7 @@ func (t *denseTile) diagonal(dst []float64) error {
 		return nil
 	}
 	own := t.source.allColumns()[t.rows.From:t.rows.To]
-	return t.visit(own, func(columns []int32, p *pass) {
+	return t.forEachPass(own, func(columns []int32, p *pass) {
 		for i, j := range columns {
 			r := int(j) - t.rows.From
 			dst[r] = float64(p.column(i)[r])

@@ -66,14 +66,14 @@ func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	for i := range weights {
 		weights[i], d.labels[i] = 1, d.rng.Int32N(int32(k))
 	}
-	arm(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+	setOperands(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 	must(d.Load(context.Background(), d.tiles, 1, d.labels))
 	return d
 }
 
 // moveSome lets a share of the points change their cluster.
 func (d *denseBenchmark) moveSome(moves []Move, share float64) []Move {
-	k := int32(d.armament.K)
+	k := int32(d.operands.K)
 	for i, from := range d.labels {
 		if d.rng.Float64() < share {
 			d.labels[i] = (from + 1 + d.rng.Int32N(k-1)) % k

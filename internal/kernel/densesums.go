@@ -33,7 +33,7 @@ func (s *denseSums) add(r int, c int32, v float64) {
 
 // sweep asks the tile for its base each time: it may have changed its storage since the last one.
 func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
-	for lane, anew := range p.anew {
+	for lane, anew := range p.recompute {
 		if anew {
 			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
 		}
@@ -42,7 +42,7 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 		return err
 	}
 	s.moveSparse(p.moves)
-	for lane, anew := range p.anew {
+	for lane, anew := range p.recompute {
 		if anew {
 			s.addSparse(p.labelsOf(lane))
 		}
@@ -87,7 +87,7 @@ func (s *denseSums) moveSparse(moves []Move) {
 
 func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 	a := &w.assignment
-	if len(a.terms.filled) == 0 {
+	if len(a.terms.nonEmpty) == 0 {
 		return moves
 	}
 	s.findNearest(w)
@@ -104,7 +104,7 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 		if own >= 0 && part <= limit {
 			continue
 		}
-		for _, c := range a.terms.filled {
+		for _, c := range a.terms.nonEmpty {
 			if a.part(r, c, s.of(r, a.first+c)) <= limit {
 				moves = append(moves, a.move(r, c))
 				break
@@ -117,11 +117,11 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 // findNearest is the least distance of every row, cluster by cluster: the sums of one are contiguous.
 func (s *denseSums) findNearest(w *workspace) {
 	a := &w.assignment
-	w.nearest = grown(w.nearest, s.rows.Len())
+	w.nearest = resized(w.nearest, s.rows.Len())
 	for r := range w.nearest {
 		w.nearest[r] = math.Inf(1)
 	}
-	for _, c := range a.terms.filled {
+	for _, c := range a.terms.nonEmpty {
 		sums := s.values[int(a.first+c)*s.stride:][:s.rows.Len()]
 		if a.terms.sigma >= 0 {
 			s.routines.distances(w.nearest, sums, a.weights, a.terms.square[c], a.terms.weight[c])

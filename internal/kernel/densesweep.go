@@ -10,21 +10,21 @@ type window struct {
 }
 
 // borrow takes a window that is returned by giveBack.
-func (s *Source) borrow() *window {
+func (s *Source) borrowWindow() *window {
 	if w, _ := s.windows.Get().(*window); w != nil {
 		return w
 	}
 	return &window{}
 }
 
-func (s *Source) giveBack(w *window) { s.windows.Put(w) }
+func (s *Source) returnWindow(w *window) { s.windows.Put(w) }
 
 // makerOf is the window's entry maker, set to a tile.
-func (w *window) makerOf(t *denseTile) *entryMaker {
+func (w *window) entryMakerFor(t *denseTile) *entryMaker {
 	if w.maker == nil {
 		w.maker = &entryMaker{source: t.source}
 	}
-	w.maker.set(t.rows)
+	w.maker.selectTile(t.rows)
 	return w.maker
 }
 
@@ -44,19 +44,19 @@ func (v *view) begin(place int) int {
 }
 
 // look finds columns: in the tile, or, converted or computed, in the window.
-func (t *denseTile) look(columns []int32, w *window) (view, error) {
+func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	s, height := t.source, t.stride
 	if t.entries != nil {
 		return view{values: t.entries, pitch: height, columns: columns}, nil
 	}
-	w.values = grown(w.values, len(columns)*height)
+	w.values = resized(w.values, len(columns)*height)
 	if t.half != nil {
 		for at, j := range columns {
 			s.routines.fromHalf(w.values[at*height:(at+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))
 		}
 		return view{values: w.values, pitch: height}, nil
 	}
-	m := w.makerOf(t)
+	m := w.entryMakerFor(t)
 	for from := 0; from < len(columns); from += columnsPerFill {
 		to := min(from+columnsPerFill, len(columns))
 		if err := m.fill(columns[from:to], w.values[from*height:to*height]); err != nil {
@@ -67,23 +67,23 @@ func (t *denseTile) look(columns []int32, w *window) (view, error) {
 }
 
 // pace is how the tile takes the entries of a plan.
-func (t *denseTile) pace(p *plan) pace {
+func (t *denseTile) chunking(p *plan) chunking {
 	switch {
 	case !t.stored():
-		return byFill
+		return fewColumns
 	case t.entries != nil && p.window() == 0:
-		return byWhole
+		return wholePlan
 	}
-	return byWindow
+	return cacheWindow
 }
 
 // apply does to the sums what a plan says.
 func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
-	pace := t.pace(p)
+	pace := t.chunking(p)
 	l := &p.layouts[pace] // made before the threads began
 	for at, b := range l.blocks {
 		columns := p.columns[b.firstColumn:b.endColumn]
-		v, err := t.look(columns, w)
+		v, err := t.locate(columns, w)
 		if err != nil {
 			return err
 		}

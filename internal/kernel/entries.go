@@ -17,7 +17,7 @@ type entryMaker struct {
 }
 
 // set chooses the tile.
-func (m *entryMaker) set(rows partition.Range) {
+func (m *entryMaker) selectTile(rows partition.Range) {
 	if m.tile == rows {
 		return
 	}
@@ -59,7 +59,7 @@ func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	r := &m.source.routines
 	height := m.rows.groups * r.blockRows // of a column of products
 	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
-	m.products = grown(m.products, height*m.columns.groups*r.blockColumns)
+	m.products = resized(m.products, height*m.columns.groups*r.blockColumns)
 	for from := 0; from < m.rows.features; from += m.rows.perPass {
 		for row := firstGroup; row < m.rows.groups; row++ {
 			packedRows := m.rows.group(from, row)
@@ -83,7 +83,7 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 		spec.clearDiagonal(column, rows, j)
 		return nil
 	}
-	m.values = grown(m.values, rows.Len())
+	m.values = resized(m.values, rows.Len())
 	for r := range m.values {
 		m.values[r] = spec.entry(products[r], m.norms[row+r], s.points.norms[j])
 	}

@@ -14,20 +14,20 @@ const (
 	log2E    = 1.44269504088896338700e+00
 	ln2High  = 6.93147180369123816490e-01 // 32 bits: m * ln2High is exact
 	ln2Low   = 1.90821492927058770002e-10
-	toNear   = 1.5 * (1 << 52) // (v + toNear) - toNear rounds v to an integer, ties to even
-	expTiny  = -700            // below: 0, which is what float32 makes of it anyway
-	expLarge = 700
+	integerRounder   = 1.5 * (1 << 52) // (v + toNear) - toNear rounds v to an integer, ties to even
+	minExpArgument  = -700            // below: 0, which is what float32 makes of it anyway
+	maxExpArgument = 700
 )
 
 // exp is e^x for x <= expLarge; larger arguments are taken for expLarge.
 func exp(x float64) float64 {
-	if x < expTiny {
+	if x < minExpArgument {
 		return 0
 	}
-	if x > expLarge {
-		x = expLarge
+	if x > maxExpArgument {
+		x = maxExpArgument
 	}
-	m := (float64(x*log2E) + toNear) - toNear
+	m := (float64(x*log2E) + integerRounder) - integerRounder
 	r := (x - float64(m*ln2High)) - float64(m*ln2Low)
 	p := 1.0 / 6227020800
 	p = float64(p*r) + 1.0/479001600

@@ -35,16 +35,16 @@ type graphTile struct {
 
 func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
 
-// graphRow is the neighbours of a vertex and the entries of M, on the grid, that lead to them.
+// graphRow is the neighbors of a vertex and the entries of M, on the grid, that lead to them.
 func (s *Source) graphRow(i int) ([]int32, []float64) {
 	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
 	return s.graph.Column[from:to:to], s.weights[from:to:to]
 }
 
-// column is the part of column j that lies in the tile: the neighbours of j among its rows.
+// column is the part of column j that lies in the tile: the neighbors of j among its rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
-	neighbours, weights := t.row(j)
-	return within(t.rows, neighbours, weights)
+	neighbors, weights := t.row(j)
+	return within(t.rows, neighbors, weights)
 }
 
 // within is the part of ascending columns, and their values, that lies among some rows: the matrix
@@ -66,8 +66,8 @@ func (s *Sparse) column(j int32, rows partition.Range) ([]int32, []float64) {
 
 func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 	for _, j := range columns {
-		neighbours, weights := t.column(int(j))
-		for at, i := range neighbours {
+		neighbors, weights := t.column(int(j))
+		for at, i := range neighbors {
 			dst[int(i)-t.rows.From] += weights[at]
 		}
 	}
@@ -76,10 +76,10 @@ func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 
 func (t *graphTile) degrees(dst []float64) error {
 	for r := range t.rows.Len() {
-		neighbours, weights := t.row(t.rows.From + r)
+		neighbors, weights := t.row(t.rows.From + r)
 		for at, w := range weights {
 			if w < 0 {
-				return negativeAffinity(t.rows.From+r, int(neighbours[at]), w)
+				return negativeAffinity(t.rows.From+r, int(neighbors[at]), w)
 			}
 			dst[r] += w
 		}
@@ -100,8 +100,8 @@ func (t *graphTile) maxima(dst []float64) error {
 func (t *graphTile) diagonal(dst []float64) error {
 	for r := range t.rows.Len() {
 		i := t.rows.From + r
-		neighbours, weights := t.row(i)
-		if at, found := slices.BinarySearch(neighbours, int32(i)); found {
+		neighbors, weights := t.row(i)
+		if at, found := slices.BinarySearch(neighbors, int32(i)); found {
 			dst[r] = weights[at]
 		}
 	}

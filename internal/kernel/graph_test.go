@@ -13,7 +13,7 @@ import (
 )
 
 // graphCase is a random graph with all that makes ties: loops, few distinct weights, constraints,
-// vertices without neighbours.
+// vertices without neighbors.
 type graphCase struct {
 	*problem
 	shard  *Shard
@@ -60,11 +60,11 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 		links[[2]int32{i, j}], links[[2]int32{j, i}] = v, v
 	}
 	p := &problem{source: source, n: n, k: k, rng: rng}
-	p.armament = Armament{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
-	for i := range p.armament.Weights {
-		p.armament.Weights[i] = 1
+	p.operands = Armament{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
+	for i := range p.operands.Weights {
+		p.operands.Weights[i] = 1
 		if !coarse {
-			p.armament.Weights[i] += rng.Float64()
+			p.operands.Weights[i] += rng.Float64()
 		}
 	}
 	c := &graphCase{problem: p, shard: p.shard(t, 1+rng.IntN(3)), tiles: partition.All(n), step: 1}
@@ -120,14 +120,14 @@ func (c *graphCase) move(t testing.TB) {
 func (c *graphCase) dense(number int) *denseSums {
 	rows := partition.Tile(c.n, number)
 	portable := portable()
-	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.armament.Sparse, routines: &portable}
+	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.operands.Sparse, routines: &portable}
 	s.values = make([]float64, s.stride*c.k)
 	for r := range rows.Len() {
-		neighbours, weights := c.source.graphRow(rows.From + r)
-		for at, j := range neighbours {
+		neighbors, weights := c.source.graphRow(rows.From + r)
+		for at, j := range neighbors {
 			s.add(r, c.labels[j], weights[at])
 		}
-		partners, values := c.armament.Sparse.Row(rows.From + r)
+		partners, values := c.operands.Sparse.Row(rows.From + r)
 		for at, j := range partners {
 			s.add(r, c.labels[j], values[at])
 		}
@@ -145,7 +145,7 @@ func (c *graphCase) stats() Stats {
 		for i := rows.From; i < rows.To; i++ {
 			if l := c.labels[i]; l >= 0 {
 				stats.Count[l]++
-				stats.Weight[l] += c.armament.Weights[i]
+				stats.Weight[l] += c.operands.Weights[i]
 				stats.SelfAffinity[l] += sums.of(i-rows.From, l)
 			}
 		}
@@ -174,10 +174,10 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move
 		rows, sums := partition.Tile(c.n, number), c.dense(number)
 		layout = sums.assign(layout, &workspace{assignment: assignment{
 			terms: &terms, rows: rows, labels: c.labels[rows.From:rows.To],
-			weights: c.armament.Weights[rows.From:rows.To], diagonal: diagonal[rows.From:rows.To],
+			weights: c.operands.Weights[rows.From:rows.To], diagonal: diagonal[rows.From:rows.To],
 		}})
 		for i := rows.From; i < rows.To; i++ {
-			a, own := c.armament.Weights[i], c.labels[i]
+			a, own := c.operands.Weights[i], c.labels[i]
 			shiftedDiagonal := diagonal[i] + float64(stats.Sigma*a)
 			distance := func(l int32) float64 {
 				sum := sums.of(i-rows.From, l)
@@ -241,7 +241,7 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 		}
 	}
 	if moved < 5_000 || others < 1_000 {
-		t.Errorf("only %d moves, %d of them to clusters without a neighbour: the test is too tame", moved, others)
+		t.Errorf("only %d moves, %d of them to clusters without a neighbor: the test is too tame", moved, others)
 	}
 }
 
@@ -369,7 +369,7 @@ func TestGraphRefusesMisfits(t *testing.T) {
 			continue
 		}
 		full.moves[0] = Move{From: absent, To: 0}
-		if err := sums.change(full, []touch{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMisfit) {
+		if err := sums.applyChanges(full, []rowChange{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMovesMismatch) {
 			t.Errorf("row %d lost a contributor that it does not have: %v", r, err)
 		}
 		return
@@ -389,7 +389,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}
-	arm(t, s, armament)
+	setOperands(t, s, armament)
 	if _, err := s.Load(context.Background(), tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 
 func TestMinimaFindTheNextWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	var m minima
+	var m minTree
 	for range 2000 {
 		values := make([]float64, rng.IntN(40))
 		for i := range values {
@@ -414,7 +414,7 @@ func TestMinimaFindTheNextWithin(t *testing.T) {
 				for want < len(values) && values[want] > limit {
 					want++
 				}
-				if got := m.within(from, limit); got != want {
+				if got := m.firstAtMost(from, limit); got != want {
 					t.Fatalf("%v from %d within %v: %d, want %d", values, from, limit, got, want)
 				}
 			}

@@ -7,7 +7,7 @@ import "math"
 // A row takes as many steps as it has adjacent clusters, whatever k.
 func (s *graphSums) assign(moves []Move, w *workspace) []Move {
 	a := &w.assignment
-	if len(a.terms.filled) == 0 {
+	if len(a.terms.nonEmpty) == 0 {
 		return moves
 	}
 	for r := range s.used {
@@ -49,7 +49,7 @@ func (s *graphSums) assign(moves []Move, w *workspace) []Move {
 
 // nearestOther is the least distance of the clusters that are not adjacent, which have no place.
 func nearestOther(place []int32, terms *clusterTerms) float64 {
-	for _, c := range terms.order {
+	for _, c := range terms.bySquare {
 		if place[c] == 0 {
 			return terms.square[c]
 		}
@@ -65,8 +65,8 @@ func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit fl
 			lowest = c
 		}
 	}
-	filled, least := a.terms.filled, &a.terms.least
-	for at := least.within(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.within(at+1, limit) {
+	filled, least := a.terms.nonEmpty, &a.terms.squareTree
+	for at := least.firstAtMost(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.firstAtMost(at+1, limit) {
 		if place[filled[at]] == 0 {
 			return filled[at]
 		}

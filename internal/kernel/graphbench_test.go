@@ -67,7 +67,7 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
-	arm(b, g.Shard, armament)
+	setOperands(b, g.Shard, armament)
 	for i := range g.labels {
 		g.labels[i] = int32(g.rng.IntN(benchmarkClusters))
 	}
@@ -124,7 +124,7 @@ func BenchmarkGraphAssign(b *testing.B) {
 	stats := Stats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters), Count: make([]int32, benchmarkClusters)}
 	for i, c := range g.labels {
 		stats.Count[c]++
-		stats.Weight[c] += g.armament.Weights[i]
+		stats.Weight[c] += g.operands.Weights[i]
 	}
 	for c := range stats.SelfAffinity {
 		stats.SelfAffinity[c] = g.source.spec.Grid.Value(g.self[c])

@@ -2,7 +2,7 @@ package kernel
 
 import "errors"
 
-// graphSums are the sums of a graph's rows for adjacent clusters only, those that hold a neighbour
+// graphSums are the sums of a graph's rows for adjacent clusters only, those that hold a neighbor
 // or a constrained partner of the vertex: for all others S_ic = 0. A row has room for as many
 // clusters as it has entries, so memory is proportional to the edges, whatever k, and nothing is
 // allocated once the sums exist.
@@ -37,9 +37,9 @@ func (t *graphTile) newSums(a *Armament) rowSums {
 // degree is the number of entries of a row of M.
 func (s *graphSums) degree(r int) int {
 	i := s.base.rows.From + r
-	neighbours, _ := s.base.row(i)
+	neighbors, _ := s.base.row(i)
 	partners, _ := s.sparse.Row(i)
-	return len(neighbours) + len(partners)
+	return len(neighbors) + len(partners)
 }
 
 func (s *graphSums) bytes() int64 {
@@ -71,21 +71,21 @@ func find(row []adjacency, c int32) int {
 }
 
 func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
-	if p.anew[0] {
+	if p.recompute[0] {
 		for r := range s.used {
 			s.recompute(r, p.labels, w)
 			s.loadOwn(t, r, p.labels)
 		}
 		return nil
 	}
-	touches := p.touches.of(s.base.rows)
+	touches := p.changes.of(s.base.rows)
 	if len(touches) == 0 {
 		return nil
 	}
-	if err := s.change(p, touches, w); err != nil {
+	if err := s.applyChanges(p, touches, w); err != nil {
 		return err
 	}
-	for r, changes := range w.touched {
+	for r, changes := range w.changeCounts {
 		if changes != 0 {
 			s.loadOwn(t, r, p.labels)
 		}
@@ -104,8 +104,8 @@ func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
 // recompute makes one row anew.
 func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 	row := s.entries[s.start[r]:s.start[r]:s.start[r+1]]
-	neighbours, weights := s.base.row(s.base.rows.From + r)
-	row = gather(row, neighbours, weights, labels, w.place)
+	neighbors, weights := s.base.row(s.base.rows.From + r)
+	row = gather(row, neighbors, weights, labels, w.place)
 	partners, values := s.sparse.Row(s.base.rows.From + r)
 	row = gather(row, partners, values, labels, w.place)
 	for _, e := range row {
@@ -135,28 +135,28 @@ func gather(row []adjacency, columns []int32, values []float64, labels, place []
 // cheaperAnew tells whether reading all entries of a row again is less work than so many changes, as
 // measured: a change takes the time of five entries, and of one more for every eight clusters among
 // which it looks for its own two.
-func cheaperAnew(changes, clusters, entries int) bool { return changes*(40+clusters) > 8*entries }
+func recomputeIsCheaper(changes, clusters, entries int) bool { return changes*(40+clusters) > 8*entries }
 
 // change applies the changes that moved points make to the tile's rows and leaves in touched the rows
 // that have any. A row with so many that reading its entries again is less work is made anew, which
 // also bounds the work on hubs.
-func (s *graphSums) change(p *plan, touches []touch, w *workspace) error {
-	w.touched = grown(w.touched, len(s.used))
-	clear(w.touched)
+func (s *graphSums) applyChanges(p *plan, touches []rowChange, w *workspace) error {
+	w.changeCounts = resized(w.changeCounts, len(s.used))
+	clear(w.changeCounts)
 	for _, t := range touches {
-		w.touched[t.row]++
+		w.changeCounts[t.row]++
 	}
-	for r, changes := range w.touched {
-		if changes > 0 && cheaperAnew(int(changes), int(s.used[r]), s.degree(r)) {
+	for r, changes := range w.changeCounts {
+		if changes > 0 && recomputeIsCheaper(int(changes), int(s.used[r]), s.degree(r)) {
 			s.recompute(r, p.labels, w)
-			w.touched[r] = madeAnew
+			w.changeCounts[r] = rowRecomputed
 		}
 	}
 	for _, t := range touches {
-		if r := int(t.row); t.move != justMoved && w.touched[r] != madeAnew {
+		if r := int(t.row); t.move != onlyLabelChanged && w.changeCounts[r] != rowRecomputed {
 			m := &p.moves[t.move]
-			if !s.take(r, m.From, t.weight) || !s.put(r, m.To, t.weight) {
-				return errMisfit
+			if !s.removeContributor(r, m.From, t.weight) || !s.addContributor(r, m.To, t.weight) {
+				return errMovesMismatch
 			}
 		}
 	}
@@ -164,13 +164,13 @@ func (s *graphSums) change(p *plan, touches []touch, w *workspace) error {
 }
 
 // madeAnew stands for the number of changes of a row that needs none any more.
-const madeAnew = -1
+const rowRecomputed = -1
 
 // errMisfit: only moves that do not belong to the labels of the sums come to it.
-var errMisfit = errors.New("kernel: the moves do not fit the sums")
+var errMovesMismatch = errors.New("kernel: the moves do not fit the sums")
 
 // take takes one contributor out of a sum.
-func (s *graphSums) take(r int, c int32, v float64) bool {
+func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true
 	}
@@ -188,7 +188,7 @@ func (s *graphSums) take(r int, c int32, v float64) bool {
 }
 
 // put adds one contributor to a sum.
-func (s *graphSums) put(r int, c int32, v float64) bool {
+func (s *graphSums) addContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true
 	}

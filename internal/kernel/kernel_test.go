@@ -23,8 +23,8 @@ func TestExpIsAccurate(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			x = rng.NormFloat64()
 		}
-		got, want := exp(x), math.Exp(min(x, expLarge))
-		if x < expTiny {
+		got, want := exp(x), math.Exp(min(x, maxExpArgument))
+		if x < minExpArgument {
 			want = 0
 		}
 		if math.Abs(got-want) > 4*0x1p-53*want {
@@ -98,9 +98,9 @@ func TestGridIsFinestThatIsExact(t *testing.T) {
 // problem is a small random matrix of some kind, with a sparse part.
 type problem struct {
 	data     dataset.Dataset
-	extent   Extent
+	bounds   Extent
 	source   *Source
-	armament Armament
+	operands Armament
 	n, k     int
 	rng      *rand.Rand
 }
@@ -165,7 +165,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{data: data, extent: bound, source: source, armament: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, bounds: bound, source: source, operands: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
@@ -174,11 +174,11 @@ func (p *problem) shard(t testing.TB, threads int) *Shard {
 	if _, err := s.Build(context.Background(), partition.All(p.n), true); err != nil {
 		t.Fatal(err)
 	}
-	arm(t, s, p.armament)
+	setOperands(t, s, p.operands)
 	return s
 }
 
-func arm(t testing.TB, s *Shard, a Armament) {
+func setOperands(t testing.TB, s *Shard, a Armament) {
 	t.Helper()
 	if err := s.Arm(a); err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range functions {
 		p := newProblem(t, rand.New(rand.NewPCG(5, uint64(function))), 90, 3, function)
-		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
+		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 		s, tiles := p.shard(t, 1), partition.All(p.n)
 		columns := make([][]float64, p.n)
 		for j := range p.n {
@@ -382,7 +382,7 @@ func BenchmarkFullSweep(b *testing.B) {
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
-	arm(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	setOperands(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
 	b.SetBytes(4 * 4096 * 4096)
 	for step := uint64(1); b.Loop(); step++ {
 		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {

@@ -22,9 +22,9 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 		if _, err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
 			t.Fatal(err)
 		}
-		several := p.armament
+		several := p.operands
 		several.Lanes = lanes
-		arm(t, together, several)
+		setOperands(t, together, several)
 		alone, labels := make([]*Shard, lanes), make([][]int32, lanes)
 		var all []int32
 		for lane := range alone {
@@ -115,8 +115,8 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
 	s, tiles := p.shard(t, 1), partition.All(p.n)
-	p.armament.ID, p.armament.Lanes = 2, 2
-	arm(t, s, p.armament)
+	p.operands.ID, p.operands.Lanes = 2, 2
+	setOperands(t, s, p.operands)
 	labels := make([]int32, 2*p.n)
 	if _, err := s.Load(ctx, tiles, 1, labels); err == nil {
 		t.Error("labels of the first lane are taken for the second")
@@ -141,8 +141,8 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 		t.Error("a third lane is asked about")
 	}
 	graph := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Adjacency)
-	graph.armament.Lanes = 2
-	if err := NewShard(graph.source, 1).Arm(graph.armament); err == nil {
+	graph.operands.Lanes = 2
+	if err := NewShard(graph.source, 1).Arm(graph.operands); err == nil {
 		t.Error("a graph has two lanes")
 	}
 }

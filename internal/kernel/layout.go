@@ -7,7 +7,7 @@ import "github.com/cleave-project/cleave/internal/partition"
 // is read, computed or converted once, and what further entries need of it is in the second-level
 // cache; memory is read once for all lanes.
 type layout struct {
-	made   bool
+	ready   bool
 	blocks []block
 	runs   []run
 	places []int32 // of the entries
@@ -28,13 +28,13 @@ type run struct {
 }
 
 // pace is how many columns a kind of tile takes at a time.
-type pace int
+type chunking int
 
 const (
-	byWhole  pace = iota // all: entries that are stored, and read once
-	byWindow             // as many as a cache holds: entries that are stored, and read several times
-	byFill               // few: entries that are computed
-	paces
+	wholePlan  chunking = iota // all: entries that are stored, and read once
+	cacheWindow             // as many as a cache holds: entries that are stored, and read several times
+	fewColumns               // few: entries that are computed
+	chunkings
 )
 
 // A window is columns that stay in the second-level cache until all their entries are done. Its runs
@@ -45,11 +45,11 @@ const (
 	columnsPerRun     = 3       // that a window should have on average
 	manyEntries       = 4       // per column
 	columnsPerLongRun = 6       // that a window should have where columns have many entries
-	largestWindow     = 3       // how many times as large it may be for that
+	maxWindowFactor     = 3       // how many times as large it may be for that
 )
 
 // leastWindow is how many columns a window has at least.
-func (p *plan) leastWindow() int { return windowValues / partition.TileRows(p.n) }
+func (p *plan) minWindow() int { return windowValues / partition.TileRows(p.n) }
 
 // window is how many columns a window has; 0 where none is worth while: no column is read twice, or
 // runs would be short.
@@ -60,9 +60,9 @@ func (p *plan) window() int {
 	}
 	perRun, largest := columnsPerRun, 1
 	if entries >= manyEntries*columns {
-		perRun, largest = columnsPerLongRun, largestWindow
+		perRun, largest = columnsPerLongRun, maxWindowFactor
 	}
-	least := p.leastWindow()
+	least := p.minWindow()
 	size := max(least, perRun*p.distinct*columns/entries)
 	if size > largest*least {
 		return 0
@@ -71,25 +71,25 @@ func (p *plan) window() int {
 }
 
 // blockSize is how many columns a block has at a pace.
-func (p *plan) blockSize(c pace) int {
+func (p *plan) blockSize(c chunking) int {
 	switch c {
-	case byWindow:
-		return max(p.leastWindow(), p.window())
-	case byFill:
+	case cacheWindow:
+		return max(p.minWindow(), p.window())
+	case fewColumns:
 		return columnsPerFill
 	}
 	return max(1, len(p.columns))
 }
 
 // layout makes the plan's layout for a pace, unless it is there.
-func (p *plan) layout(c pace) *layout {
+func (p *plan) layout(c chunking) *layout {
 	l := &p.layouts[c]
-	if l.made {
+	if l.ready {
 		return l
 	}
 	size := p.blockSize(c)
 	count := (len(p.columns) + size - 1) / size
-	l.starts = grown(l.starts, count+1)
+	l.starts = resized(l.starts, count+1)
 	clear(l.starts)
 	for _, place := range p.places {
 		l.starts[int(place)/size+1]++
@@ -97,7 +97,7 @@ func (p *plan) layout(c pace) *layout {
 	for b := range count {
 		l.starts[b+1] += l.starts[b]
 	}
-	l.places, l.keys = grown(l.places, len(p.places)), grown(l.keys, len(p.places))
+	l.places, l.keys = resized(l.places, len(p.places)), resized(l.keys, len(p.places))
 	for entry, place := range p.places {
 		at := &l.starts[int(place)/size]
 		l.places[*at], l.keys[*at] = place, p.keys[entry]
@@ -107,18 +107,18 @@ func (p *plan) layout(c pace) *layout {
 	start := 0
 	for b := range count {
 		first := len(l.runs)
-		l.cut(start, l.starts[b], p) // starts have become ends
+		l.cutRuns(start, l.starts[b], p) // starts have become ends
 		start = l.starts[b]
 		l.blocks = append(l.blocks, block{
 			firstColumn: b * size, endColumn: min((b+1)*size, len(p.columns)), firstRun: first, endRun: len(l.runs),
 		})
 	}
-	l.made = true
+	l.ready = true
 	return l
 }
 
 // cut makes runs of entries with the same key.
-func (l *layout) cut(from, to int, p *plan) {
+func (l *layout) cutRuns(from, to int, p *plan) {
 	for at := from; at < to; at++ {
 		if key := l.keys[at]; at == from || key != l.keys[at-1] {
 			r := run{start: at}

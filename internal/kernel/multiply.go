@@ -25,7 +25,7 @@ type bundle struct {
 // Multiply is M x for each of several x, each row in column order. The products are the shard's, and
 // valid until it is called again.
 func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
 	for v := range x {
@@ -33,22 +33,22 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 			return nil, fmt.Errorf("kernel: a vector of %d values for %d rows", len(x[v]), s.source.Rows())
 		}
 	}
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil || len(x) == 0 {
 		return nil, err
 	}
-	if err := s.bundle(ctx, x); err != nil {
+	if err := s.makeBundles(ctx, x); err != nil {
 		return nil, err
 	}
 	defer clear(s.bundles) // the shard keeps no vector of its caller's
-	factors := &vectors{each: x, bundles: s.bundles, sparse: s.armament.Sparse}
+	factors := &vectors{each: x, bundles: s.bundles, sparse: s.operands.Sparse}
 	starts := startsOf(tiles)
 	total := starts[len(tiles)]
 	var values []float64
 	if len(x) == 1 {
 		values = make([]float64, total) // too little to keep
 	} else {
-		s.products = grownLines(s.products, total*len(x))
+		s.products = resizedAligned(s.products, total*len(x))
 		values = s.products
 	}
 	products := make([][]float64, len(x))
@@ -72,13 +72,13 @@ type vectors struct {
 }
 
 // bundle lays vectors out row by row, in bundles of as many as the tiles take at a time.
-func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
+func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 	most, n := s.source.routines.productVectors, s.source.Rows()
 	if s.source.graph != nil {
-		most = mostEntryVectors
+		most = maxEntryVectors
 	}
 	count, size := (len(x)+most-1)/most, 0
-	s.bundles = grown(s.bundles, count)
+	s.bundles = resized(s.bundles, count)
 	for at := range s.bundles {
 		first, end := at*len(x)/count, (at+1)*len(x)/count
 		b := bundle{first: first, count: end - first, width: end - first}
@@ -92,8 +92,8 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 		s.bundles[0].values = x[0]
 		return nil
 	}
-	s.bundled = grownLines(s.bundled, n*size)
-	rest := s.bundled
+	s.bundleValues = resizedAligned(s.bundleValues, n*size)
+	rest := s.bundleValues
 	for at := range s.bundles {
 		b := &s.bundles[at]
 		b.values, rest = rest[:n*b.width], rest[n*b.width:]
@@ -101,9 +101,9 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 	return s.parallel(ctx, partition.TileCount(n), func(at int) error {
 		rows := partition.Tile(n, at)
 		for _, b := range s.bundles {
-			for from := rows.From; from < rows.To; from += rowsPerTurn {
-				to := min(from+rowsPerTurn, rows.To)
-				spread(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
+			for from := rows.From; from < rows.To; from += rowsPerBlock {
+				to := min(from+rowsPerBlock, rows.To)
+				interleave(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
 			}
 		}
 		return nil
@@ -111,7 +111,7 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 }
 
 // spread puts values of several vectors next to each other, every width values.
-func spread(dst []float64, width int, x [][]float64, rows partition.Range) {
+func interleave(dst []float64, width int, x [][]float64, rows partition.Range) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
 		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
@@ -130,7 +130,7 @@ func spread(dst []float64, width int, x [][]float64, rows partition.Range) {
 }
 
 // collect undoes spread.
-func collect(x [][]float64, rows partition.Range, src []float64, width int) {
+func deinterleave(x [][]float64, rows partition.Range, src []float64, width int) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
 		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
@@ -177,10 +177,10 @@ func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
 // multiply reads, or computes, each column once for all vectors. The columns of a panel stay in the
 // second-level cache until all rows had their turn, while the next panel is fetched.
 func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
-	w := t.source.borrow()
-	defer t.source.giveBack(w)
+	w := t.source.borrowWindow()
+	defer t.source.returnWindow(w)
 	p := &w.panel
-	p.sums, p.height, p.pitch = grown(p.sums, len(dst)*t.stride), t.stride, t.stride
+	p.sums, p.height, p.pitch = resized(p.sums, len(dst)*t.stride), t.stride, t.stride
 	clear(p.sums)
 	size := columnsPerPanel
 	if t.entries == nil {
@@ -189,7 +189,7 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	for p.from = 0; p.from < t.n; p.from += size {
 		to := min(p.from+size, t.n)
 		p.columns = to - p.from
-		v, err := t.look(t.source.allColumns()[p.from:to], w)
+		v, err := t.locate(t.source.allColumns()[p.from:to], w)
 		if err != nil {
 			return err
 		}

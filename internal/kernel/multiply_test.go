@@ -13,10 +13,10 @@ import (
 // entriesOf is the base matrix, column by column.
 func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	t.Helper()
-	plain := p.armament
+	plain := p.operands
 	plain.ID, plain.Sparse = 2, &Sparse{RowStart: make([]int64, p.n+1)}
-	arm(t, s, plain)
-	defer func() { arm(t, s, p.armament) }()
+	setOperands(t, s, plain)
+	defer func() { setOperands(t, s, p.operands) }()
 	entries := make([][]float64, p.n)
 	for j := range entries {
 		entries[j] = must(columnSum(s, partition.All(p.n), []int32{int32(j)}))
@@ -32,7 +32,7 @@ func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 			sum = math.FMA(entries[j][i], x[j], sum)
 		}
 	}
-	columns, values := p.armament.Sparse.Row(i)
+	columns, values := p.operands.Sparse.Row(i)
 	for at, j := range columns {
 		sum = math.FMA(values[at], x[j], sum)
 	}
@@ -43,7 +43,7 @@ func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 // other vectors, on how many threads, for which tiles, stored in full, by halves or not at all.
 func TestProductsAreChains(t *testing.T) {
 	ctx := context.Background()
-	for round, all := uint64(0), available(); round < 40; round++ {
+	for round, all := uint64(0), availableRoutines(); round < 40; round++ {
 		for _, routines := range all {
 			for _, function := range []Function{Gaussian, Polynomial, Adjacency} {
 				rng := rand.New(rand.NewPCG(round, uint64(function)))
@@ -54,7 +54,7 @@ func TestProductsAreChains(t *testing.T) {
 				p := newProblem(t, rng, n, 1, function)
 				p.source.routines = routines
 				if rng.IntN(3) == 0 && function != Adjacency {
-					p.source.spec.HalfScale = p.extent.HalfScale()
+					p.source.spec.HalfScale = p.bounds.HalfScale()
 				}
 				stored := rng.IntN(2) == 0
 				s := NewShard(p.source, 1+rng.IntN(3))
@@ -103,9 +103,9 @@ func TestPanelsAgreeBitForBit(t *testing.T) {
 		}
 		ahead := values[:rng.IntN(len(values))]
 		var want []float64
-		for _, r := range available() {
+		for _, r := range availableRoutines() {
 			s := NewShard(&Source{spec: Spec{Rows: from + columns}, routines: r}, 1)
-			if err := s.bundle(context.Background(), x); err != nil {
+			if err := s.makeBundles(context.Background(), x); err != nil {
 				t.Fatal(err)
 			}
 			p := &panel{sums: make([]float64, len(x)*height), height: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}

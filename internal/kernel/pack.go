@@ -24,7 +24,7 @@ func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at 
 	k.perPass = padded((p.d + passes - 1) / passes) // equal passes, of whole vectors
 	// The routine may write beyond a feature's lanes, where the next one's come; the last has room too.
 	size := k.groups * lanes * p.d
-	k.values = grown(k.values, size+pointsPerPack)[:size]
+	k.values = resized(k.values, size+pointsPerPack)[:size]
 	if len(k.zeros) < p.d {
 		k.zeros = make([]float32, p.d)
 	}

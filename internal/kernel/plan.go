@@ -7,16 +7,16 @@ package kernel
 // are summed in registers before they touch memory; layouts say in which order.
 type plan struct {
 	n, k    int
-	anew    []bool  // per lane: its sums are made anew
+	recompute    []bool  // per lane: its sums are made anew
 	counts  []int   // per lane: the points that moved
 	labels  []int32 // after the sweep
 	moves   []Move  // of the lanes that are not made anew
-	touches *touches
+	changes *rowChanges
 	columns []int32 // the columns that are read, ascending
 	// The entries in order of their keys.
 	keys, places []int32 // a place is that of a column in columns
 	distinct     int     // keys that there are
-	layouts      [paces]layout
+	layouts      [chunkings]layout
 	// Buffers.
 	place  []int32 // per column: one more than its place, or 0
 	starts []int   // per key
@@ -29,50 +29,50 @@ func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*
 // newPlan is the shard's plan, with nothing planned.
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
-	p.n, p.k, p.labels, p.moves, p.touches = s.source.Rows(), s.armament.K, s.labels, nil, nil
-	p.anew = grown(p.anew, s.armament.lanes())
-	p.counts = grown(p.counts, len(p.anew))
-	clear(p.anew)
+	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
+	p.recompute = resized(p.recompute, s.operands.lanes())
+	p.counts = resized(p.counts, len(p.recompute))
+	clear(p.recompute)
 	clear(p.counts)
 	return p
 }
 
 // planAnew makes all sums anew.
-func (s *Shard) planAnew() *plan {
+func (s *Shard) planFullSweep() *plan {
 	p := s.newPlan()
-	for lane := range p.anew {
-		p.anew[lane], p.counts[lane] = true, p.n
+	for lane := range p.recompute {
+		p.recompute[lane], p.counts[lane] = true, p.n
 	}
 	if s.source.graph == nil {
-		p.list()
+		p.buildEntries()
 	}
 	return p
 }
 
 // planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
 // work, makes them anew. Sums being exact, their bits are the same.
-func (s *Shard) planDense(moves []Move) *plan {
+func (s *Shard) planDenseDelta(moves []Move) *plan {
 	p := s.newPlan()
 	for _, m := range moves {
-		p.counts[s.armament.laneOf(m)]++
+		p.counts[s.operands.laneOf(m)]++
 	}
 	p.moves = moves
 	for lane, count := range p.counts {
 		if MadeAnew(p.n, count) {
-			p.anew[lane] = true
+			p.recompute[lane] = true
 			p.moves = nil
 		}
 	}
 	if p.moves == nil {
 		p.kept = p.kept[:0]
 		for _, m := range moves {
-			if !p.anew[s.armament.laneOf(m)] {
+			if !p.recompute[s.operands.laneOf(m)] {
 				p.kept = append(p.kept, m)
 			}
 		}
 		p.moves = p.kept
 	}
-	p.list()
+	p.buildEntries()
 	return p
 }
 
@@ -81,10 +81,10 @@ func (s *Shard) planDense(moves []Move) *plan {
 func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
 
 // list makes the columns and the entries.
-func (p *plan) list() {
-	p.place = grown(p.place, p.n)
+func (p *plan) buildEntries() {
+	p.place = resized(p.place, p.n)
 	clear(p.place)
-	p.each(false, func(_, column int32) { p.place[column] = 1 })
+	p.forEachEntry(false, func(_, column int32) { p.place[column] = 1 })
 	p.columns = p.columns[:0]
 	for j, used := range p.place {
 		if used != 0 {
@@ -92,23 +92,23 @@ func (p *plan) list() {
 			p.place[j] = int32(len(p.columns))
 		}
 	}
-	p.sort(p.worthPairing())
+	p.sortEntries(p.pairingPays())
 	for pace := range p.layouts {
-		p.layouts[pace].made = false
+		p.layouts[pace].ready = false
 	}
 }
 
 // worthPairing tells whether many columns leave and join the same two clusters: then both is done at
 // one reading. With few for a pair, each would touch two clusters' sums for itself.
-func (p *plan) worthPairing() bool {
+func (p *plan) pairingPays() bool {
 	const few, most = 4, 1 << 16
 	if len(p.moves) == 0 || p.keyCount(true) > most {
 		return false
 	}
-	p.starts = grown(p.starts, p.keyCount(true))
+	p.starts = resized(p.starts, p.keyCount(true))
 	clear(p.starts)
 	entries, pairs := 0, 0
-	p.each(true, func(key, _ int32) {
+	p.forEachEntry(true, func(key, _ int32) {
 		if p.starts[key] == 0 {
 			pairs++
 		}
@@ -119,18 +119,18 @@ func (p *plan) worthPairing() bool {
 }
 
 // sort makes the entries, by counting.
-func (p *plan) sort(paired bool) {
-	p.starts = grown(p.starts, p.keyCount(paired)+1)
+func (p *plan) sortEntries(paired bool) {
+	p.starts = resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
-	p.each(paired, func(key, _ int32) { p.starts[key+1]++ })
+	p.forEachEntry(paired, func(key, _ int32) { p.starts[key+1]++ })
 	p.distinct = 0
 	for key := range len(p.starts) - 1 {
 		p.distinct += min(1, p.starts[key+1])
 		p.starts[key+1] += p.starts[key]
 	}
 	total := p.starts[len(p.starts)-1]
-	p.keys, p.places = grown(p.keys, total), grown(p.places, total)
-	p.each(paired, func(key, column int32) {
+	p.keys, p.places = resized(p.keys, total), resized(p.places, total)
+	p.forEachEntry(paired, func(key, column int32) {
 		at := p.starts[key]
 		p.keys[at], p.places[at] = key, p.place[column]-1
 		p.starts[key]++
@@ -141,7 +141,7 @@ func (p *plan) sort(paired bool) {
 // another of its lane.
 
 func (p *plan) keyCount(paired bool) int {
-	clusters := len(p.anew) * p.k
+	clusters := len(p.recompute) * p.k
 	if paired {
 		return clusters * (2 + p.k)
 	}
@@ -150,7 +150,7 @@ func (p *plan) keyCount(paired bool) int {
 
 // clustersOf is what a key says: the cluster that is left and the one that is joined, or -1.
 func (p *plan) clustersOf(key int32) (from, to int32) {
-	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
+	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	switch {
 	case key < clusters:
 		return key, -1
@@ -162,9 +162,9 @@ func (p *plan) clustersOf(key int32) (from, to int32) {
 }
 
 // each calls do for every entry.
-func (p *plan) each(paired bool, do func(key, column int32)) {
-	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
-	for lane, anew := range p.anew {
+func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
+	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
+	for lane, anew := range p.recompute {
 		if !anew {
 			continue
 		}

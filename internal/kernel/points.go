@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// pointSet is the points as kernels see them: centred, in float32, with their squared lengths.
+// pointSet is the points as kernels see them: centered, in float32, with their squared lengths.
 // Products of two float32 are exact in float64, so x.y in feature order has the same bits with or
 // without fused multiply-add.
 type pointSet struct {

@@ -12,7 +12,7 @@ import (
 func TestRoutinesAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	reference := portable()
-	for _, other := range available()[1:] {
+	for _, other := range availableRoutines()[1:] {
 		t.Run(other.name, func(t *testing.T) {
 			for range 300 {
 				offset := rng.IntN(4)
@@ -92,7 +92,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 // Products are sums in feature order, whatever the block.
 func TestProductsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for range 100 {
 			features := 1 + rng.IntN(40)
 			rows, columns := make([]float64, features*r.blockRows), make([]float64, features*r.blockColumns)
@@ -130,7 +130,7 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 // Packed points lie group by group, feature by feature, for any number of points, lanes and features.
 func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		var k packed // used again and again
 		for range 100 {
 			p := &pointSet{n: 1 + rng.IntN(60), d: 1 + rng.IntN(300)}
@@ -160,7 +160,7 @@ func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 // Squares are turned, aligned or not, and nothing beside them changes.
 func TestTransposeTurnsSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for range 100 {
 			squares, offset := 1+rng.IntN(4), rng.IntN(2)
 			height, width := squares*transposeStep, transposeStep*(1+rng.IntN(3))

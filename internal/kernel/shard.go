@@ -20,25 +20,25 @@ type Shard struct {
 	source     *Source
 	threads    int
 	tiles      map[int]*tile
-	armament   Armament
+	operands   Armament
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
 	pool       *parallel.Pool
 	// What the threads do with the tile of some number, made once, and what they do it with.
 	sweepTile, assignTile func(at int) error
-	asked                 []*tile
-	askedStep             uint64
-	askedStats            []Stats
+	activeTiles                 []*tile
+	activeStep             uint64
+	activeStats            []Stats
 	// Buffers that one method leaves to the next.
 	totals     []Int128
 	moves      []Move
 	terms      []clusterTerms // of the lanes that are asked about
 	plan       plan
-	touches    touches
+	changes    rowChanges
 	workspaces workspaces
 	bundles    []bundle  // of the vectors that are multiplied
-	bundled    []float64 // their values
+	bundleValues    []float64 // their values
 	products   []float64 // one after the other
 }
 
@@ -59,8 +59,8 @@ type tile struct {
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
 	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
-	s.sweepTile = func(at int) error { return s.sweepOne(s.asked[at]) }
-	s.assignTile = func(at int) error { return s.assignOne(s.asked[at]) }
+	s.sweepTile = func(at int) error { return s.sweepOne(s.activeTiles[at]) }
+	s.assignTile = func(at int) error { return s.assignOne(s.activeTiles[at]) }
 	return s
 }
 
@@ -132,7 +132,7 @@ func (s *Shard) Drop(numbers []int) {
 
 // Bytes is the memory that all tiles and the largest buffer beside them take.
 func (s *Shard) Bytes() int64 {
-	total := s.touches.bytes()
+	total := s.changes.bytes()
 	for _, t := range s.tiles {
 		total += t.bytes()
 	}
@@ -148,13 +148,13 @@ func (t *tile) bytes() int64 {
 
 // Arm sets the weights and the sparse part. Sums made with another armament are void.
 func (s *Shard) Arm(a Armament) error {
-	if s.armament.K > 0 && s.armament.ID == a.ID {
+	if s.operands.K > 0 && s.operands.ID == a.ID {
 		return nil
 	}
-	if most := s.source.mostLanes(); a.lanes() > most {
+	if most := s.source.maxLanes(); a.lanes() > most {
 		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, most)
 	}
-	s.armament, s.loaded = a, false
+	s.operands, s.loaded = a, false
 	for _, t := range s.tiles {
 		t.sums, t.diagonal, t.loaded = nil, nil, false
 	}
@@ -173,7 +173,7 @@ func (s *Shard) Maxima(ctx context.Context, numbers []int) ([]float64, error) {
 
 // Diagonal is M_ii.
 func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
@@ -187,15 +187,15 @@ func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) 
 
 // ColumnSums are, for each of some lists of columns j, the sums of M_ij over the list.
 func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) ([][]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
-	return s.severalPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
+	return s.listsPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
 		if err := t.base.addColumns(dst, lists[list]); err != nil {
 			return err
 		}
 		for _, j := range lists[list] {
-			rows, values := s.armament.Sparse.column(j, t.rows)
+			rows, values := s.operands.Sparse.column(j, t.rows)
 			for at, i := range rows {
 				dst[int(i)-t.rows.From] += values[at]
 			}
@@ -215,7 +215,7 @@ func startsOf(tiles []*tile) []int {
 
 // perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
-	values, err := s.severalPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
+	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
 		return nil, err
 	}
@@ -223,8 +223,8 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 }
 
 // severalPerRow computes several such lists of values.
-func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
-	tiles, err := s.find(numbers)
+func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -248,16 +248,16 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 }
 
 // find is the tiles of some numbers, until it is called again.
-func (s *Shard) find(numbers []int) ([]*tile, error) {
-	s.asked = s.asked[:0]
+func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
+	s.activeTiles = s.activeTiles[:0]
 	for _, number := range numbers {
 		t := s.tiles[number]
 		if t == nil {
 			return nil, ErrNotReady
 		}
-		s.asked = append(s.asked, t)
+		s.activeTiles = append(s.activeTiles, t)
 	}
-	return s.asked, nil
+	return s.activeTiles, nil
 }
 
 // parallel calls do for 0..count-1 on the shard's threads.

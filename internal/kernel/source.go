@@ -31,7 +31,7 @@ type Source struct {
 // NewSource makes the source of a matrix over points or a graph; a given kernel matrix is read
 // through rows, so that a worker fetches only what its tiles need, and data may be nil.
 func NewSource(spec Spec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
-	s := &Source{spec: spec, rows: rows, routines: detect(), columns: make([]int32, spec.Rows)}
+	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
 	for j := range s.columns {
 		s.columns[j] = int32(j)
 	}
@@ -85,7 +85,7 @@ func (s *Source) CanRecompute() bool { return s.points != nil }
 
 // mostLanes is how many lanes there may be. A sweep of a graph reads little more than what the moves of
 // a lane touch, so that lanes would share nothing.
-func (s *Source) mostLanes() int {
+func (s *Source) maxLanes() int {
 	if s.graph != nil {
 		return 1
 	}

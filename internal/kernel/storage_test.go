@@ -18,13 +18,13 @@ func TestStorageChangesNoBit(t *testing.T) {
 		for _, n := range []int{17, 90, 700} {
 			p := newProblem(t, rand.New(rand.NewPCG(uint64(n), uint64(function))), n, 4, function)
 			if n == 90 { // in half precision: another matrix, but again the same one stored or not
-				p.source.spec.HalfScale = p.extent.HalfScale()
+				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
 			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.All(p.n)
 			if _, err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
-			arm(t, free, p.armament)
+			setOperands(t, free, p.operands)
 			if free.Bytes() != 0 {
 				t.Errorf("%d bytes for tiles that are not stored", free.Bytes())
 			}
@@ -107,7 +107,7 @@ func TestHalfPrecisionError(t *testing.T) {
 		p := newProblem(t, rand.New(rand.NewPCG(9, uint64(function))), 200, 3, function)
 		full, tiles := p.shard(t, 1), partition.All(p.n)
 		spec := p.source.spec
-		spec.HalfScale = p.extent.HalfScale()
+		spec.HalfScale = p.bounds.HalfScale()
 		source, err := NewSource(spec, p.data, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -117,10 +117,10 @@ func TestHalfPrecisionError(t *testing.T) {
 		if err != nil || 2*bytes != full.Bytes() {
 			t.Fatalf("%d bytes of %d: %v", bytes, full.Bytes(), err)
 		}
-		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
-		p.armament.ID++
-		arm(t, full, p.armament)
-		arm(t, half, p.armament)
+		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
+		p.operands.ID++
+		setOperands(t, full, p.operands)
+		setOperands(t, half, p.operands)
 		for j := range int32(p.n) {
 			want, err := columnSum(full, tiles, []int32{j})
 			if err != nil {
@@ -131,7 +131,7 @@ func TestHalfPrecisionError(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range want {
-				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.extent.Entry) || got[i] != spec.Grid.Round(got[i]) {
+				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.bounds.Entry) || got[i] != spec.Grid.Round(got[i]) {
 					t.Fatalf("function %d: entry (%d,%d) is %v instead of %v", function, i, j, got[i], want[i])
 				}
 			}
@@ -145,7 +145,7 @@ func TestBuildOrderChangesNoBit(t *testing.T) {
 	for _, half := range []bool{false, true} {
 		p := newProblem(t, rand.New(rand.NewPCG(3, 3)), 333, 3, Gaussian)
 		if half {
-			p.source.spec.HalfScale = p.extent.HalfScale()
+			p.source.spec.HalfScale = p.bounds.HalfScale()
 		}
 		tiles := partition.All(p.n)
 		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)

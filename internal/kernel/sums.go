@@ -43,7 +43,7 @@ func (a *assignment) part(r int, c int32, sum float64) float64 {
 // tolerance is how far above the least distance of row r a distance may be and still tie with it.
 func (a *assignment) tolerance(r int) float64 {
 	weight := a.weights[r]
-	return tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.largest)
+	return tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare)
 }
 
 func (a *assignment) move(r int, to int32) Move {

@@ -10,11 +10,11 @@ import (
 // Load sets the labels of all n points (-1: none) in every lane, computes the sums of the given tiles anew and
 // returns their share of the self-affinities Q_c in grid units.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []int32) ([]Int128, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
 	if err := s.checkLabels(labels); err != nil {
@@ -24,13 +24,13 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 		s.labels = append(s.labels[:0], labels...)
 		s.labelsStep, s.loaded = step, true
 	}
-	return s.sweep(ctx, tiles, step, s.planAnew())
+	return s.sweep(ctx, tiles, step, s.planFullSweep())
 }
 
 // Update takes the given tiles from step to step+1 by the points that moved, and returns their
 // share of the new Q_c. Tiles that are at step+1 already only answer again.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []Move) ([]Int128, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,9 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 }
 
 func (s *Shard) checkLabels(labels []int32) error {
-	n, k := s.source.Rows(), s.armament.K
-	if len(labels) != s.armament.lanes()*n {
-		return fmt.Errorf("kernel: %d labels for %d rows in %d lanes", len(labels), n, s.armament.lanes())
+	n, k := s.source.Rows(), s.operands.K
+	if len(labels) != s.operands.lanes()*n {
+		return fmt.Errorf("kernel: %d labels for %d rows in %d lanes", len(labels), n, s.operands.lanes())
 	}
 	for at, c := range labels {
 		if lane := at / n; c != -1 && (int(c) < lane*k || int(c) >= (lane+1)*k) {
@@ -103,7 +103,7 @@ func (s *Shard) checkApplied(moves []Move) error {
 
 // valid tells whether a move is of one of the points, and from and to clusters of one lane.
 func (s *Shard) valid(m Move) bool {
-	k, clusters := int32(s.armament.K), int32(s.armament.clusters())
+	k, clusters := int32(s.operands.K), int32(s.operands.clusters())
 	return m.Point >= 0 && int(m.Point) < s.source.Rows() &&
 		m.From >= -1 && m.From < clusters && m.To >= -1 && m.To < clusters &&
 		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
@@ -111,7 +111,7 @@ func (s *Shard) valid(m Move) bool {
 
 // label is the place of a valid move's point among the labels.
 func (s *Shard) label(m Move) *int32 {
-	return &s.labels[s.armament.laneOf(m)*s.source.Rows()+int(m.Point)]
+	return &s.labels[s.operands.laneOf(m)*s.source.Rows()+int(m.Point)]
 }
 
 func misfit(m Move) error {
@@ -123,7 +123,7 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
 	}
-	return s.planDense(moves), nil
+	return s.planDenseDelta(moves), nil
 }
 
 // sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
@@ -131,15 +131,15 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
 		if dense, is := t.base.(*denseTile); is && !t.at(step) {
-			p.layout(dense.pace(p))
+			p.layout(dense.chunking(p))
 		}
 	}
-	s.workspaces.reset(s.armament.clusters())
-	s.askedStep = step
+	s.workspaces.reset(s.operands.clusters())
+	s.activeStep = step
 	if err := s.parallel(ctx, len(tiles), s.sweepTile); err != nil {
 		return nil, err
 	}
-	s.totals = grown(s.totals, s.armament.clusters())
+	s.totals = resized(s.totals, s.operands.clusters())
 	clear(s.totals)
 	for _, w := range s.workspaces.idle {
 		for c, q := range w.self {
@@ -155,18 +155,18 @@ func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
 // sweepOne follows the plan on one tile.
 func (s *Shard) sweepOne(t *tile) error {
 	p, w := &s.plan, s.workspaces.borrow()
-	if !t.at(s.askedStep) {
+	if !t.at(s.activeStep) {
 		t.loaded = false // until it is done
 		if t.sums == nil {
-			t.sums, t.own = t.base.newSums(&s.armament), make([]float64, s.armament.lanes()*t.rows.Len())
+			t.sums, t.own = t.base.newSums(&s.operands), make([]float64, s.operands.lanes()*t.rows.Len())
 		}
 		if err := t.sums.sweep(t, p, w); err != nil {
 			return err
 		}
-		t.step, t.loaded = s.askedStep, true
+		t.step, t.loaded = s.activeStep, true
 	}
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
-	for lane := range s.armament.lanes() {
+	for lane := range s.operands.lanes() {
 		own := t.own[lane*t.rows.Len():]
 		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
 			if c >= 0 {

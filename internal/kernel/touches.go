@@ -9,37 +9,37 @@ import (
 // touches are the changes that moved vertices make to the rows of a graph, gathered tile by tile:
 // one for every entry of M in a moved column. A tile then meets its changes in one place, instead
 // of looking for its rows in every moved column, and tiles are changed in parallel.
-type touches struct {
+type rowChanges struct {
 	tileRows int
 	wanted   []bool // per tile: it is to be changed
 	// next is where each part of the moves puts its next touch for each tile: next[part*tiles+tile].
 	next  []int
 	start []int // the touches of a tile are list[start[tile]:start[tile+1]]
-	list  []touch
+	list  []rowChange
 }
 
 // touch is one entry of M in the column of a moved vertex or, with the move justMoved, the row of
 // one: its sums stay, but its own cluster is another.
-type touch struct {
+type rowChange struct {
 	weight float64
 	row    int32 // of the tile
 	move   int32
 }
 
-const justMoved = -1
+const onlyLabelChanged = -1
 
 // of is the touches of the tile with the given rows, in order of the moves.
-func (ts *touches) of(rows partition.Range) []touch {
+func (ts *rowChanges) of(rows partition.Range) []rowChange {
 	tile := rows.From / ts.tileRows
 	return ts.list[ts.start[tile]:ts.start[tile+1]]
 }
 
-func (ts *touches) bytes() int64 {
+func (ts *rowChanges) bytes() int64 {
 	return 16*int64(cap(ts.list)) + 8*int64(cap(ts.next)+cap(ts.start)) + int64(cap(ts.wanted))
 }
 
 // touchCost is how many entries a full sweep reads in the time that a delta gathers and applies one.
-const touchCost = 12
+const changeCost = 12
 
 // planGraphDelta changes sums by the entries of moved columns, unless there are so many of them that
 // making the sums of all rows anew is less work.
@@ -53,18 +53,18 @@ func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, 
 			all += s.entries(t.rows)
 		}
 	}
-	if touchCost*touched > all {
-		return s.planAnew(), nil
+	if changeCost*touched > all {
+		return s.planFullSweep(), nil
 	}
-	ts, err := s.gatherTouches(ctx, tiles, step, moves)
+	ts, err := s.gatherChanges(ctx, tiles, step, moves)
 	p := s.newPlan()
-	p.moves, p.touches = moves, ts
+	p.moves, p.changes = moves, ts
 	return p, err
 }
 
 // entries is the number of entries that some rows of M have.
 func (s *Shard) entries(rows partition.Range) int64 {
-	g, sparse := s.source.graph, s.armament.Sparse
+	g, sparse := s.source.graph, s.operands.Sparse
 	return g.RowStart[rows.To] - g.RowStart[rows.From] + sparse.RowStart[rows.To] - sparse.RowStart[rows.From]
 }
 
@@ -73,11 +73,11 @@ const partsPerThread = 4
 
 // gatherTouches finds the touches of the moves on the tiles that are not at the step yet: each part
 // of the moves counts those of every tile, which fixes where they lie, and then puts them there.
-func (s *Shard) gatherTouches(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*touches, error) {
-	ts, n := &s.touches, s.source.Rows()
+func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*rowChanges, error) {
+	ts, n := &s.changes, s.source.Rows()
 	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
 	ts.tileRows = partition.TileRows(n)
-	ts.wanted, ts.next, ts.start = grown(ts.wanted, count), grown(ts.next, parts*count), grown(ts.start, count+1)
+	ts.wanted, ts.next, ts.start = resized(ts.wanted, count), resized(ts.next, parts*count), resized(ts.start, count+1)
 	clear(ts.wanted)
 	clear(ts.next)
 	for _, t := range tiles {
@@ -90,7 +90,7 @@ func (s *Shard) gatherTouches(ctx context.Context, tiles []*tile, step uint64, m
 			return nil
 		})
 	}
-	if err := each(s.countTouches); err != nil {
+	if err := each(s.countChanges); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -102,12 +102,12 @@ func (s *Shard) gatherTouches(ctx context.Context, tiles []*tile, step uint64, m
 		}
 	}
 	ts.start[count] = total
-	ts.list = grown(ts.list, total)
-	return ts, each(s.putTouches)
+	ts.list = resized(ts.list, total)
+	return ts, each(s.placeChanges)
 }
 
-func (s *Shard) countTouches(next []int, moves []Move, _ int) {
-	wanted, tileRows := s.touches.wanted, uint32(s.touches.tileRows)
+func (s *Shard) countChanges(next []int, moves []Move, _ int) {
+	wanted, tileRows := s.changes.wanted, uint32(s.changes.tileRows)
 	count := func(rows ...int32) {
 		for _, i := range rows {
 			if tile := uint32(i) / tileRows; wanted[tile] {
@@ -117,31 +117,31 @@ func (s *Shard) countTouches(next []int, moves []Move, _ int) {
 	}
 	for _, m := range moves {
 		if m.From != m.To {
-			neighbours, _ := s.source.graphRow(int(m.Point))
-			partners, _ := s.armament.Sparse.Row(int(m.Point))
+			neighbors, _ := s.source.graphRow(int(m.Point))
+			partners, _ := s.operands.Sparse.Row(int(m.Point))
 			count(m.Point)
-			count(neighbours...)
+			count(neighbors...)
 			count(partners...)
 		}
 	}
 }
 
-func (s *Shard) putTouches(next []int, moves []Move, first int) {
-	wanted, list, tileRows := s.touches.wanted, s.touches.list, uint32(s.touches.tileRows)
+func (s *Shard) placeChanges(next []int, moves []Move, first int) {
+	wanted, list, tileRows := s.changes.wanted, s.changes.list, uint32(s.changes.tileRows)
 	put := func(i int32, weight float64, move int) {
 		if tile := uint32(i) / tileRows; wanted[tile] {
-			list[next[tile]] = touch{weight: weight, row: int32(uint32(i) % tileRows), move: int32(move)}
+			list[next[tile]] = rowChange{weight: weight, row: int32(uint32(i) % tileRows), move: int32(move)}
 			next[tile]++
 		}
 	}
 	for at, m := range moves {
 		if m.From != m.To {
-			put(m.Point, 0, justMoved)
-			neighbours, weights := s.source.graphRow(int(m.Point))
-			for to, i := range neighbours {
+			put(m.Point, 0, onlyLabelChanged)
+			neighbors, weights := s.source.graphRow(int(m.Point))
+			for to, i := range neighbors {
 				put(i, weights[to], first+at)
 			}
-			partners, values := s.armament.Sparse.Row(int(m.Point))
+			partners, values := s.operands.Sparse.Row(int(m.Point))
 			for to, i := range partners {
 				put(i, values[to], first+at)
 			}

@@ -14,7 +14,7 @@ type workspace struct {
 	farthest []Candidate // per lane asked about, the farthest point of the tiles it served
 	nearest  []float64   // per row of a dense tile
 	place    []int32     // per cluster: one more than its place in the row of a graph; 0 between rows
-	touched  []int32     // per row of a graph tile: how many changes it had, or madeAnew
+	changeCounts  []int32     // per row of a graph tile: how many changes it had, or madeAnew
 	window   window      // of a dense tile
 	assignment
 }
@@ -57,13 +57,13 @@ func (ws *workspaces) giveBack(w *workspace) {
 }
 
 // grown is a buffer of a length, reused where its capacity allows; its contents are any.
-func grown[T any](buffer []T, length int) []T {
+func resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }
 
 // grownLines is a buffer of a length that begins with a line of the caches, in large pages where it is
 // large.
-func grownLines(buffer []float64, length int) []float64 {
+func resizedAligned(buffer []float64, length int) []float64 {
 	if cap(buffer) >= length {
 		return buffer[:length]
 	}

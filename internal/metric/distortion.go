@@ -42,7 +42,7 @@ const smoothing = 1e-12
 func (d Distortion) Prepare(i int, row []float64) error {
 	switch d {
 	case Cosine:
-		if !normalise(row) {
+		if !normalize(row) {
 			return fault.Invalid("ZERO_ROW", "row %d is all zeros and has no direction; remove it or use another distortion", i).
 				With("row", strconv.Itoa(i))
 		}
@@ -77,11 +77,11 @@ func (d Distortion) smooth(i int, row []float64) error {
 // Centre makes the mean of prepared rows, in place, their centroid: a mean of unit vectors is
 // stretched to length 1, any other stays. It is not ok when the unit vectors cancel out: no
 // direction is then better than another, and the cluster keeps its centroid.
-func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalise(mean) }
+func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalize(mean) }
 
-// normalise stretches a vector to length 1; false: it has none. The scaling by a power of two is
+// normalize stretches a vector to length 1; false: it has none. The scaling by a power of two is
 // exact and keeps the squares in range.
-func normalise(v []float64) bool {
+func normalize(v []float64) bool {
 	largest := 0.0
 	for _, x := range v {
 		largest = max(largest, math.Abs(x))

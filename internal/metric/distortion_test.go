@@ -81,7 +81,7 @@ func TestDistortionsAgainstTheirFormulas(t *testing.T) {
 	}
 }
 
-// What makes k-means work: no centroid is better than the (normalised) mean.
+// What makes k-means work: no centroid is better than the (normalized) mean.
 func TestMeansAreTheBestCentroids(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 300 {

@@ -4,7 +4,7 @@ import "math"
 
 const (
 	negligible = 1.0 / (1 << 56) // of the matrix's norm: an entry that is taken for 0
-	mostSweeps = 40              // convergence is quadratic: 6 to 12 are usual
+	maxSweeps = 40              // convergence is quadratic: 6 to 12 are usual
 )
 
 // eigen decomposes a symmetric d x d matrix: vectors[c*d : (c+1)*d] is the unit eigenvector of
@@ -24,12 +24,12 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 		}
 	}
 	enough := negligible * math.Sqrt(norm)
-	for turned, sweep := true, 0; turned && sweep < mostSweeps; sweep++ {
+	for turned, sweep := true, 0; turned && sweep < maxSweeps; sweep++ {
 		turned = false
 		for p := range d {
 			for q := p + 1; q < d; q++ {
 				if math.Abs(a[p*d+q]) > enough {
-					turnAway(d, a, v, p, q)
+					rotateAway(d, a, v, p, q)
 					turned = true
 				}
 			}
@@ -58,7 +58,7 @@ func scaledToOne(matrix []float64) (scaled []float64, exponent int) {
 }
 
 // turnAway rotates the plane of axes p and q so that entry (p, q) becomes 0.
-func turnAway(d int, a, v []float64, p, q int) {
+func rotateAway(d int, a, v []float64, p, q int) {
 	entry := a[p*d+q]
 	slope := (a[q*d+q] - a[p*d+p]) / (2 * entry)
 	tangent := math.Copysign(1/(math.Abs(slope)+math.Sqrt(float64(slope*slope)+1)), slope)

@@ -1,9 +1,9 @@
 package metric
 
 // mostHalvings of a step that raises J are tried before the old metric stays.
-const mostHalvings = 20
+const maxHalvings = 20
 
-// Improve goes from the old metric towards the proposed one as far as J does not rise: all the way,
+// Improve goes from the old metric toward the proposed one as far as J does not rise: all the way,
 // or half of it, a quarter and so on. When 20 halvings do not help, the old metric stays. The
 // proposal is a stationary point of J only while bounds, floors and signs stay as they were, and
 // not even that where a value was kept or floored, so that it can be worse than what was there.
@@ -12,13 +12,13 @@ func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric,
 		return old, 0
 	}
 	before := objective(old)
-	for step := 1.0; halvings <= mostHalvings; step /= 2 {
+	for step := 1.0; halvings <= maxHalvings; step /= 2 {
 		if m := between(old, proposed, step); m != nil && objective(m) <= before {
 			return m, halvings
 		}
 		halvings++
 	}
-	return old, mostHalvings
+	return old, maxHalvings
 }
 
 // between is old + step (proposed - old); all matrices on the way are positive definite. It is nil
@@ -53,7 +53,7 @@ type Outcome struct {
 	Halvings int
 }
 
-// Update proposes a metric and goes towards it as far as J does not rise.
+// Update proposes a metric and goes toward it as far as J does not rise.
 func (s *Step) Update(old *Metric) (Outcome, error) {
 	proposal, err := s.Propose(old)
 	if err != nil {

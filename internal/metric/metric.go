@@ -3,7 +3,7 @@
 //
 // Notation: d_A(x, y) = (x - y)' A (x - y) with A positive definite; l_i the label of point i, mu_h
 // the mean of cluster h; M the must-links, C the cannot-links, each unordered pair once. All of them
-// minimise
+// minimize
 //
 //	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
 //

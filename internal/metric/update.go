@@ -68,7 +68,7 @@ func (s *Step) proposeDiagonal(old *Metric) Proposal {
 			kept++
 		}
 	}
-	floored := raise(weights)
+	floored := raiseToFloor(weights)
 	m, err := NewDiagonal(weights)
 	if err != nil {
 		return Proposal{Metric: old, Kept: old.d}
@@ -99,7 +99,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 			kept++
 		}
 	}
-	floored := raise(eigenvalues)
+	floored := raiseToFloor(eigenvalues)
 	m, err := NewFull(d, compose(d, eigenvalues, vectors))
 	if err != nil {
 		return unchanged
@@ -108,7 +108,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 }
 
 // raise lifts values to the floor and counts them.
-func raise(values []float64) (raised int) {
+func raiseToFloor(values []float64) (raised int) {
 	largest := 0.0
 	for _, v := range values {
 		largest = max(largest, v)

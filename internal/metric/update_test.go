@@ -42,7 +42,7 @@ func TestUpdateByHand(t *testing.T) {
 	}
 }
 
-// surrogate is the part of J that the update minimises: a_max, and which links are at their floor
+// surrogate is the part of J that the update minimizes: a_max, and which links are at their floor
 // or cap, as under the old metric.
 func (p *problem) surrogate(a, old [][]float64) float64 {
 	j := -naiveLogDet(a)
@@ -338,7 +338,7 @@ func TestUpdateChecksItsInput(t *testing.T) {
 	}
 }
 
-func TestImproveHalvesTowardsTheOldMetric(t *testing.T) {
+func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, form := range []Form{Diagonal, Full} {
 		old, proposed := randomMetric(t, rng, form, 3), randomMetric(t, rng, form, 3)

@@ -26,7 +26,7 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 	}
 }
 
-// Of several failures the first piece's is told, a panic is one, and the pool works on afterwards.
+// Of several failures the first piece's is told, a panic is one, and the pool works on afterward.
 func TestFailures(t *testing.T) {
 	c, third := NewPool(4), errors.New("third")
 	err := c.Run(context.Background(), 4, 50, func(at int) error {
@@ -48,9 +48,9 @@ func TestFailures(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := c.Run(ctx, 4, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 	if err := c.Run(context.Background(), 4, 5, func(int) error { return nil }); err != nil {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("afterward: %v", err)
 	}
 }

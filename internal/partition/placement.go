@@ -134,7 +134,7 @@ func (l *Layout) choose(tile int, bytes int64, share []int) int {
 		if l.load[h] < share[h] {
 			return h
 		}
-		if best == Nowhere || relative(l.load[h]+1, l.hosts[h]) < relative(l.load[best]+1, l.hosts[best]) {
+		if best == Nowhere || relativeLoad(l.load[h]+1, l.hosts[h]) < relativeLoad(l.load[best]+1, l.hosts[best]) {
 			best = h // over its share, but the least of all so far
 		}
 	}
@@ -153,7 +153,7 @@ func (l *Layout) makeRoom(bytes int64) int {
 	best := Nowhere
 	for h, host := range l.hosts {
 		if host.Open && spare[h] >= bytes &&
-			(best == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
+			(best == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
 			best = h
 		}
 	}
@@ -203,17 +203,17 @@ func (l *Layout) Balance(rule Rule) bool {
 	for {
 		from, to := Nowhere, Nowhere
 		for h, host := range l.hosts {
-			if from == Nowhere || less(relative(l.load[from], l.hosts[from]), relative(l.load[h], host), host, l.hosts[from]) {
+			if from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from]) {
 				from = h
 			}
-			if host.Open && (to == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
+			if host.Open && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
 				to = h
 			}
 		}
-		if to == Nowhere || relative(l.load[to]+1, l.hosts[to]) >= relative(l.load[from], l.hosts[from]) {
+		if to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
 			break
 		}
-		tile := l.fondest(from, to)
+		tile := l.mostPreferred(from, to)
 		if tile == Nowhere {
 			break
 		}
@@ -224,7 +224,7 @@ func (l *Layout) Balance(rule Rule) bool {
 			l.store(tile)
 		}
 	}
-	if largest(l.load, l.hosts) <= worthMoving*largest(before.load, l.hosts) {
+	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
 		return true
 	}
 	*l = before
@@ -232,7 +232,7 @@ func (l *Layout) Balance(rule Rule) bool {
 }
 
 // fondest is the tile of host `from` that likes the host `to` best and fits there.
-func (l *Layout) fondest(from, to int) int {
+func (l *Layout) mostPreferred(from, to int) int {
 	best, high := Nowhere, math.Inf(-1)
 	for tile, at := range l.Owner {
 		if at != from || l.sizes[tile].Of(l.Stored[tile]) > l.room[to] {
@@ -264,15 +264,15 @@ func shares(tiles int, hosts []Host) []int {
 
 func weight(h Host) int { return max(1, h.Weight) }
 
-func relative(load int, h Host) float64 { return float64(load) / float64(weight(h)) }
+func relativeLoad(load int, h Host) float64 { return float64(load) / float64(weight(h)) }
 
 // less orders by load, then by id, so that the order of the hosts does not matter.
-func less(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }
+func lessLoaded(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }
 
-func largest(load []int, hosts []Host) float64 {
+func maxLoad(load []int, hosts []Host) float64 {
 	high := 0.0
 	for h := range hosts {
-		high = max(high, relative(load[h], hosts[h]))
+		high = max(high, relativeLoad(load[h], hosts[h]))
 	}
 	return high
 }

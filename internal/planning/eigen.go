@@ -24,8 +24,8 @@ type Eigen struct {
 // measured. Those of a graph crowd below the wanted ones: 20 to 60, and hundreds where its clusters do not
 // show.
 const (
-	stepsOfKernel = 20
-	stepsOfGraph  = 50
+	kernelSteps = 20
+	graphSteps  = 50
 )
 
 // block is how many vectors a step multiplies the matrix with at first, and basis how many columns the
@@ -60,7 +60,7 @@ const sparseOfOwn = 2 * 16
 
 // uncollected is how many times what it holds a process may have at its peak: memory is collected when it
 // has doubled. The coordinator, other than workers, keeps to no limit.
-const uncollected = 2
+const gcFactor = 2
 
 // CoordinatorBytes is what the eigenvectors of a job take of the coordinator at its peak, beside its data
 // set; 0 where there are none.
@@ -73,7 +73,7 @@ func (p Problem) CoordinatorBytes() int64 {
 	if p.Eigen.AtOnce {
 		search = squaresHeld * n * n
 	}
-	return uncollected * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse)
+	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse)
 }
 
 // AssumedProducts is how many vectors the matrix is multiplied with, assumed where a search decides.
@@ -84,29 +84,29 @@ func (p Problem) AssumedProducts() int64 {
 	case p.Eigen.AtOnce:
 		return int64(p.Rows())
 	}
-	products := stepsOfKernel * p.Eigen.block()
+	products := kernelSteps * p.Eigen.block()
 	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Pencil { // which the surrogate does the steps for
-		products = stepsOfGraph * p.Eigen.block()
+		products = graphSteps * p.Eigen.block()
 	}
 	return products
 }
 
 // ends tells whether labels come of eigenvectors alone.
-func (p Problem) ends() bool { return p.Eigen != nil && !p.Eigen.Start }
+func (p Problem) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.Start }
 
 // together is how many vectors share a reading of the matrix.
-func (p Problem) together() int64 { return int64(max(1, p.Products)) }
+func (p Problem) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
 
 // eigenPasses is how often the matrix is gone over for eigenvectors.
 func (p Problem) eigenPasses() float64 {
 	if p.Eigen == nil {
 		return 0
 	}
-	block := p.together()
+	block := p.vectorsPerPass()
 	if !p.Eigen.AtOnce {
 		block = p.Eigen.block()
 	}
-	readings := (block + p.together() - 1) / p.together() // for a block
+	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // for a block
 	return float64(p.AssumedProducts() / block * readings)
 }
 

@@ -46,7 +46,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		if c.plan.Products != c.products || c.plan.Passes != c.passes || !strings.Contains(c.plan.Why, c.why) {
 			t.Errorf("%d products, %g passes, %s", c.plan.Products, c.plan.Passes, c.plan.Why)
 		}
-		if columns := float64(c.plan.CoordinatorBytes) / 8 / uncollected / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
+		if columns := float64(c.plan.CoordinatorBytes) / 8 / gcFactor / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
 			t.Errorf("the coordinator holds about %.0f columns, not %d", columns, c.columns)
 		}
 	}

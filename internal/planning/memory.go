@@ -88,7 +88,7 @@ func (p Problem) EntryBytes(tile int) int64 {
 // kernel wants them, what belongs to the rows, and what the threads work on.
 func (p Problem) SeatBytes(threads int) int64 {
 	if p.Vectors != nil {
-		return p.vectorSeat(threads)
+		return p.vectorFixedBytes(threads)
 	}
 	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
 	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
@@ -100,7 +100,7 @@ func (p Problem) SeatBytes(threads int) int64 {
 	case kernel.Given:
 		return seat + p.PassingBytes()
 	}
-	// The centred points in float32. A thread has its tile's points and some columns' in float64, the
+	// The centered points in float32. A thread has its tile's points and some columns' in float64, the
 	// products of both, and the entries.
 	perThread := 8*d*(height+columnsAtOnce) + (8+4)*columnsAtOnce*height + 16*height
 	return seat + 4*n*d + crew*perThread
@@ -126,7 +126,7 @@ func (p Problem) FetchBytes() int64 {
 
 // HeldBytes is the part of the seat that is the data set itself: a graph is used as it is, and vectors
 // are made of the points whenever a tile is built; points of a kernel are let go of once they are
-// centred.
+// centered.
 func (p Problem) HeldBytes() int64 {
 	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
@@ -162,7 +162,7 @@ func (p Problem) Host(id string, threads int, free int64, seated bool) partition
 }
 
 // add is a + b, or the most there is.
-func add(a, b int64) int64 {
+func addSaturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}

@@ -84,7 +84,7 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 
 // explain says why the plan is as it is.
 func (p Problem) explain(plan *Plan, workers []Worker) string {
-	offer := fmt.Sprintf("%s %s %s", count(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], offered(workers))
+	offer := fmt.Sprintf("%s %s %s", plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)
 	}
@@ -108,23 +108,23 @@ func (p Problem) explain(plan *Plan, workers []Worker) string {
 func (p Problem) entries() int64 {
 	total := int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
-		total = add(total, p.EntryBytes(tile))
+		total = addSaturated(total, p.EntryBytes(tile))
 	}
 	return total
 }
 
-func offered(workers []Worker) string {
+func totalFree(workers []Worker) string {
 	total := int64(0)
 	for _, w := range workers {
 		if w.Free >= Unlimited {
 			return "unlimited memory"
 		}
-		total = add(total, max(0, w.Free))
+		total = addSaturated(total, max(0, w.Free))
 	}
 	return Bytes(total)
 }
 
-func count(n int, noun string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -86,7 +86,7 @@ func (p Problem) StorageName(stored, computed bool) string {
 		entries = "float16"
 	}
 	switch {
-	case p.Vectors != nil && p.Vectors.sparse():
+	case p.Vectors != nil && p.Vectors.isSparse():
 		return "sparse vectors"
 	case p.Vectors != nil:
 		return "vectors"

@@ -121,7 +121,7 @@ func TestRefusalsSayWhatWouldFit(t *testing.T) {
 		if p.fits(workers) {
 			t.Fatalf("refused although it fits: %v", err)
 		}
-		if rows := p.largestRows(workers); rows > 0 {
+		if rows := p.maxRows(workers); rows > 0 {
 			if rows >= p.Rows() {
 				t.Fatalf("%d rows do not fit, yet %d should", p.Rows(), rows)
 			}
@@ -144,7 +144,7 @@ func TestRefusalsSayWhatWouldFit(t *testing.T) {
 				t.Fatalf("%d more workers: %v", more, err)
 			}
 		}
-		if bytes := p.bytesEach(workers); bytes > 0 {
+		if bytes := p.bytesPerWorker(workers); bytes > 0 {
 			grown := append([]Worker(nil), workers...)
 			for w := range grown {
 				grown[w].Free = max(bytes, grown[w].Free)

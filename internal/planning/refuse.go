@@ -14,18 +14,18 @@ import (
 const DoesNotFit = "PLAN_DOES_NOT_FIT"
 
 // mostWorkers bounds the search for how many more would do.
-const mostWorkers = 1_000
+const maxMoreWorkers = 1_000
 
 // refuse says what is needed, what there is, and what would fit.
 func (p Problem) refuse(workers []Worker) error {
 	needed, free, join := int64(0), int64(0), int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
-		needed = add(needed, sizeBy(p.Rule(), p.TileSize(tile)))
+		needed = addSaturated(needed, sizeBy(p.Rule(), p.TileSize(tile)))
 	}
 	for _, w := range workers {
-		needed = add(needed, p.SeatBytes(w.Threads))
+		needed = addSaturated(needed, p.SeatBytes(w.Threads))
 		join = max(join, p.JoinBytes(w.Threads))
-		free = add(free, max(0, w.Free))
+		free = addSaturated(free, max(0, w.Free))
 	}
 	how := "with storage " + p.Storage.String()
 	switch {
@@ -35,8 +35,8 @@ func (p Problem) refuse(workers []Worker) error {
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
-		how, Bytes(needed), count(p.Rows(), "row"), count(partition.TileCount(p.Rows()), "tile"), Bytes(p.smallest()), Bytes(join),
-		Bytes(free), count(len(workers), "worker")).
+		how, Bytes(needed), plural(p.Rows(), "row"), plural(partition.TileCount(p.Rows()), "tile"), Bytes(p.minTileBytes()), Bytes(join),
+		Bytes(free), plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string
 	for _, r := range p.remedies(workers) {
@@ -64,13 +64,13 @@ func (p Problem) remedies(workers []Worker) []remedy {
 			remedies = append(remedies, remedy{"--storage auto (or none)", "storage", Auto})
 		}
 	}
-	if rows := p.largestRows(workers); rows > 0 {
-		remedies = append(remedies, remedy{"about " + count(rows, "row"), "largest_rows", rows})
+	if rows := p.maxRows(workers); rows > 0 {
+		remedies = append(remedies, remedy{"about " + plural(rows, "row"), "largest_rows", rows})
 	}
 	if more := p.moreWorkers(workers); more > 0 {
-		remedies = append(remedies, remedy{count(more, "more worker") + " like the largest", "more_workers", more})
+		remedies = append(remedies, remedy{plural(more, "more worker") + " like the largest", "more_workers", more})
 	}
-	if bytes := p.bytesEach(workers); bytes > 0 {
+	if bytes := p.bytesPerWorker(workers); bytes > 0 {
 		remedies = append(remedies, remedy{Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
 	}
 	return remedies
@@ -78,9 +78,9 @@ func (p Problem) remedies(workers []Worker) []remedy {
 
 // smallest is the memory of a whole tile in the leanest way that the storage mode allows; of tiles of
 // several sizes the largest.
-func (p Problem) smallest() int64 {
+func (p Problem) minTileBytes() int64 {
 	size := sizeBy(p.Rule(), p.TileSize(0))
-	if p.Vectors != nil && p.Vectors.sparse() {
+	if p.Vectors != nil && p.Vectors.isSparse() {
 		for _, other := range p.Sizes() {
 			size = max(size, other.Stored)
 		}
@@ -97,7 +97,7 @@ func sizeBy(rule partition.Rule, size partition.Size) int64 {
 
 // fits tells whether the workers can hold all tiles, each counted as a whole one.
 func (p Problem) fits(workers []Worker) bool {
-	size, tiles := p.smallest(), int64(partition.TileCount(p.Rows()))
+	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
 		if host := p.Host("", w.Threads, w.Free, false); host.Room > 0 {
 			tiles -= host.Room / size
@@ -108,8 +108,8 @@ func (p Problem) fits(workers []Worker) bool {
 
 // largestRows is how many rows of the same kind would fit, rounded down to three digits; 0: none. Of
 // graphs and sparse points it is not the rows that count.
-func (p Problem) largestRows(workers []Worker) int {
-	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.sparse() {
+func (p Problem) maxRows(workers []Worker) int {
+	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.isSparse() {
 		return 0
 	}
 	rows := sort.Search(p.Rows(), func(n int) bool { return !p.withRows(n + 1).fits(workers) })
@@ -145,22 +145,22 @@ func (p Problem) moreWorkers(workers []Worker) int {
 		}
 	}
 	grown := append([]Worker(nil), workers...)
-	more := sort.Search(mostWorkers, func(more int) bool {
+	more := sort.Search(maxMoreWorkers, func(more int) bool {
 		for len(grown) < len(workers)+more {
 			grown = append(grown, largest)
 		}
 		return p.fits(grown[:len(workers)+more])
 	})
-	if more == mostWorkers {
+	if more == maxMoreWorkers {
 		return 0
 	}
 	return more
 }
 
 // bytesEach is how much memory on each of the workers would do, rounded up to whole MiB.
-func (p Problem) bytesEach(workers []Worker) int64 {
+func (p Problem) bytesPerWorker(workers []Worker) int64 {
 	const unit = 1 << 20
-	most := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.smallest()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
+	most := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
 	if len(workers) == 0 || most < 0 || most > 1<<40 {
 		return 0
 	}

@@ -11,7 +11,7 @@ const (
 	readEntry    = 0.45 // a stored entry in a sweep
 	addEntry     = 0.15 // the same entry in one more lane
 	gaussian     = 4.0  // an entry without its features: the kernel function, rounding, the sweep
-	transcending = 28.0 // the same for kernels with an exponential that is not computed in vectors
+	transcendental = 28.0 // the same for kernels with an exponential that is not computed in vectors
 	polynomial   = 13.0 // the same for the other kernels
 	feature      = 0.04 // of an entry
 	edge         = 5.0  // an entry of a graph in a sweep
@@ -36,7 +36,7 @@ func (p Problem) passes() float64 {
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
-	if p.ends() {
+	if p.labelsFromEigenvectors() {
 		passes = 1 // what the labels are worth
 	}
 	passes += p.eigenPasses()
@@ -50,7 +50,7 @@ func (p Problem) passes() float64 {
 }
 
 // compute is the nanoseconds of one thread for one entry.
-func (p Problem) compute() float64 {
+func (p Problem) entryNanoseconds() float64 {
 	features := feature * float64(p.Matrix.Columns)
 	switch p.Matrix.Function {
 	case kernel.Given:
@@ -58,19 +58,19 @@ func (p Problem) compute() float64 {
 	case kernel.Gaussian:
 		return gaussian + features
 	case kernel.Laplacian, kernel.Sigmoid:
-		return transcending + features
+		return transcendental + features
 	}
 	return polynomial + features
 }
 
 // slowdown is how much slower an entry is computed than read.
-func (p Problem) slowdown() float64 { return max(1, p.compute()/readEntry) }
+func (p Problem) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
 
 // seconds is about how long a plan takes: as long as its slowest worker.
 func (p Problem) seconds(plan *Plan) float64 {
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
-	if p.ends() {
+	if p.labelsFromEigenvectors() {
 		runs = 0
 	}
 	products := float64(p.AssumedProducts())
@@ -83,7 +83,7 @@ func (p Problem) seconds(plan *Plan) float64 {
 		}
 		clusters := float64(p.K)
 		if p.Matrix.Function == kernel.Adjacency {
-			clusters = min(clusters, 2+float64(p.edges())/n) // those that a vertex has neighbours in
+			clusters = min(clusters, 2+float64(p.edges())/n) // those that a vertex has neighbors in
 		}
 		work := runs * rows * clusters * assignEntry
 		if p.Matrix.Function == kernel.Adjacency {
@@ -92,7 +92,7 @@ func (p Problem) seconds(plan *Plan) float64 {
 			stored := rows * n * float64(share.Stored) / tiles
 			computed := rows * n * float64(share.Computed) / tiles
 			sum := float64(p.lanes()-1)*addEntry*plan.Passes + products*productEntry
-			work += stored*(p.compute()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.compute()+sum)
+			work += stored*(p.entryNanoseconds()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.entryNanoseconds()+sum)
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}

@@ -29,7 +29,7 @@ func TileEntries(data dataset.Dataset) []int64 {
 	return entries
 }
 
-func (v *Vectors) sparse() bool { return v.Entries != nil }
+func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
 // groupRows is what the rows of a dense tile are padded to.
 const groupRows = 32
@@ -43,7 +43,7 @@ func (v *Vectors) tileSize(tile int) partition.Size {
 	rows := int64(partition.Tile(v.Rows, tile).Len())
 	moves := rows * movePerRow
 	values := (rows + groupRows - 1) / groupRows * groupRows * 8 * int64(v.Width)
-	if v.sparse() {
+	if v.isSparse() {
 		values = 8*v.Entries[tile] + 8*(rows+1)
 		if v.Width > v.Columns {
 			values += 8 * rows
@@ -87,20 +87,20 @@ const (
 )
 
 // mostValues is more than any worker's memory holds, and little enough for all arithmetic here.
-const mostValues = 1 << 44
+const maxValues = 1 << 44
 
 // vectorSeat is what a worker of so many threads holds beside its tiles: the data set, which tiles are
 // made of; labels, operands and answers for the rows; the model; and for each thread sums of all clusters.
-func (p Problem) vectorSeat(threads int) int64 {
+func (p Problem) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
 	n, d, width := int64(v.Rows), int64(v.Columns), int64(v.Width)
 	crew, k := int64(max(1, threads)), int64(p.K)
 	padded := k + clusterPadding
-	if padded*width > mostValues {
+	if padded*width > maxValues {
 		return Unlimited
 	}
 	perThread := 8*k*width + 8*padded*groupRows + 3*8*width
-	if !v.sparse() {
+	if !v.isSparse() {
 		perThread += 8 * unpackedRows * width
 	}
 	seat := p.DatasetBytes + n*lanePerRow + modelValue*padded*width + modelCluster*padded + modelColumn*width + crew*perThread
@@ -115,7 +115,7 @@ func (p Problem) vectorSeat(threads int) int64 {
 // explainVectors says why the plan of vectors is as it is.
 func (p Problem) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
-	if p.Vectors.sparse() {
+	if p.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
 	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
@@ -142,7 +142,7 @@ func (p Problem) vectorPasses() float64 {
 func (p Problem) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
-	if v.sparse() {
+	if v.isSparse() {
 		total := int64(0)
 		for _, entries := range v.Entries {
 			total += entries

@@ -86,7 +86,7 @@ func gram(n int, x, y [][]float64) [][]float64 {
 // dots is x'y for the rows of every y.
 func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
 	j := 0
-	for ; j+wide <= len(y); j += wide {
+	for ; j+groupColumns <= len(y); j += groupColumns {
 		four := four(y[j:], rows)
 		products := plainDots(x, &four)
 		copy(into[j:], products[:])
@@ -97,7 +97,7 @@ func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
 }
 
 // four is some rows of the first four columns.
-func four(x [][]float64, rows partition.Range) (parts [wide][]float64) {
+func four(x [][]float64, rows partition.Range) (parts [groupColumns][]float64) {
 	for c := range parts {
 		parts[c] = x[c][rows.From:rows.To]
 	}
@@ -111,17 +111,17 @@ func combine(n int, y, x, factors [][]float64) {
 	}
 	overTiles(n, func(_ int, rows partition.Range) {
 		for j := range y {
-			mix(y[j][rows.From:rows.To], x, rows, factors, j)
+			addCombination(y[j][rows.From:rows.To], x, rows, factors, j)
 		}
 	})
 }
 
 // mix adds X c_j for some rows, four columns of X at a reading of the sums.
-func mix(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
+func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
 	i := 0
-	for ; i+wide <= len(x); i += wide {
+	for ; i+groupColumns <= len(x); i += groupColumns {
 		four := four(x[i:], rows)
-		addMultiples(to, &four, &[wide]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+		addMultiples(to, &four, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
 	}
 	for ; i < len(x); i++ {
 		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
@@ -129,19 +129,19 @@ func mix(to []float64, x [][]float64, rows partition.Range, factors [][]float64,
 }
 
 // combined is X times factors, in new columns.
-func combined(n int, x, factors [][]float64, count int) [][]float64 {
+func combination(n int, x, factors [][]float64, count int) [][]float64 {
 	y := columns(n, count)
 	combine(n, y, x, factors)
 	return y
 }
 
 // recombined is X times factors, in the first columns of X itself.
-func recombined(n int, x, factors [][]float64) [][]float64 {
+func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 	count := len(factors[0])
 	overTiles(n, func(_ int, rows partition.Range) {
 		strips := columns(rows.Len(), count)
 		for j, strip := range strips {
-			mix(strip, x, rows, factors, j)
+			addCombination(strip, x, rows, factors, j)
 		}
 		for j, strip := range strips {
 			copy(x[j][rows.From:rows.To], strip)
@@ -166,13 +166,13 @@ func project(n int, w, v [][]float64) {
 // combination of them.
 const dependent = 1e-8
 
-// orthonormalise makes the columns of w orthonormal, to each other and to the orthonormal columns of
+// orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of
 // the blocks beside, and drops those that depend on the rest. Everything is done twice, which is
 // enough (Kahan).
-func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
+func orthonormalize(n int, w [][]float64, beside ...[][]float64) [][]float64 {
 	kept := w[:0:0]
 	for _, x := range w {
-		if normalise(x) > 0 {
+		if normalize(x) > 0 {
 			kept = append(kept, x)
 		}
 	}
@@ -187,7 +187,7 @@ func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
 					subtractMultiple(x, u, dot(u, x))
 				}
 			}
-			if normalise(x) > least {
+			if normalize(x) > least {
 				independent = append(independent, x)
 			}
 		}
@@ -196,8 +196,8 @@ func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
 	return kept
 }
 
-// normalise divides by the length, which it returns; a length of 0 leaves the vector as it is.
-func normalise(x []float64) float64 {
+// normalize divides by the length, which it returns; a length of 0 leaves the vector as it is.
+func normalize(x []float64) float64 {
 	norm := math.Sqrt(dot(x, x))
 	if norm > 0 {
 		for i := range x {

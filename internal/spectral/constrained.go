@@ -32,7 +32,7 @@ type Cuts struct {
 }
 
 const (
-	leastLambda  = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
+	minLambda  = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
 	denseRows    = 2000  // problems up to here are solved from all their entries
 	negligibleMu = 1e-11 // of the largest |mu|: an eigenvalue that is 0 but for rounding
 )
@@ -72,15 +72,15 @@ func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, optio
 		if err != nil {
 			return Cuts{}, err
 		}
-		if p.Affinity.Rows() == len(r.outside) {
+		if p.Affinity.Rows() == len(r.excluded) {
 			return Cuts{Work: work, Converged: true}, nil
 		}
 		var found Cuts
 		var nearlyNull [][]float64
 		if exact {
-			found, nearlyNull, err = r.exactly(ctx, wanted, rng, &work)
+			found, nearlyNull, err = r.solveFromEntries(ctx, wanted, rng, &work)
 		} else {
-			found, nearlyNull, err = r.iteratively(ctx, wanted, rng, options, &work)
+			found, nearlyNull, err = r.solveIteratively(ctx, wanted, rng, options, &work)
 		}
 		if err != nil || len(nearlyNull) == 0 {
 			return found.cheapest(wanted.Cuts, work), err
@@ -107,7 +107,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 	}
 	v := r.lift(mu, w, lw, bw)
 	for _, x := range v {
-		normalise(x)
+		normalize(x)
 		orient(x)
 	}
 	lv, bv, err := r.both(ctx, work, v)
@@ -138,11 +138,11 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 }
 
 // exactly solves the reduced problem from the entries of both matrices.
-func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
-	for from := 0; from < n; from += unitsAtOnce {
-		l, b, err := r.products(ctx, work, units(n, from))
+	for from := 0; from < n; from += unitsPerCall {
+		l, b, err := r.products(ctx, work, unitVectors(n, from))
 		if err != nil {
 			return Cuts{}, nil, err
 		}
@@ -150,58 +150,58 @@ func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, 
 	}
 	// On the vectors outside, the pencil is (0, I): they show as mu = 0.
 	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
-	for _, z := range r.outside {
+	for _, z := range r.excluded {
 		for i, x := range z {
 			subtractMultiple(laplacian[i], z, -x)
 		}
 	}
 	var least float64
-	mu, w := generalised(beliefs, laplacian, func(mu []float64) int {
+	mu, w := generalized(beliefs, laplacian, func(mu []float64) int {
 		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
-	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/leastLambda {
-		values, vectors := Dense(n, flat(laplacian))
-		if near := slices.IndexFunc(values, func(v float64) bool { return v < leastLambda }); near >= 0 {
+	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
+		values, vectors := Dense(n, flatten(laplacian))
+		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}
 	}
 	var values []float64
 	var vectors [][]float64
 	for j, x := range w { // those of the mu above least
-		if mu[j] < 1/leastLambda && len(values) < wanted.Among {
-			normalise(x)
+		if mu[j] < 1/minLambda && len(values) < wanted.Among {
+			normalize(x)
 			values, vectors = append(values, mu[j]), append(vectors, x)
 		}
 	}
-	project(n, vectors, r.outside)
+	project(n, vectors, r.excluded)
 	if found, err = r.cuts(ctx, values, vectors, work); err != nil {
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
 	lowest, err := r.lowest(ctx, wanted.Cuts, rng, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
-	found.Floor = r.floor(wanted.Cuts, lowest)
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
 // within is P M P for the projection P to the complement of the vectors outside.
 func (r *reduction) within(m [][]float64) [][]float64 {
 	n := len(m)
-	project(n, m, r.outside)
+	project(n, m, r.excluded)
 	m = transposed(m, n)
-	project(n, m, r.outside)
+	project(n, m, r.excluded)
 	return m
 }
 
 // iteratively searches for the largest mu with Lbar as the norm. Its start and its corrections come of a
 // surrogate for Lbar, made of the lowest vectors, the search for which comes first.
-func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const (
 		roughly = 1e-3 // residuals that suffice for a surrogate
 		rounds  = 12   // that are spent on it: beyond its clusters a graph's vectors are hard to find, and of no use
 	)
 	n := r.Affinity.Rows()
-	count := min(wanted.Among, n-len(r.outside))
+	count := min(wanted.Among, n-len(r.excluded))
 	options = options.withDefaults()
 	before := func(p Progress) { // a search that comes first
 		p.Rounds += work.Rounds
@@ -216,13 +216,13 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
 		sharp, err := r.lowest(ctx, count+2, rng, Options{
-			Tolerance: leastLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
+			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
 		}, work)
 		if err != nil {
 			return Cuts{}, nil, err
 		}
 		for j, v := range sharp.Vectors {
-			if 1-sharp.Values[j] < leastLambda && sharp.Residuals[j] < leastLambda {
+			if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
 				nearlyNull = append(nearlyNull, v)
 			}
 		}
@@ -231,14 +231,14 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 		}
 	}
 	stand := &surrogate{r, lowest}
-	start, err := stand.solved(ctx, count, rng, before)
+	start, err := stand.startVectors(ctx, count, rng, before)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
 	p := r.pencil()
 	p.correct = stand.correct
 	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
-		return r.costly(wanted.Cuts, mu, x, forms)
+		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
 	s.Work = *work
@@ -249,20 +249,20 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	var values []float64
 	var vectors [][]float64
 	for j, w := range s.vectors() {
-		if mu := s.values[j]; mu > 0 && mu < 1/leastLambda {
+		if mu := s.values[j]; mu > 0 && mu < 1/minLambda {
 			values, vectors = append(values, mu), append(vectors, w)
 		}
 	}
 	found, err = r.cuts(ctx, values, vectors, work)
 	found.Converged = s.converged == count
-	found.Floor = r.floor(wanted.Cuts, lowest)
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
 // pencil is the problem B_S w = mu Lbar w.
 func (r *reduction) pencil() *pencil {
 	return &pencil{
-		rows: r.Affinity.Rows(), outside: r.outside,
+		rows: r.Affinity.Rows(), excluded: r.excluded,
 		products: func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
 			bx, ax, err = r.products(ctx, w, x)
 			return ax, bx, err
@@ -281,7 +281,7 @@ func (r *reduction) pencil() *pencil {
 
 // costly tells the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
 // where forms are w'Lbar w and w has length 1.
-func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64) []bool {
+func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []float64) []bool {
 	costs, order := make([]float64, len(mu)), make([]int, len(mu))
 	shares := r.shares(w)
 	for j := range mu {
@@ -303,7 +303,7 @@ func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64
 }
 
 // floor is what the cheapest cuts cost together; those between components cost nothing.
-func (r *reduction) floor(cuts int, lowest Eigen) float64 {
+func (r *reduction) costFloor(cuts int, lowest Eigen) float64 {
 	total := 0.0
 	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
 		total += 1 - value

@@ -116,7 +116,7 @@ func checkCuts(t *testing.T, p Problem, got Cuts, tolerance float64) {
 		if residual > tolerance || math.Abs(residual-got.Residuals[j]) > 1e-10*(1+got.Values[j]) {
 			t.Errorf("cut %d with lambda %g: residual %g, said to be %g", j, got.Values[j], residual, got.Residuals[j])
 		}
-		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] || got.Values[j] <= leastLambda {
+		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] || got.Values[j] <= minLambda {
 			t.Errorf("cut %d: cost %g, said to be %g after %v", j, cost, got.Costs[j], got.Costs[:j])
 		}
 	}
@@ -427,17 +427,17 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 func BenchmarkConstrained(b *testing.B) {
 	const n = 100_000
 	a := blocks(n, 10, 20, 0.3, seeded())
-	var labelled []edge
+	var labeled []edge
 	for i := range 200 {
 		for j := range i {
 			w := -1.0
 			if i%10 == j%10 {
 				w = 1
 			}
-			labelled = append(labelled, edge{i*500 + i%10, j*500 + j%10, w})
+			labeled = append(labeled, edge{i*500 + i%10, j*500 + j%10, w})
 		}
 	}
-	for name, q := range map[string]*sparse{"labels": fromEdges(n, labelled), "pairs": beliefs(n, 10, 2000, seeded())} {
+	for name, q := range map[string]*sparse{"labels": fromEdges(n, labeled), "pairs": beliefs(n, 10, 2000, seeded())} {
 		p := problem(a, q, func(volume float64) float64 { return 1e-2 * volume })
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -107,7 +107,7 @@ func fromEdges(n int, edges []edge) *sparse {
 }
 
 // blocks is a random graph of n vertices, in as many blocks: every vertex has about inside
-// neighbours in its own block, and outside others anywhere. Blocks are connected in themselves.
+// neighbors in its own block, and outside others anywhere. Blocks are connected in themselves.
 func blocks(n, count, inside int, outside float64, rng *rand.Rand) *sparse {
 	var edges []edge
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Without orthogonalisation the value is as good: the adjacency matrix of a long path, whose
+// Without orthogonalization the value is as good: the adjacency matrix of a long path, whose
 // eigenvalues 2 cos(pi j / (n+1)) crowd at both ends, and a diagonal with one value far below.
 func TestLeastOfLargeOperators(t *testing.T) {
 	const n = 3 * orthogonalRows

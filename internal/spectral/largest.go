@@ -29,16 +29,16 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 		return found, err
 	}
 	options.MaxProducts = most
-	return exactly(ctx, op, count, options, found.Work)
+	return largestFromEntries(ctx, op, count, options, found.Work)
 }
 
 // exactly solves for all pairs, from all entries of the matrix.
-func exactly(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
+func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
 	rows, err := work.entries(ctx, op)
 	if err != nil {
 		return Eigen{}, err
 	}
-	values, vectors := leading(len(rows), flat(rows), func([]float64) int { return count })
+	values, vectors := leading(len(rows), flatten(rows), func([]float64) int { return count })
 	result := Eigen{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
 	worst := 0.0
@@ -70,7 +70,7 @@ func exactly(ctx context.Context, op Operator, count int, options Options, work 
 // largest finds them on the complement of some orthonormal eigenvectors.
 func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigen, error) {
 	scale := 0.0
-	p := &pencil{rows: op.Rows(), outside: outside, standard: true}
+	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)
 		return ax, nil, err
@@ -83,13 +83,13 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		return residual / scale
 	}
 	s := newSearch(p, count, options, rng)
-	if err := s.run(ctx, s.started(nil)); err != nil {
+	if err := s.run(ctx, s.randomStart(nil)); err != nil {
 		return Eigen{}, err
 	}
 	result := Eigen{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
 		orient(v)
-		result.Residuals = append(result.Residuals, length(s.left[j]))
+		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
 	return result, nil
 }

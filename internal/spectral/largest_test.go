@@ -271,14 +271,14 @@ func TestLargestRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v", err)
+		t.Errorf("canceled: got %v", err)
 	}
 	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil || got.Values[0] != 0 {
 		t.Errorf("the zero matrix: %v, %v", got, err)
 	}
 }
 
-// Ten blocks of 10,000 vertices each: of about 20 neighbours and few edges between, and of 10 and
+// Ten blocks of 10,000 vertices each: of about 20 neighbors and few edges between, and of 10 and
 // one edge in ten between.
 func BenchmarkLargest(b *testing.B) {
 	const n, count = 100_000, 10

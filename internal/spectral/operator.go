@@ -14,7 +14,7 @@
 //   - The basis is several blocks long, against the two or three of LOBPCG: where eigenvalues crowd
 //     below the wanted ones that halves the rounds and more.
 //   - Products are kept beside the basis. Residuals are those of the vectors that are returned, not
-//     estimates of a recurrence, and the generalised problem and its corrections (surrogate.go) need
+//     estimates of a recurrence, and the generalized problem and its corrections (surrogate.go) need
 //     no second algorithm. The price is twice the memory of Lanczos.
 //
 // All arithmetic has a fixed order (routines.go), sums over rows are taken per tile and then in tile
@@ -86,21 +86,21 @@ func (w *Work) multiply(ctx context.Context, op Operator, columns [][]float64) (
 func (w *Work) entries(ctx context.Context, op Operator) ([][]float64, error) {
 	n := op.Rows()
 	rows := make([][]float64, 0, n)
-	for from := 0; from < n; from += unitsAtOnce {
-		products, err := w.multiply(ctx, op, units(n, from))
+	for from := 0; from < n; from += unitsPerCall {
+		products, err := w.multiply(ctx, op, unitVectors(n, from))
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, copied(products)...)
+		rows = append(rows, cloneColumns(products)...)
 	}
 	return rows, nil
 }
 
-const unitsAtOnce = 64
+const unitsPerCall = 64
 
 // units are some unit vectors, from one on.
-func units(n, from int) [][]float64 {
-	some := columns(n, min(unitsAtOnce, n-from))
+func unitVectors(n, from int) [][]float64 {
+	some := columns(n, min(unitsPerCall, n-from))
 	for j := range some {
 		some[j][from+j] = 1
 	}

@@ -24,8 +24,8 @@ type reduction struct {
 	Problem
 	null, images [][]float64 // Z and B Z
 	forms        []float64   // the diagonal of Z'B Z; 0 for those that demand
-	demands      [][]float64 // B z of these, orthonormal
-	outside      [][]float64 // Z and demands
+	singularImages      [][]float64 // B z of these, orthonormal
+	excluded      [][]float64 // Z and demands
 }
 
 const (
@@ -41,7 +41,7 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
 		}
 	}
-	if r.null = orthonormalise(n, copied(p.Null)); len(r.null) < len(p.Null) {
+	if r.null = orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
 		return nil, fault.New(fault.Internal, "NULL_VECTORS", "%d of %d null vectors are zero, not finite or depend on the others",
 			len(p.Null)-len(r.null), len(p.Null))
 	}
@@ -55,9 +55,9 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 		}
 	}
 	k := len(r.null)
-	forms, turn := Dense(k, flat(gram(n, r.null, images)))
-	r.null = combined(n, r.null, transposed(turn, k), k)
-	r.images = combined(n, images, transposed(turn, k), k)
+	forms, turn := Dense(k, flatten(gram(n, r.null, images)))
+	r.null = combination(n, r.null, transposed(turn, k), k)
+	r.images = combination(n, images, transposed(turn, k), k)
 	r.forms = forms
 	var demands [][]float64
 	for i, g := range r.images {
@@ -68,8 +68,8 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 			}
 		}
 	}
-	r.demands = orthonormalise(n, demands, r.null)
-	r.outside = append(append([][]float64(nil), r.null...), r.demands...)
+	r.singularImages = orthonormalize(n, demands, r.null)
+	r.excluded = append(append([][]float64(nil), r.null...), r.singularImages...)
 	return r, nil
 }
 
@@ -78,11 +78,11 @@ func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx
 	if lx, err = work.multiply(ctx, r.Affinity, x); err != nil {
 		return nil, nil, err
 	}
-	lx = copied(lx)
+	lx = cloneColumns(lx)
 	if bx, err = new(Work).multiply(ctx, r.Beliefs, x); err != nil {
 		return nil, nil, err
 	}
-	bx = copied(bx)
+	bx = cloneColumns(bx)
 	for j := range x {
 		for i, v := range x[j] {
 			lx[j][i] = v - lx[j][i]
@@ -120,22 +120,22 @@ func (r *reduction) shares(x [][]float64) [][]float64 {
 func (r *reduction) lift(mu []float64, w, lw, bw [][]float64) [][]float64 {
 	n := len(w[0])
 	shares := r.shares(w)
-	if len(r.demands) > 0 {
+	if len(r.singularImages) > 0 {
 		combine(n, bw, r.images, shares)
 		for j := range bw { // mu Lbar w - B_S w = the images of the z that demand times their shares
 			for i, v := range lw[j] {
 				bw[j][i] = float64(mu[j]*v) - bw[j][i]
 			}
 		}
-		r.demanded(n, bw, shares)
+		r.solveSingular(n, bw, shares)
 	}
-	v := copied(w)
+	v := cloneColumns(w)
 	combine(n, v, r.null, shares)
 	return v
 }
 
 // demanded solves for the shares of the z that demand, in coordinates of their images.
-func (r *reduction) demanded(n int, right, shares [][]float64) {
+func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 	var images [][]float64
 	var which []int
 	for i, g := range r.images {
@@ -144,7 +144,7 @@ func (r *reduction) demanded(n int, right, shares [][]float64) {
 		}
 	}
 	squares, sides := gram(n, images, images), gram(n, images, right)
-	values, vectors := Dense(len(images), flat(squares))
+	values, vectors := Dense(len(images), flatten(squares))
 	for j := range right {
 		for e, value := range values {
 			if value <= float64(vanishing*values[0]) {

@@ -5,8 +5,8 @@ package spectral
 
 const (
 	lanes = 8  // sums that a product of two vectors has side by side
-	wide  = 4  // columns that share a reading of another
-	strip = 16 // columns of a matrix that rotate at a time
+	groupColumns  = 4  // columns that share a reading of another
+	stripColumns = 16 // columns of a matrix that rotate at a time
 )
 
 // plainDot is x'y: product i is added to sum i mod 8, in order.
@@ -29,8 +29,8 @@ func folded(sums, x, y []float64) float64 {
 }
 
 // plainDots is x'y for four y.
-func plainDots(x []float64, y *[wide][]float64) (products [wide]float64) {
-	var sums [wide * lanes]float64
+func plainDots(x []float64, y *[groupColumns][]float64) (products [groupColumns]float64) {
+	var sums [groupColumns * lanes]float64
 	whole := len(x) / lanes * lanes
 	if whole > 0 {
 		dotLanes4(&sums, x[:whole], y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole])
@@ -54,7 +54,7 @@ func subtractMultiple(w, u []float64, factor float64) {
 }
 
 // addMultiples adds four columns times their factors, one after the other.
-func addMultiples(to []float64, x *[wide][]float64, factors *[wide]float64) {
+func addMultiples(to []float64, x *[groupColumns][]float64, factors *[groupColumns]float64) {
 	whole := len(to) / lanes * lanes
 	if whole > 0 {
 		mixColumns4(to[:whole], x[0][:whole], x[1][:whole], x[2][:whole], x[3][:whole], factors)
@@ -69,7 +69,7 @@ func addMultiples(to []float64, x *[wide][]float64, factors *[wide]float64) {
 }
 
 // addTo adds x times a factor to each of four columns.
-func addTo(y *[wide][]float64, x []float64, factors *[wide]float64) {
+func addTo(y *[groupColumns][]float64, x []float64, factors *[groupColumns]float64) {
 	whole := len(x) / lanes * lanes
 	if whole > 0 {
 		spreadColumn4(y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole], x[:whole], factors)

@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 // pencil is the problem A x = value B x, B positive definite, on the complement of some vectors.
 type pencil struct {
 	rows     int
-	outside  [][]float64 // orthonormal: the search stays orthogonal to them
+	excluded  [][]float64 // orthonormal: the search stays orthogonal to them
 	products func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error)
 	standard bool // B = I, and products gives no bx
 
@@ -66,9 +66,9 @@ type search struct {
 	basis, a, b    [][]float64 // orthonormal columns, and their products
 	forms, weights [][]float64 // basis' A basis, basis' B basis
 	values         []float64   // Ritz values, largest first
-	ritz, before   [][]float64 // their vectors as combinations of the basis, now and a round ago
-	x              [][]float64 // the vectors of the pairs worked on; of generalised problems alone
-	left, right    [][]float64 // A x and B x of these; left becomes the residuals
+	ritz, previousRitz   [][]float64 // their vectors as combinations of the basis, now and a round ago
+	x              [][]float64 // the vectors of the pairs worked on; of generalized problems alone
+	residuals, bx    [][]float64 // A x and B x of these; left becomes the residuals
 	errors         []float64   // as assessed
 	tolerances     []float64
 	converged      int
@@ -77,19 +77,19 @@ type search struct {
 
 func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
 	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng}
-	room := p.rows - len(p.outside)
+	room := p.rows - len(p.excluded)
 	s.block = min(count+2+count/4, room)
 	if s.Basis <= 0 {
 		s.Basis = max(24, 5*s.block)
 	}
 	s.Basis = min(max(s.Basis, 4*s.block), room)
-	s.left = columns(p.rows, s.block)
-	s.right = columns(p.rows, s.block)
+	s.residuals = columns(p.rows, s.block)
+	s.bx = columns(p.rows, s.block)
 	return s
 }
 
 // started is a start from columns that are known to be good and a block of random ones.
-func (s *search) started(good [][]float64) [][]float64 {
+func (s *search) randomStart(good [][]float64) [][]float64 {
 	for range s.block {
 		good = append(good, randomUnit(s.rows, s.rng))
 	}
@@ -100,11 +100,11 @@ func (s *search) started(good [][]float64) [][]float64 {
 func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; {
 		s.iteration++
-		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
-		room := s.rows - len(s.outside) - len(s.basis)
+		fresh := orthonormalize(s.rows, candidates, s.excluded, s.basis)
+		room := s.rows - len(s.excluded) - len(s.basis)
 		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
 			another := [][]float64{randomUnit(s.rows, s.rng)}
-			fresh = append(fresh, orthonormalise(s.rows, another, s.outside, s.basis, fresh)...)
+			fresh = append(fresh, orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
 		}
 		fresh = fresh[:min(len(fresh), room)]
 		if err := s.expand(ctx, fresh); err != nil {
@@ -132,7 +132,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		if candidates, err = s.corrections(ctx); err != nil {
 			return err
 		}
-		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) { // else it may grow to the whole space
+		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.excluded) { // else it may grow to the whole space
 			s.restart()
 		}
 	}
@@ -148,16 +148,16 @@ func (s *search) expand(ctx context.Context, fresh [][]float64) error {
 		return err
 	}
 	s.basis = append(s.basis, fresh...)
-	s.a = append(s.a, copied(a)...)
-	s.forms = bordered(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	s.a = append(s.a, cloneColumns(a)...)
+	s.forms = extendSymmetric(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
 	if !s.standard {
-		s.b = append(s.b, copied(b)...)
-		s.weights = bordered(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+		s.b = append(s.b, cloneColumns(b)...)
+		s.weights = extendSymmetric(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
 	}
 	return nil
 }
 
-func copied(x [][]float64) [][]float64 {
+func cloneColumns(x [][]float64) [][]float64 {
 	y := make([][]float64, len(x))
 	for j := range x {
 		y[j] = append([]float64(nil), x[j]...)
@@ -166,7 +166,7 @@ func copied(x [][]float64) [][]float64 {
 }
 
 // bordered is a symmetric matrix with new last columns, and their mirror as new last rows.
-func bordered(m, last [][]float64) [][]float64 {
+func extendSymmetric(m, last [][]float64) [][]float64 {
 	size, old := len(last), len(m)
 	grown := columns(size, size)
 	for i := range old {
@@ -184,39 +184,39 @@ func bordered(m, last [][]float64) [][]float64 {
 
 // solve finds the Ritz pairs and the residuals of those worked on.
 func (s *search) solve() {
-	s.before = s.ritz[:min(s.block, len(s.ritz))]
+	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
 	if s.standard {
-		s.values, s.ritz = Dense(len(s.forms), flat(s.forms))
+		s.values, s.ritz = Dense(len(s.forms), flatten(s.forms))
 	} else {
-		s.values, s.ritz = generalised(s.forms, s.weights, func(values []float64) int { return len(values) })
+		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {
-			normalise(y)
+			normalize(y)
 		}
 	}
 	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
-	for j := range s.left {
-		clear(s.left[j])
-		clear(s.right[j])
+	for j := range s.residuals {
+		clear(s.residuals[j])
+		clear(s.bx[j])
 	}
-	combine(s.rows, s.left, s.a, factors)
+	combine(s.rows, s.residuals, s.a, factors)
 	if s.standard {
-		combine(s.rows, s.right, s.basis, factors)
+		combine(s.rows, s.bx, s.basis, factors)
 	} else {
-		combine(s.rows, s.right, s.b, factors)
+		combine(s.rows, s.bx, s.b, factors)
 	}
-	for j := range s.left {
-		subtractMultiple(s.left[j], s.right[j], s.values[j])
+	for j := range s.residuals {
+		subtractMultiple(s.residuals[j], s.bx[j], s.values[j])
 	}
-	if len(s.outside) > 0 {
-		project(s.rows, s.left, s.outside)
+	if len(s.excluded) > 0 {
+		project(s.rows, s.residuals, s.excluded)
 	}
 	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
-	for j, r := range s.left {
+	for j, r := range s.residuals {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
 		s.tolerances = append(s.tolerances, s.Tolerance)
 	}
 	if s.correct != nil {
-		s.x = combined(s.rows, s.basis, factors, s.block)
+		s.x = combination(s.rows, s.basis, factors, s.block)
 	}
 	if s.unneeded != nil {
 		s.relax()
@@ -228,7 +228,7 @@ func (s *search) relax() {
 	const roughly = 1e-3
 	x, forms := s.x[:s.count], make([]float64, s.count)
 	for j := range forms {
-		forms[j] = dot(x[j], s.right[j])
+		forms[j] = dot(x[j], s.bx[j])
 	}
 	for j, is := range s.unneeded(s.values[:s.count], x, forms) {
 		if is {
@@ -246,7 +246,7 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	var values []float64
 	for j, e := range s.errors {
 		if e > s.tolerances[j] {
-			residuals = append(residuals, append([]float64(nil), s.left[j]...))
+			residuals = append(residuals, append([]float64(nil), s.residuals[j]...))
 			values = append(values, s.values[j])
 		}
 	}
@@ -261,19 +261,19 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 // 1998).
 func (s *search) restart() {
 	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
-	for j, y := range s.before {
+	for j, y := range s.previousRitz {
 		if s.errors[j] > s.tolerances[j] {
 			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
 		}
 	}
-	kept := copied(keep[:min(len(keep), s.Basis-s.block)])
-	kept = orthonormalise(len(s.basis), kept)
+	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
+	kept = orthonormalize(len(s.basis), kept)
 	factors := transposed(kept, len(s.basis))
-	s.basis = recombined(s.rows, s.basis, factors)
-	s.a = recombined(s.rows, s.a, factors)
+	s.basis = recombineInPlace(s.rows, s.basis, factors)
+	s.a = recombineInPlace(s.rows, s.a, factors)
 	s.forms = congruent(s.forms, kept)
 	if !s.standard {
-		s.b = recombined(s.rows, s.b, factors)
+		s.b = recombineInPlace(s.rows, s.b, factors)
 		s.weights = congruent(s.weights, kept)
 	}
 	s.ritz = nil
@@ -281,5 +281,5 @@ func (s *search) restart() {
 
 // vectors are the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return combined(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
 }

@@ -3,7 +3,7 @@ package spectral
 import "math"
 
 // flat lays the rows of a square matrix end to end.
-func flat(m [][]float64) []float64 {
+func flatten(m [][]float64) []float64 {
 	all := make([]float64, 0, len(m)*len(m))
 	for _, row := range m {
 		all = append(all, row...)
@@ -43,14 +43,14 @@ func congruent(m, c [][]float64) [][]float64 {
 	return result
 }
 
-// generalised gives all eigenvalues A y = value B y of symmetric matrices, largest first, for a positive
+// generalized gives all eigenvalues A y = value B y of symmetric matrices, largest first, for a positive
 // definite B, and the vectors of as many of the largest as count says: with B = G G', they are those of
 // G^-1 A G^-T. A pivot that rounding has made negative is taken for the least that is seen.
-func generalised(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
+func generalized(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
 	g := cholesky(b)
 	half := forward(g, a) // G^-1 A, turned: A is symmetric
 	reduced := forward(g, transposed(half, len(a)))
-	values, vectors = leading(len(a), flat(reduced), count)
+	values, vectors = leading(len(a), flatten(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			backward(g, y)
@@ -91,15 +91,15 @@ func cholesky(b [][]float64) [][]float64 {
 // forward is G^-1 x for every x, in new columns; 16 of them share a reading of G.
 func forward(g, columns [][]float64) [][]float64 {
 	const together = 16
-	x := copied(columns)
+	x := cloneColumns(columns)
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
-		for len(some)%wide != 0 { // whole groups of four
+		for len(some)%groupColumns != 0 { // whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
 		}
 		for i, row := range g {
-			for at := 0; at < len(some); at += wide {
-				y := [wide][]float64(some[at : at+wide])
+			for at := 0; at < len(some); at += groupColumns {
+				y := [groupColumns][]float64(some[at : at+groupColumns])
 				products := plainDots(row[:i], &y)
 				for c := range y {
 					y[c][i] = (y[c][i] - products[c]) / row[i]

@@ -19,13 +19,13 @@ func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]flo
 	if err != nil {
 		return nil, nil, err
 	}
-	bx = copied(bx)
+	bx = cloneColumns(bx)
 	for j := range x {
 		subtractMultiple(bx[j], x[j], s.Ratio)
 	}
 	n := len(x[0])
 	combine(n, bx, s.images, s.shares(x))
-	lx = copied(x)
+	lx = cloneColumns(x)
 	shares := gram(n, s.lowest.Vectors, x)
 	for i, row := range shares {
 		for j := range row {
@@ -48,17 +48,17 @@ func (s *surrogate) pencil() *pencil {
 }
 
 // solved are vectors for a block of pairs that are nearly those of the surrogate, to start from.
-func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
+func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
-	believed, err := s.believed(ctx, search.block, rng)
+	believed, err := s.beliefStart(ctx, search.block, rng)
 	if err != nil {
 		return nil, err
 	}
-	if err := search.run(ctx, search.started(append(believed, copied(s.lowest.Vectors)...))); err != nil {
+	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
 		return nil, err
 	}
 	return search.x, nil
@@ -66,7 +66,7 @@ func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand, obser
 
 // believed are columns along the beliefs. Where few points have any, or most vectors are infeasible, random
 // columns alone do not see the feasible ones.
-func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
+func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {
 		x[j] = randomUnit(s.Affinity.Rows(), rng)
@@ -76,7 +76,7 @@ func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([]
 		if err != nil {
 			return nil, err
 		}
-		x = orthonormalise(s.Affinity.Rows(), copied(images))
+		x = orthonormalize(s.Affinity.Rows(), cloneColumns(images))
 		if len(x) == 0 {
 			break
 		}
@@ -91,9 +91,9 @@ func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([]
 func (s *surrogate) correct(ctx context.Context, residuals [][]float64, mu []float64, x [][]float64) error {
 	const steps = 8
 	n := s.Affinity.Rows()
-	x = orthonormalise(n, copied(x))
+	x = orthonormalize(n, cloneColumns(x))
 	within := func(y [][]float64) {
-		project(n, y, s.outside)
+		project(n, y, s.excluded)
 		project(n, y, x)
 	}
 	within(residuals)

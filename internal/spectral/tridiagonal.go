@@ -12,7 +12,7 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	row := make([]float64, m)
 	row[m-1] = 1
 	for l := range m {
-		diagonalise(d, e, l, 0, func(i int, c, s float64) {
+		diagonalize(d, e, l, 0, func(i int, c, s float64) {
 			f := row[i+1]
 			row[i+1] = float64(s*row[i]) + float64(c*f)
 			row[i] = float64(c*row[i]) - float64(s*f)
@@ -29,11 +29,11 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	return d[at], largest, row[at]
 }
 
-// diagonalise drives e[l] to zero by implicit QL steps with Wilkinson's shift. An entry beside the
-// diagonal counts as zero where it is beside its neighbours, or where it is below least: without that,
+// diagonalize drives e[l] to zero by implicit QL steps with Wilkinson's shift. An entry beside the
+// diagonal counts as zero where it is beside its neighbors, or where it is below least: without that,
 // entries at the level of rounding next to eigenvalues of 0 shrink until their squares vanish. turn hears of every
 // rotation: of the columns i and i+1 of the eigenvectors, by cosine c and sine s.
-func diagonalise(d, e []float64, l int, least float64, turn func(i int, c, s float64)) {
+func diagonalize(d, e []float64, l int, least float64, turn func(i int, c, s float64)) {
 	const maxRounds = 100 // a handful suffices in practice
 	for range maxRounds {
 		end := l

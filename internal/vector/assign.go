@@ -43,9 +43,9 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *M
 	return moves, nil
 }
 
-// prepare is what operations on labelled points have in common: it finds the tiles and arms the model.
+// prepare is what operations on labeled points have in common: it finds the tiles and arms the model.
 func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, forScores bool) ([]*tile, error) {
-	tiles, err := s.ready(numbers, step)
+	tiles, err := s.loadedTiles(numbers, step)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *
 	if err := s.checkPoints(skip); err != nil {
 		return nil, err
 	}
-	return tiles, s.arm(ctx, model, forScores)
+	return tiles, s.setModel(ctx, model, forScores)
 }
 
 // checkPoints makes sure that a list of points ascends.
@@ -91,7 +91,7 @@ type assignment struct {
 func (a *assignment) assignDense() {
 	terms, routines, t := &a.shard.terms, &a.shard.source.routines, a.tile
 	size := blockClusters * groupRows
-	a.scores = grown(a.scores, len(terms.starts)*groupRows)
+	a.scores = resized(a.scores, len(terms.starts)*groupRows)
 	for g := 0; g*groupRows < len(a.labels); g++ {
 		group := t.group(g)
 		for p := range len(terms.starts) / blockClusters {
@@ -104,9 +104,9 @@ func (a *assignment) assignDense() {
 				bias = nil
 			}
 		}
-		routines.extremes(&a.least, &a.most, a.scores)
+		routines.extremes(&a.lowest, &a.highest, a.scores)
 		for lane := range min(groupRows, len(a.labels)-g*groupRows) {
-			a.decide(g*groupRows+lane, a.least[lane], a.most[lane], a.scores[lane:], groupRows)
+			a.decide(g*groupRows+lane, a.lowest[lane], a.highest[lane], a.scores[lane:], groupRows)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (a *assignment) assignDense() {
 func (a *assignment) assignSparse() {
 	terms, t := &a.shard.terms, a.tile
 	routines := &a.shard.source.routines
-	a.scores = grown(a.scores, len(terms.starts))
+	a.scores = resized(a.scores, len(terms.starts))
 	backgroundColumn := []int32{int32(t.width - 1)}
 	for r := range a.labels {
 		copy(a.scores, terms.starts)
@@ -144,7 +144,7 @@ func (a *assignment) decide(r int, least, most float64, scores []float64, stride
 		return
 	}
 	terms, own := &a.shard.terms, a.labels[r]
-	near := least + float64(tieTolerance*(terms.largest+max(most, -least)))
+	near := least + float64(tieTolerance*(terms.maxBias+max(most, -least)))
 	if own >= 0 {
 		if p := terms.place[own]; p >= 0 && scores[int(p)*stride] <= near {
 			return

@@ -87,8 +87,8 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 
 // differenceTo is x - mu in the workspace, for rows without background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
-	w.writtenOut, w.difference = grown(w.writtenOut, len(mu)), grown(w.difference, len(mu))
-	for f, v := range x.writtenOut(w.writtenOut) {
+	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
+	for f, v := range x.expanded(w.expanded) {
 		w.difference[f] = v - mu[f]
 	}
 	return w.difference
@@ -113,14 +113,14 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 // Distances are, for those of the points (ascending) that lie in the given tiles, the distortions to
 // all clusters, point after point. Absent clusters are infinitely far.
 func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkPoints(points); err != nil {
 		return nil, err
 	}
-	if err := s.arm(ctx, model, false); err != nil {
+	if err := s.setModel(ctx, model, false); err != nil {
 		return nil, err
 	}
 	begin, total := make([]int, len(tiles)), 0
@@ -145,11 +145,11 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, poin
 // Nearest is, for every row of the given tiles, the distortion to the nearest of the model's
 // centroids; with one centroid, to that.
 func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.arm(ctx, model, false); err != nil {
+	if err := s.setModel(ctx, model, false); err != nil {
 		return nil, err
 	}
 	begin, total := make([]int, len(tiles)), 0
@@ -159,7 +159,7 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 	}
 	nearest := make([]float64, total)
 	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
-		s.nearestOf(t, w, nearest[begin[at]:][:t.rows.Len()])
+		s.nearestDistances(t, w, nearest[begin[at]:][:t.rows.Len()])
 	})
 	return nearest, err
 }
@@ -180,7 +180,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model 
 	}
 	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
 		left, labels := within(skip, t), s.labelsOf(t)
-		s.eachOwn(t, w, func(r int, distance float64) {
+		s.forEachOwnDistance(t, w, func(r int, distance float64) {
 			point := int32(t.rows.From + r)
 			for len(left) > 0 && left[0] < point {
 				left = left[1:]

@@ -13,7 +13,7 @@ import (
 // points, when a model meets a few new ones), and returns the exact sums of the
 // clusters over the given tiles: Width values for each cluster.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, clusters int, labels []int32) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, clusters i
 // Update changes the labels from step to step+1 by the points that moved, and returns the sums over
 // the given tiles. Where that was done already it only answers again.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []kernel.Move) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *Shard) sum(ctx context.Context, tiles []*tile, step uint64) ([]float64,
 	threads := min(s.threads, 1+entries/size)
 	err := s.perTile(ctx, threads, tiles, func(_ int, t *tile, w *workspace) {
 		if len(w.sums) == 0 {
-			w.sums = grown(w.sums, size+width) // and a place for rows without a cluster
+			w.sums = resized(w.sums, size+width) // and a place for rows without a cluster
 			clear(w.sums)
 		}
 		if t.packed != nil {

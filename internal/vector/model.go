@@ -60,12 +60,12 @@ func (m *Model) check(spec *Spec) error {
 		return fmt.Errorf("vector: a metric of %d values for %d features", len(m.Metric), d)
 	}
 	for at, v := range m.Centroids {
-		if !(max(v, -v) <= largestValue) || v < 0 && m.divergence() {
+		if !(max(v, -v) <= maxValue) || v < 0 && m.divergence() {
 			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
 		}
 	}
 	for at, v := range m.Metric {
-		if !(max(v, -v) <= largestValue) {
+		if !(max(v, -v) <= maxValue) {
 			return fmt.Errorf("vector: value %d of the metric is %v", at, v)
 		}
 	}

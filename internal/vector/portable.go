@@ -6,7 +6,7 @@ import "math"
 const blockClusters = 6
 
 // sparsePiece is what the clusters of sparse scores are padded to.
-const sparsePiece = 8
+const sparsePadding = 8
 
 // Longer calls of vector code would hold up the garbage collector.
 const (

@@ -13,7 +13,7 @@ import (
 const smoothing = 1e-12
 
 // preparer makes rows what the preparation says, before they are rounded to their grids. A value that
-// is 0 has no part in it but for the centring, so that dense and sparse rows have the same bits.
+// is 0 has no part in it but for the centering, so that dense and sparse rows have the same bits.
 type preparer struct {
 	spec   *Spec
 	dense  *dataset.Points
@@ -44,8 +44,8 @@ func (p *preparer) prepare(i int) (row, error) {
 	r.values = p.buffer
 	for at, v := range r.values {
 		switch {
-		case !(max(v, -v) <= largestValue):
-			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, largestValue).
+		case !(max(v, -v) <= maxValue):
+			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, maxValue).
 				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
 		case v < 0 && p.spec.Preparation >= Probability:
 			return row{}, fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; a divergence needs values of 0 and above", i, r.column(at), v).

@@ -14,7 +14,7 @@ import (
 func TestRoutinesAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	reference := portable()
-	for _, other := range available()[1:] {
+	for _, other := range availableRoutines()[1:] {
 		t.Run(other.name, func(t *testing.T) {
 			for range 300 {
 				offset := rng.IntN(4)
@@ -62,7 +62,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.distances(&otherLeast, rows, &at, centroids, weights[:features])
 				sameBits(t, "distances", least[:], otherLeast[:])
 
-				stride, columns := sparsePiece*(1+rng.IntN(12)), []int32{}
+				stride, columns := sparsePadding*(1+rng.IntN(12)), []int32{}
 				for f := range features {
 					if rng.IntN(2) == 0 {
 						columns = append(columns, int32(f))
@@ -93,7 +93,7 @@ func TestWideRows(t *testing.T) {
 	model.Absent = nil
 	j := randomJob(rng, n, k, model)
 	j.skip = nil
-	for _, routines := range available() {
+	for _, routines := range availableRoutines() {
 		for _, source := range []*Source{sparse, dense} {
 			source.routines = routines
 			s := built(t, source, 2)

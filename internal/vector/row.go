@@ -17,7 +17,7 @@ func (r *row) column(at int) int {
 }
 
 // writtenOut is the values of all features, without the background: the row's own, or in the buffer.
-func (r *row) writtenOut(buffer []float64) []float64 {
+func (r *row) expanded(buffer []float64) []float64 {
 	if r.columns == nil {
 		return r.values
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// onALine are points of one feature, not centred, so that numbers stay what they are.
+// onALine are points of one feature, not centered, so that numbers stay what they are.
 func onALine(t *testing.T, sparse bool, values ...float64) *Shard {
 	t.Helper()
 	spec, err := NewSpec(sparsePoints(t, len(values), 1, values), Plain)
@@ -164,15 +164,15 @@ func TestRetries(t *testing.T) {
 	} else {
 		sameBits(t, "no moves", wantAll, got)
 	}
-	cancelled, cancel := context.WithCancel(ctx)
+	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Update(cancelled, all, 7, moves[:0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	if _, err := s.Update(canceled, all, 7, moves[:0]); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 	if got, err := s.Update(ctx, all, 7, nil); err != nil {
-		t.Errorf("after a cancelled one: %v", err)
+		t.Errorf("after a canceled one: %v", err)
 	} else {
-		sameBits(t, "after a cancelled one", wantAll, got)
+		sameBits(t, "after a canceled one", wantAll, got)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestBadData(t *testing.T) {
 		}
 	}
 	if _, err := NewSource(spec, sparse); err == nil {
-		t.Error("sparse points were centred")
+		t.Error("sparse points were centered")
 	}
 	if _, err := NewSource(spec, &dataset.Kernel{N: 2}); err == nil {
 		t.Error("a kernel matrix for points")

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// Scatter is which sum over the labelled points and their own centroids is meant.
+// Scatter is which sum over the labeled points and their own centroids is meant.
 type Scatter uint8
 
 // The kinds of scatter. The last two are for squared Euclidean distances.
@@ -58,7 +58,7 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *
 }
 
 func (s *Shard) addTotal(dst []float64, t *tile, w *workspace) {
-	s.eachOwn(t, w, func(_ int, distance float64) { dst[0] += distance })
+	s.forEachOwnDistance(t, w, func(_ int, distance float64) { dst[0] += distance })
 }
 
 func (s *Shard) addDiagonal(dst []float64, t *tile, w *workspace) {
@@ -77,7 +77,7 @@ func (s *Shard) addDiagonal(dst []float64, t *tile, w *workspace) {
 // addSparseDiagonal adds (x - mu)^2 - mu^2 = x (x - 2 mu) for the listed features, row by row, and then
 // mu^2 for each point of each cluster, so that the number of features costs nothing per point.
 func (s *Shard) addSparseDiagonal(dst []float64, t *tile, w *workspace) {
-	w.counts = grown(w.counts, s.clusters)
+	w.counts = resized(w.counts, s.clusters)
 	clear(w.counts)
 	for r, c := range s.labelsOf(t) {
 		if c < 0 || s.terms.place[c] < 0 {

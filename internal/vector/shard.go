@@ -80,7 +80,7 @@ func (s *Shard) Bytes() int64 {
 	return total
 }
 
-func (s *Shard) find(numbers []int) ([]*tile, error) {
+func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
 	for at, number := range numbers {
 		if tiles[at] = s.tiles[number]; tiles[at] == nil {
@@ -91,8 +91,8 @@ func (s *Shard) find(numbers []int) ([]*tile, error) {
 }
 
 // ready finds tiles that are loaded at the step.
-func (s *Shard) ready(numbers []int, step uint64) ([]*tile, error) {
-	tiles, err := s.find(numbers)
+func (s *Shard) loadedTiles(numbers []int, step uint64) ([]*tile, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 	case *dataset.SparsePoints:
 		rows, columns = data.N, data.D
 		if spec.Mean != nil {
-			return nil, fmt.Errorf("vector: sparse points are not centred")
+			return nil, fmt.Errorf("vector: sparse points are not centered")
 		}
 	default:
 		return nil, fmt.Errorf("vector: %T is no points", data)
@@ -36,7 +36,7 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
 			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
 	}
-	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detect()}
+	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
 	for f, grid := range spec.Grids {
 		s.rounders[f] = rounder(grid)
 	}

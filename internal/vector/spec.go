@@ -23,7 +23,7 @@ type Preparation uint8
 
 // The preparations.
 const (
-	// Plain is for squared Euclidean distances. Dense rows are centred: a large offset would eat the
+	// Plain is for squared Euclidean distances. Dense rows are centered: a large offset would eat the
 	// significant bits. Sparse rows are not, since they would not stay sparse.
 	Plain Preparation = iota + 1
 	// Unit stretches rows to length 1, for cosines. A row of zeros is a fault.
@@ -75,7 +75,7 @@ func (s *Spec) Centroid(dst, sums []float64, count int) {
 }
 
 // largestValue bounds data, centroids and metrics: products of three of them, summed, stay finite.
-const largestValue = 1e90
+const maxValue = 1e90
 
 // NewSpec looks at all data once, and refuses what the preparation cannot work with.
 func NewSpec(data dataset.Dataset, preparation Preparation) (*Spec, error) {
@@ -138,7 +138,7 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 	}
 	exponents := make([]int32, s.Width())
 	for f, bound := range magnitudes {
-		exponents[f] = max(smallestGrid, int32(kernel.GridFor(bound)))
+		exponents[f] = max(minGrid, int32(kernel.GridFor(bound)))
 	}
 	s.Grids = exponents[:s.Columns]
 	if s.Background() {
@@ -148,4 +148,4 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 }
 
 // smallestGrid is float64's own: every float64 is a multiple of 2 to this power.
-const smallestGrid = -1074
+const minGrid = -1074

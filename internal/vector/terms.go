@@ -23,11 +23,11 @@ type terms struct {
 	bias  []float64 // b_c
 	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones. Not for a
 	// full A.
-	byFeature []float64
+	featureWeights []float64
 	// What scores are made of: the clusters that are there, packed in pieces of some.
 	present []int32 // ascending
 	place   []int32 // per cluster: where in present; -1: absent
-	largest float64 // max |b_c| of those
+	maxBias float64 // max |b_c| of those
 	piece   int     // clusters side by side
 	// The weight of feature f for the cluster at place p is
 	// weights[(p/piece)*pieceStride + f*featureStride + p%piece].
@@ -38,13 +38,13 @@ type terms struct {
 
 // arm makes a model ready; its weights only where they are needed: for scores, and for KL, whose
 // distances use the logarithms too.
-func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
+func (s *Shard) setModel(ctx context.Context, model *Model, forScores bool) error {
 	spec, t := s.source.spec, &s.terms
 	if err := model.check(spec); err != nil {
 		return err
 	}
 	t.model, t.form = *model, model.form(spec.Columns)
-	t.present, t.place = t.present[:0], grown(t.place, model.Clusters)
+	t.present, t.place = t.present[:0], resized(t.place, model.Clusters)
 	for c := range model.Clusters {
 		t.place[c] = -1
 		if !model.absent(c) {
@@ -55,7 +55,7 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 	if len(t.present) == 0 {
 		return errNoCluster
 	}
-	t.setByFeature(spec.Columns)
+	t.setFeatureWeights(spec.Columns)
 	width := 0
 	if forScores || model.Distortion == metric.KL {
 		width = spec.Width()
@@ -65,21 +65,21 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 		t.setPiece(p, spec, width > 0)
 		return nil
 	})
-	t.largest = 0
+	t.maxBias = 0
 	for _, c := range t.present {
-		t.largest = max(t.largest, t.bias[c], -t.bias[c])
+		t.maxBias = max(t.maxBias, t.bias[c], -t.bias[c])
 	}
 	return err
 }
 
-func (t *terms) setByFeature(columns int) {
-	t.byFeature = t.byFeature[:0]
+func (t *terms) setFeatureWeights(columns int) {
+	t.featureWeights = t.featureWeights[:0]
 	switch t.form {
 	case metric.Diagonal:
-		t.byFeature = append(t.byFeature, t.model.Metric...)
+		t.featureWeights = append(t.featureWeights, t.model.Metric...)
 	case metric.Identity:
 		for range columns {
-			t.byFeature = append(t.byFeature, 1)
+			t.featureWeights = append(t.featureWeights, 1)
 		}
 	}
 }
@@ -90,23 +90,23 @@ func (t *terms) setByFeature(columns int) {
 func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	t.piece = blockClusters
 	if sparse {
-		t.piece = sparsePiece
+		t.piece = sparsePadding
 	}
 	pieces = (len(t.present) + t.piece - 1) / t.piece
 	t.pieceStride, t.featureStride = width*t.piece, t.piece
 	if sparse {
 		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
 	}
-	t.bias = grown(t.bias, t.model.Clusters)
-	t.weights = grown(t.weights, width*pieces*t.piece)
-	t.starts = grown(t.starts, pieces*t.piece)
+	t.bias = resized(t.bias, t.model.Clusters)
+	t.weights = resized(t.weights, width*pieces*t.piece)
+	t.starts = resized(t.starts, pieces*t.piece)
 	return pieces
 }
 
 // setPiece computes the biases and, if asked, the weights of some clusters, feature by feature.
 func (t *terms) setPiece(p int, spec *Spec, weighted bool) {
 	d := spec.Columns
-	var bias, background [max(blockClusters, sparsePiece)]float64
+	var bias, background [max(blockClusters, sparsePadding)]float64
 	count := min(t.piece, len(t.present)-p*t.piece)
 	for f := range d {
 		var line []float64

@@ -22,7 +22,7 @@ func stored(s *Shard) [][]float64 {
 		d.open(s.tiles[number], spec.Columns)
 		for r := range s.tiles[number].rows.Len() {
 			x := d.row(r)
-			values := append(slices.Clone(x.writtenOut(make([]float64, spec.Columns))), x.background)
+			values := append(slices.Clone(x.expanded(make([]float64, spec.Columns))), x.background)
 			rows = append(rows, values[:spec.Width()])
 		}
 	}
@@ -128,7 +128,7 @@ func TestSameBitsEverywhere(t *testing.T) {
 					all := partition.All(n)
 					source.routines = portable()
 					want := perform(t, j, []*Shard{built(t, source, 1)}, [][]int{all})
-					for _, routines := range available() {
+					for _, routines := range availableRoutines() {
 						source.routines = routines
 						for threads := range 3 {
 							what := fmt.Sprintf("%s, %s, %d x %d, k %d, %s, %d threads", w, data.Kind(), n, d, k, routines.name, threads+1)

@@ -12,10 +12,10 @@ type workspace struct {
 	reader
 	sums        []float64 // of the clusters in the tiles it served
 	scores      []float64
-	least, most [groupRows]float64
+	lowest, highest [groupRows]float64
 	places      places
 	farthest    kernel.Candidate // of the tiles it served
-	writtenOut  []float64        // a sparse row with all its zeros
+	expanded  []float64        // a sparse row with all its zeros
 	difference  []float64        // x - mu
 	counts      []int32          // points of each cluster in a tile
 }
@@ -48,12 +48,12 @@ func (ws *workspaces) giveBack(w *workspace) {
 func (ws *workspaces) bytes() int64 {
 	total := 0
 	for _, w := range ws.idle {
-		total += cap(w.sums) + cap(w.scores) + cap(w.unpacked) + cap(w.writtenOut) + cap(w.difference)
+		total += cap(w.sums) + cap(w.scores) + cap(w.unpacked) + cap(w.expanded) + cap(w.difference)
 	}
 	return 8 * int64(total)
 }
 
 // grown is a buffer of a length, reused where its capacity allows; its contents are any.
-func grown[T any](buffer []T, length int) []T {
+func resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // detect chooses the widest routines that this processor has.
-func detect() routines {
+func detectRoutines() routines {
 	switch {
 	case hasAVX512():
 		return avx512()
@@ -25,7 +25,7 @@ func hasAVX512() bool {
 func hasAVX2() bool { return cpu.X86.HasAVX2 && cpu.X86.HasFMA }
 
 // available lists all routines that this processor has, the portable ones first.
-func available() []routines {
+func availableRoutines() []routines {
 	all := []routines{portable()}
 	if hasAVX2() {
 		all = append(all, avx2())
@@ -37,7 +37,7 @@ func available() []routines {
 }
 
 func avx512() routines {
-	return vectorised("avx512", 32, 6, 16,
+	return simdRoutines("avx512", 32, 6, 16,
 		columnCode{
 			addColumns1AVX512, addColumns2AVX512, addColumns3AVX512, addColumns4AVX512,
 			addColumns5AVX512, addColumns6AVX512, addColumns7AVX512, addColumns8AVX512,
@@ -68,7 +68,7 @@ func avx512() routines {
 }
 
 func avx2() routines {
-	return vectorised("avx2", 8, 6, 8,
+	return simdRoutines("avx2", 8, 6, 8,
 		columnCode{
 			addColumns1AVX2, addColumns2AVX2, addColumns3AVX2, addColumns4AVX2,
 			addColumns5AVX2, addColumns6AVX2, addColumns7AVX2, addColumns8AVX2,
@@ -107,7 +107,7 @@ type (
 type (
 	productCode []func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)
 	wideCode    []func(dst *float64, stride int, wide, x *float64, columns int)
-	entryCode   [mostEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
+	entryCode   [maxEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
 )
 
 // run checks lengths and chooses the code.
@@ -140,7 +140,7 @@ func (code productCode) run(rows int, p *panel, row int, b *bundle) {
 	if share := row * p.columns; share+rows*p.columns <= len(p.ahead) {
 		ahead = p.ahead[share:]
 	}
-	p.wide = grownLines(p.wide, rows*p.columns)
+	p.wide = resizedAligned(p.wide, rows*p.columns)
 	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &values[0], p.pitch, &p.wide[0], &x[0], p.columns, &ahead[0])
 }
 
@@ -162,8 +162,8 @@ func (code *entryCode) run(sums []float64, from, to int, m *Sparse, b *bundle) {
 	code[b.width](&sums[0], &m.RowStart[from], to-from, &m.Column[0], &m.Value[0], &b.values[0], ahead)
 }
 
-// vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
-func vectorised(name string, blockRows, blockColumns, productRows int,
+// vectorized puts slices, whose lengths are checked here, in front of assembly that takes pointers.
+func simdRoutines(name string, blockRows, blockColumns, productRows int,
 	addColumns, subtractColumns columnCode, moveColumns moveCode,
 	addProducts productCode, addWideProducts wideCode, addEntries entryCode,
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),

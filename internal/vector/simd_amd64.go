@@ -7,19 +7,19 @@ import (
 )
 
 // detect chooses the widest routines that this processor has.
-func detect() routines {
-	all := available()
+func detectRoutines() routines {
+	all := availableRoutines()
 	return all[len(all)-1]
 }
 
 // available lists all routines that this processor has, the portable ones first.
-func available() []routines {
+func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, vectorised("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, vectorised("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
 	}
 	return all
 }
@@ -27,9 +27,9 @@ func available() []routines {
 // sparseCode scores a sparse row against some clusters.
 type sparseCode func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)
 
-// vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers
+// vectorized puts slices, whose lengths are checked here, in front of assembly that takes pointers
 // and works on some rows of a group at a time.
-func vectorised(name string, scoreRows, otherRows int,
+func simdRoutines(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
 	extremes func(least, most, scores *float64, clusters int),
 	distances func(out, rows *float64, places *int64, centroids, weights *float64, features int),
@@ -77,13 +77,13 @@ func vectorised(name string, scoreRows, otherRows int,
 				return
 			}
 			stride := len(scores)
-			if stride%sparsePiece != 0 || int(columns[len(columns)-1])*stride+stride > len(weights) {
+			if stride%sparsePadding != 0 || int(columns[len(columns)-1])*stride+stride > len(weights) {
 				panic("vector: weights do not fit a sparse row")
 			}
 			for from := 0; from < stride; {
-				code, clusters := scoreSparse8, sparsePiece
-				if stride-from >= 4*sparsePiece {
-					code, clusters = scoreSparse32, 4*sparsePiece
+				code, clusters := scoreSparse8, sparsePadding
+				if stride-from >= 4*sparsePadding {
+					code, clusters = scoreSparse32, 4*sparsePadding
 				}
 				code(&scores[from], &weights[from], stride, &columns[0], &values[0], len(columns))
 				from += clusters
