@@ -24,10 +24,10 @@ type ascent struct {
 }
 
 const (
-	maxRounds     = 1000
+	maxRounds       = 1000
 	roundsPerDecode = 5     // labels are decoded once in so many rounds,
 	roundsPerCheck  = 20    // and the gain is judged once in so many:
-	minGain      = 0.003 // of the gap that is left is too slow to go on
+	minGain         = 0.003 // of the gap that is left is too slow to go on
 )
 
 // climb ascends until the bound meets the energy of the best labels, to rounding or to a relative gap,

@@ -13,12 +13,12 @@ const (
 
 // beliefs are the messages of max-product in the log domain: costs, and the least is 0.
 type beliefs struct {
-	g       *graph
-	message []float64 // edges x k: what edge e's own point hears from its other end
-	reverse []int     // the same edge in the other point's list
-	belief  []float64 // scratch: k
+	g          *graph
+	message    []float64 // edges x k: what edge e's own point hears from its other end
+	reverse    []int     // the same edge in the other point's list
+	belief     []float64 // scratch: k
 	outgoing   []float64 // scratch: k
-	newMessage   []float64 // scratch: k
+	newMessage []float64 // scratch: k
 }
 
 func newBeliefs(g *graph) *beliefs {

@@ -118,12 +118,12 @@ type Result struct {
 
 // Usage counts components by what found their labels.
 type Usage struct {
-	Unconstrained   int // points without a constraint that binds: their cheapest label
-	Reduced int // solved exactly by the reductions: trees, for one
-	ICM     int // ICM, also where another engine was asked for and did worse
-	BP      int
-	LP      int
-	Exact   int
+	Unconstrained int // points without a constraint that binds: their cheapest label
+	Reduced       int // solved exactly by the reductions: trees, for one
+	ICM           int // ICM, also where another engine was asked for and did worse
+	BP            int
+	LP            int
+	Exact         int
 }
 
 // Fallback says that part of a component was too much for the engine and was left to BP, or to

@@ -25,7 +25,7 @@ type interior struct {
 	reduced             []float64 // cost + A' multiplier
 	curvature           []float64 // per term: 1 / (z/v + s/multiplier)
 	pull                []float64 // per term, scratch of a direction
-	dependent              []int32   // of each point: the variable with the largest share
+	dependent           []int32   // of each point: the variable with the largest share
 	rhs                 []float64
 	offset              []int32 // of each point in rhs
 }
@@ -37,13 +37,13 @@ type blockPlace struct {
 }
 
 const (
-	relativeGap   = 1e-10 // where the path ends
-	enoughGap     = 1e-7  // what is accepted when it gets no further
-	idleSteps     = 5     // without halving the gap: it gets no further
-	lostSteps     = 30    // the same, before enough is reached: some of the way is slow
-	maxSteps     = 100
+	relativeGap      = 1e-10 // where the path ends
+	enoughGap        = 1e-7  // what is accepted when it gets no further
+	idleSteps        = 5     // without halving the gap: it gets no further
+	lostSteps        = 30    // the same, before enough is reached: some of the way is slow
+	maxSteps         = 100
 	boundaryFraction = 0.99
-	startProduct  = 0.3 // the products at the start, in units of scale
+	startProduct     = 0.3 // the products at the start, in units of scale
 )
 
 // solution is the optimum of a relaxation, in units of its scale.

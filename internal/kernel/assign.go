@@ -3,6 +3,8 @@ package kernel
 import (
 	"context"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // Assign finds the points of the given tiles that are nearer to another cluster, in row order:
@@ -12,7 +14,7 @@ import (
 // Of clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. The
 // lanes that stats are given for are asked about; the moves of a tile are in the order of the stats,
 // then of the rows.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Move, error) {
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Move, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (s *Shard) assignment(t *tile, lane int) assignment {
 
 // Farthest finds, in each lane that is asked about, the point with the largest a_i d_i,l(i) among
 // clusters of at least two points; of equals the lowest.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Candidate, error) {
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 		}
 		w := s.workspaces.borrow()
 		for len(w.farthest) < len(stats) {
-			w.farthest = append(w.farthest, Candidate{})
+			w.farthest = append(w.farthest, labeling.Candidate{})
 		}
 		for asked := range stats {
 			w.farthest[asked] = s.farthestInTile(w.farthest[asked], tiles[at], &stats[asked], &s.terms[asked])
@@ -81,7 +83,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	if err != nil {
 		return nil, err
 	}
-	best := make([]Candidate, len(stats))
+	best := make([]labeling.Candidate, len(stats))
 	for _, w := range s.workspaces.idle {
 		for asked := range min(len(best), len(w.farthest)) {
 			best[asked] = best[asked].Farther(w.farthest[asked])
@@ -90,15 +92,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	return best, nil
 }
 
-// Farther is the farther of two candidates; of equals the one with the lower point.
-func (c Candidate) Farther(other Candidate) Candidate {
-	if !other.Found || (c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
-		return c
-	}
-	return other
-}
-
-func (s *Shard) farthestInTile(best Candidate, t *tile, stats *Stats, terms *clusterTerms) Candidate {
+func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *Stats, terms *clusterTerms) labeling.Candidate {
 	asked := s.assignment(t, stats.Lane)
 	for r, a := range asked.weights {
 		c := asked.own(r)
@@ -107,7 +101,7 @@ func (s *Shard) farthestInTile(best Candidate, t *tile, stats *Stats, terms *clu
 		}
 		own := terms.shifted(t.own[stats.Lane*t.rows.Len()+r], a)
 		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(c, own, a)
-		best = best.Farther(Candidate{Found: true, Point: int32(t.rows.From + r), Distance: a * d})
+		best = best.Farther(labeling.Candidate{Found: true, Point: int32(t.rows.From + r), Distance: a * d})
 	}
 	return best
 }

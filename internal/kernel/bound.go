@@ -111,7 +111,7 @@ func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
 
 // Graph weights are float64, but their squares must stay representable: distances divide by them.
 const (
-	maxDegree  = 1e150
+	maxDegree = 1e150
 	minDegree = 1e-150
 )
 

@@ -12,10 +12,10 @@ import (
 
 // buildBlock is the part of a tile that lies in the columns of another tile's rows.
 type buildBlock struct {
-	tile    *denseTile
-	columns partition.Range
-	mirrorTo  *denseTile // the other tile, when it is built now too and is not the same
-	copyFrom  *denseTile // the other tile, when it is here already: the block is its mirror
+	tile     *denseTile
+	columns  partition.Range
+	mirrorTo *denseTile // the other tile, when it is built now too and is not the same
+	copyFrom *denseTile // the other tile, when it is here already: the block is its mirror
 }
 
 // buildFromPoints makes dense tiles of points.

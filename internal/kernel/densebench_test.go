@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -72,12 +73,12 @@ func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 }
 
 // moveSome lets a share of the points change their cluster.
-func (d *denseBenchmark) moveSome(moves []Move, share float64) []Move {
+func (d *denseBenchmark) moveSome(moves []labeling.Move, share float64) []labeling.Move {
 	k := int32(d.operands.K)
 	for i, from := range d.labels {
 		if d.rng.Float64() < share {
 			d.labels[i] = (from + 1 + d.rng.Int32N(k-1)) % k
-			moves = append(moves, Move{Point: int32(i), From: from, To: d.labels[i]})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: d.labels[i]})
 		}
 	}
 	return moves
@@ -102,7 +103,7 @@ func BenchmarkDenseUpdate(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			moves := d.moveSome(make([]Move, 0, 2000), 0.08) // more than later, so that all buffers are there
+			moves := d.moveSome(make([]labeling.Move, 0, 2000), 0.08) // more than later, so that all buffers are there
 			must(d.Update(context.Background(), d.tiles, 1, moves))
 			b.ReportAllocs()
 			b.SetBytes(4 * 20_000 * 1000)

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -74,7 +75,7 @@ func (s *denseSums) addSparse(labels []int32) {
 }
 
 // moveSparse moves the sparse part of moved columns.
-func (s *denseSums) moveSparse(moves []Move) {
+func (s *denseSums) moveSparse(moves []labeling.Move) {
 	for _, m := range moves {
 		rows, values := s.sparse.column(m.Point, s.rows)
 		for at, i := range rows {
@@ -85,7 +86,7 @@ func (s *denseSums) moveSparse(moves []Move) {
 	}
 }
 
-func (s *denseSums) assign(moves []Move, w *workspace) []Move {
+func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
 	if len(a.terms.nonEmpty) == 0 {
 		return moves

@@ -11,11 +11,11 @@ import "math"
 // with p the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. Every
 // product is rounded before it is added (the float64 conversions keep the compiler from fusing).
 const (
-	log2E    = 1.44269504088896338700e+00
-	ln2High  = 6.93147180369123816490e-01 // 32 bits: m * ln2High is exact
-	ln2Low   = 1.90821492927058770002e-10
-	integerRounder   = 1.5 * (1 << 52) // (v + toNear) - toNear rounds v to an integer, ties to even
-	minExpArgument  = -700            // below: 0, which is what float32 makes of it anyway
+	log2E          = 1.44269504088896338700e+00
+	ln2High        = 6.93147180369123816490e-01 // 32 bits: m * ln2High is exact
+	ln2Low         = 1.90821492927058770002e-10
+	integerRounder = 1.5 * (1 << 52) // (v + toNear) - toNear rounds v to an integer, ties to even
+	minExpArgument = -700            // below: 0, which is what float32 makes of it anyway
 	maxExpArgument = 700
 )
 

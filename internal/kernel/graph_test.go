@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -101,11 +102,11 @@ func sparseOf(n int, entries map[[2]int32]float64) *Sparse {
 func (c *graphCase) move(t testing.TB) {
 	t.Helper()
 	share := []float64{0.01, 0.05, 0.9}[c.rng.IntN(3)]
-	var moves []Move
+	var moves []labeling.Move
 	for i, from := range c.labels {
 		if c.rng.Float64() < share {
 			to := int32(c.rng.IntN(c.k+1)) - 1
-			moves = append(moves, Move{Point: int32(i), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			c.labels[i] = to
 		}
 	}
@@ -155,7 +156,7 @@ func (c *graphCase) stats() Stats {
 
 // denseRule is the rule of Assign over all k clusters: written out row by row, and as the layout of
 // dense tiles has it. With it the farthest point.
-func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move, farthest Candidate) {
+func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []labeling.Move, farthest labeling.Candidate) {
 	t.Helper()
 	diagonal, err := c.shard.Diagonal(context.Background(), c.tiles)
 	if err != nil {
@@ -195,14 +196,14 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move
 			limit := least + 1e-11*(math.Abs(shiftedDiagonal)/float64(a*a)+largest)
 			if own >= 0 && stats.Count[own] >= 2 {
 				d := a * (shiftedDiagonal/float64(a*a) + distance(own))
-				farthest = farthest.Farther(Candidate{Found: true, Point: int32(i), Distance: d})
+				farthest = farthest.Farther(labeling.Candidate{Found: true, Point: int32(i), Distance: d})
 			}
 			if own >= 0 && distance(own) <= limit {
 				continue
 			}
 			for l, count := range stats.Count {
 				if count > 0 && distance(int32(l)) <= limit {
-					written = append(written, Move{Point: int32(i), From: own, To: int32(l)})
+					written = append(written, labeling.Move{Point: int32(i), From: own, To: int32(l)})
 					break
 				}
 			}
@@ -281,7 +282,7 @@ func byCluster(row []adjacency) []adjacency {
 func TestGraphUpdateWithoutMoves(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newGraphCase(t, seed)
-		for _, moves := range [][]Move{nil, {}, {{Point: 0, From: c.labels[0], To: c.labels[0]}}} {
+		for _, moves := range [][]labeling.Move{nil, {}, {{Point: 0, From: c.labels[0], To: c.labels[0]}}} {
 			if _, err := c.shard.Update(context.Background(), c.tiles, c.step, moves); err != nil {
 				t.Fatal(err)
 			}
@@ -312,11 +313,11 @@ func TestGraphTilesMayLagBehind(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(40) {
 		c := newGraphCase(t, seed)
-		moves := []Move{}
+		moves := []labeling.Move{}
 		for i, from := range c.labels {
 			if c.rng.IntN(6) == 0 {
 				c.labels[i] = int32(c.rng.IntN(c.k))
-				moves = append(moves, Move{Point: int32(i), From: from, To: c.labels[i]})
+				moves = append(moves, labeling.Move{Point: int32(i), From: from, To: c.labels[i]})
 			}
 		}
 		half := c.tiles[:len(c.tiles)/2]
@@ -337,28 +338,28 @@ func TestGraphRefusesMisfits(t *testing.T) {
 	c := newGraphCase(t, 3)
 	before := slices.Clone(c.shard.labels)
 	from, to := c.labels[0], (c.labels[0]+2)%int32(c.k+1)-1
-	twice := []Move{{Point: 0, From: from, To: to}, {Point: 0, From: from, To: to}}
+	twice := []labeling.Move{{Point: 0, From: from, To: to}, {Point: 0, From: from, To: to}}
 	if _, err := c.shard.Update(ctx, c.tiles, c.step, twice); err == nil {
 		t.Error("a point moved twice")
 	}
 	if !slices.Equal(c.shard.labels, before) {
 		t.Error("the labels changed")
 	}
-	thereAndBack := []Move{{Point: 0, From: from, To: to}, {Point: 0, From: to, To: from}}
+	thereAndBack := []labeling.Move{{Point: 0, From: from, To: to}, {Point: 0, From: to, To: from}}
 	if _, err := c.shard.Update(ctx, c.tiles, c.step, thereAndBack); err == nil {
 		t.Error("a point moved there and back")
 	}
 	// The first tile goes on with good moves; then the others are told something else.
-	good := []Move{{Point: 0, From: from, To: to}}
+	good := []labeling.Move{{Point: 0, From: from, To: to}}
 	if _, err := c.shard.Update(ctx, c.tiles[:1], c.step, good); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to}, {Point: 0, From: int32(c.k), To: to}} {
-		if _, err := c.shard.Update(ctx, c.tiles, c.step, []Move{bad}); err == nil {
+	for _, bad := range []labeling.Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to}, {Point: 0, From: int32(c.k), To: to}} {
+		if _, err := c.shard.Update(ctx, c.tiles, c.step, []labeling.Move{bad}); err == nil {
 			t.Errorf("other tiles were told %v, the first one %v", bad, good)
 		}
 	}
-	full := &plan{labels: c.shard.labels, moves: []Move{{Point: 0, From: 0, To: 0}}}
+	full := &plan{labels: c.shard.labels, moves: []labeling.Move{{Point: 0, From: 0, To: 0}}}
 	sums := c.shard.tiles[0].sums.(*graphSums)
 	for r := range sums.used {
 		absent := int32(0)
@@ -368,7 +369,7 @@ func TestGraphRefusesMisfits(t *testing.T) {
 		if int(absent) == c.k {
 			continue
 		}
-		full.moves[0] = Move{From: absent, To: 0}
+		full.moves[0] = labeling.Move{From: absent, To: 0}
 		if err := sums.applyChanges(full, []rowChange{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMovesMismatch) {
 			t.Errorf("row %d lost a contributor that it does not have: %v", r, err)
 		}

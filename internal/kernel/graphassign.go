@@ -1,11 +1,15 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/labeling"
+)
 
 // assign looks at a row's adjacent clusters and its own; for every other cluster S_ic = 0, so that
 // its distance is the cluster's square and the nearest of them comes first in the terms' order.
 // A row takes as many steps as it has adjacent clusters, whatever k.
-func (s *graphSums) assign(moves []Move, w *workspace) []Move {
+func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
 	if len(a.terms.nonEmpty) == 0 {
 		return moves

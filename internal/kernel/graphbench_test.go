@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -85,12 +86,12 @@ func (g *graphBenchmark) load(b *testing.B, step uint64) {
 }
 
 // toAndFro is moves of a share of the vertices, and the moves back.
-func (g *graphBenchmark) toAndFro(share float64) (moves [2][]Move) {
+func (g *graphBenchmark) toAndFro(share float64) (moves [2][]labeling.Move) {
 	for i, from := range g.labels {
 		if g.rng.Float64() < share {
 			to := (from + 1 + int32(g.rng.IntN(benchmarkClusters-1))) % benchmarkClusters
-			moves[0] = append(moves[0], Move{Point: int32(i), From: from, To: to})
-			moves[1] = append(moves[1], Move{Point: int32(i), From: to, To: from})
+			moves[0] = append(moves[0], labeling.Move{Point: int32(i), From: from, To: to})
+			moves[1] = append(moves[1], labeling.Move{Point: int32(i), From: to, To: from})
 		}
 	}
 	return moves

@@ -135,7 +135,9 @@ func gather(row []adjacency, columns []int32, values []float64, labels, place []
 // cheaperAnew tells whether reading all entries of a row again is less work than so many changes, as
 // measured: a change takes the time of five entries, and of one more for every eight clusters among
 // which it looks for its own two.
-func recomputeIsCheaper(changes, clusters, entries int) bool { return changes*(40+clusters) > 8*entries }
+func recomputeIsCheaper(changes, clusters, entries int) bool {
+	return changes*(40+clusters) > 8*entries
+}
 
 // change applies the changes that moved points make to the tile's rows and leaves in touched the rows
 // that have any. A row with so many that reading its entries again is less work is made anew, which

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -225,10 +226,10 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			for step := uint64(1); step < 12; step++ {
-				var moves []Move
+				var moves []labeling.Move
 				for i := range labels {
 					if to := int32(p.rng.IntN(p.k+1)) - 1; p.rng.IntN(8) == 0 && to != labels[i] {
-						moves = append(moves, Move{Point: int32(i), From: labels[i], To: to})
+						moves = append(moves, labeling.Move{Point: int32(i), From: labels[i], To: to})
 						labels[i] = to
 					}
 				}
@@ -271,7 +272,7 @@ func TestStepsAreIdempotent(t *testing.T) {
 	if _, err := s.Load(ctx, tiles, 7, labels); err != nil {
 		t.Fatal(err)
 	}
-	moves := []Move{{Point: 3, From: 0, To: 2}, {Point: 50, From: 0, To: 1}}
+	moves := []labeling.Move{{Point: 3, From: 0, To: 2}, {Point: 50, From: 0, To: 1}}
 	// Half of the tiles first, then all: as after a lost answer.
 	if _, err := s.Update(ctx, tiles[:2], 7, moves); err != nil {
 		t.Fatal(err)

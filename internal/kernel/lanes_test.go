@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -41,12 +42,12 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 			t.Fatalf("seed %d: load differs", seed)
 		}
 		for step := uint64(1); step < 8; step++ {
-			var moves []Move
+			var moves []labeling.Move
 			for lane := range alone {
 				own := randomMoves(rng, labels[lane], p.k, rng.Float64()*rng.Float64()*float64(rng.IntN(2)))
 				want[lane] = must(alone[lane].Update(ctx, tiles, step, own))
 				for _, m := range own {
-					moves = append(moves, Move{m.Point, compound(m.From, int32(lane), k), compound(m.To, int32(lane), k)})
+					moves = append(moves, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 				}
 			}
 			if step%2 == 0 { // some tiles first, as after a loss
@@ -56,22 +57,22 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 				t.Fatalf("seed %d, step %d: update differs", seed, step)
 			}
 			var asked []Stats
-			var nearer []Move
-			var far []Candidate
+			var nearer []labeling.Move
+			var far []labeling.Candidate
 			for lane := range lanes {
 				if rng.IntN(3) > 0 {
 					stats := randomStats(rng, p.k)
 					own := must(alone[lane].Assign(ctx, tiles, step+1, []Stats{stats}))
 					far = append(far, must(alone[lane].Farthest(ctx, tiles, step+1, []Stats{stats}))...)
 					for _, m := range own {
-						nearer = append(nearer, Move{m.Point, compound(m.From, int32(lane), k), compound(m.To, int32(lane), k)})
+						nearer = append(nearer, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 					}
 					stats.Lane = lane
 					asked = append(asked, stats)
 				}
 			}
 			got := must(together.Assign(ctx, tiles, step+1, asked))
-			slices.SortStableFunc(got, func(a, b Move) int { return int(a.To/k) - int(b.To/k) })
+			slices.SortStableFunc(got, func(a, b labeling.Move) int { return int(a.To/k) - int(b.To/k) })
 			if !slices.Equal(got, nearer) {
 				t.Fatalf("seed %d, step %d: assign differs", seed, step)
 			}
@@ -90,11 +91,11 @@ func compound(c, lane, k int32) int32 {
 }
 
 // randomMoves moves some of the points, in the labels too.
-func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []Move {
-	var moves []Move
+func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labeling.Move {
+	var moves []labeling.Move
 	for i, from := range labels {
 		if to := int32(rng.IntN(k+1)) - 1; rng.Float64() < share && to != from {
-			moves = append(moves, Move{Point: int32(i), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			labels[i] = to
 		}
 	}
@@ -130,8 +131,10 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := s.Load(ctx, tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []Move{{0, 0, 4}, {0, -1, -1}, {0, 1, 0}, {0, 3, 6}, {int32(p.n), 0, 1}} {
-		if _, err := s.Update(ctx, tiles, 1, []Move{bad}); err == nil {
+	for _, bad := range []labeling.Move{
+		{From: 0, To: 4}, {From: -1, To: -1}, {From: 1, To: 0}, {From: 3, To: 6}, {Point: int32(p.n), From: 0, To: 1},
+	} {
+		if _, err := s.Update(ctx, tiles, 1, []labeling.Move{bad}); err == nil {
 			t.Errorf("the move %v is taken", bad)
 		}
 	}

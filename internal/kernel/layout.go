@@ -7,7 +7,7 @@ import "github.com/cleave-project/cleave/internal/partition"
 // is read, computed or converted once, and what further entries need of it is in the second-level
 // cache; memory is read once for all lanes.
 type layout struct {
-	ready   bool
+	ready  bool
 	blocks []block
 	runs   []run
 	places []int32 // of the entries
@@ -31,9 +31,9 @@ type run struct {
 type chunking int
 
 const (
-	wholePlan  chunking = iota // all: entries that are stored, and read once
-	cacheWindow             // as many as a cache holds: entries that are stored, and read several times
-	fewColumns               // few: entries that are computed
+	wholePlan   chunking = iota // all: entries that are stored, and read once
+	cacheWindow                 // as many as a cache holds: entries that are stored, and read several times
+	fewColumns                  // few: entries that are computed
 	chunkings
 )
 
@@ -45,7 +45,7 @@ const (
 	columnsPerRun     = 3       // that a window should have on average
 	manyEntries       = 4       // per column
 	columnsPerLongRun = 6       // that a window should have where columns have many entries
-	maxWindowFactor     = 3       // how many times as large it may be for that
+	maxWindowFactor   = 3       // how many times as large it may be for that
 )
 
 // leastWindow is how many columns a window has at least.

@@ -1,18 +1,20 @@
 package kernel
 
+import "github.com/cleave-project/cleave/internal/labeling"
+
 // plan is what a sweep does to the sums. A shard has one and uses its buffers again.
 //
 // Of a dense matrix it is a list of entries: a column that is taken out of a cluster's sums, or added
 // to them, once for each lane that it changes. They are grouped by cluster, so that several columns
 // are summed in registers before they touch memory; layouts say in which order.
 type plan struct {
-	n, k    int
-	recompute    []bool  // per lane: its sums are made anew
-	counts  []int   // per lane: the points that moved
-	labels  []int32 // after the sweep
-	moves   []Move  // of the lanes that are not made anew
-	changes *rowChanges
-	columns []int32 // the columns that are read, ascending
+	n, k      int
+	recompute []bool          // per lane: its sums are made anew
+	counts    []int           // per lane: the points that moved
+	labels    []int32         // after the sweep
+	moves     []labeling.Move // of the lanes that are not made anew
+	changes   *rowChanges
+	columns   []int32 // the columns that are read, ascending
 	// The entries in order of their keys.
 	keys, places []int32 // a place is that of a column in columns
 	distinct     int     // keys that there are
@@ -20,7 +22,7 @@ type plan struct {
 	// Buffers.
 	place  []int32 // per column: one more than its place, or 0
 	starts []int   // per key
-	kept   []Move
+	kept   []labeling.Move
 }
 
 // labelsOf is the labels of a lane.
@@ -51,10 +53,10 @@ func (s *Shard) planFullSweep() *plan {
 
 // planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
 // work, makes them anew. Sums being exact, their bits are the same.
-func (s *Shard) planDenseDelta(moves []Move) *plan {
-	p := s.newPlan()
+func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
+	p, shape := s.newPlan(), s.shape()
 	for _, m := range moves {
-		p.counts[s.operands.laneOf(m)]++
+		p.counts[shape.Lane(m)]++
 	}
 	p.moves = moves
 	for lane, count := range p.counts {
@@ -66,7 +68,7 @@ func (s *Shard) planDenseDelta(moves []Move) *plan {
 	if p.moves == nil {
 		p.kept = p.kept[:0]
 		for _, m := range moves {
-			if !p.recompute[s.operands.laneOf(m)] {
+			if !p.recompute[shape.Lane(m)] {
 				p.kept = append(p.kept, m)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -27,19 +28,19 @@ type Shard struct {
 	pool       *parallel.Pool
 	// What the threads do with the tile of some number, made once, and what they do it with.
 	sweepTile, assignTile func(at int) error
-	activeTiles                 []*tile
-	activeStep             uint64
-	activeStats            []Stats
+	activeTiles           []*tile
+	activeStep            uint64
+	activeStats           []Stats
 	// Buffers that one method leaves to the next.
-	totals     []Int128
-	moves      []Move
-	terms      []clusterTerms // of the lanes that are asked about
-	plan       plan
-	changes    rowChanges
-	workspaces workspaces
-	bundles    []bundle  // of the vectors that are multiplied
-	bundleValues    []float64 // their values
-	products   []float64 // one after the other
+	totals       []Int128
+	moves        []labeling.Move
+	terms        []clusterTerms // of the lanes that are asked about
+	plan         plan
+	changes      rowChanges
+	workspaces   workspaces
+	bundles      []bundle  // of the vectors that are multiplied
+	bundleValues []float64 // their values
+	products     []float64 // one after the other
 }
 
 // tile is a base tile and the sums S_ic of its rows at a step.
@@ -53,7 +54,7 @@ type tile struct {
 	own      []float64 // lane after lane, of each row the sum of its own cluster; 0 where it has none
 	step     uint64
 	loaded   bool
-	moves    []Move // the latest Assign's, a buffer
+	moves    []labeling.Move // the latest Assign's, a buffer
 }
 
 // NewShard makes a shard without tiles.

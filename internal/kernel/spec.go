@@ -12,7 +12,11 @@
 // as one computed anew, on any worker.
 package kernel
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/cleave-project/cleave/internal/labeling"
+)
 
 // Function is how an entry of the base matrix comes about.
 type Function uint8
@@ -44,8 +48,11 @@ type Spec struct {
 	Scale             []float64 // a_i in a_i a_j k(x_i, x_j), per row; nil: all 1
 }
 
-// Move is one point that changes its cluster within one lane; -1 stands for no cluster.
-type Move struct{ Point, From, To int32 }
+// Move is a point that changes its cluster, Candidate one that is far from its own.
+type (
+	Move      = labeling.Move
+	Candidate = labeling.Candidate
+)
 
 // Stats is what distances need beside the row sums, of the clusters of one lane. Clusters of weight 0
 // are empty.
@@ -55,13 +62,6 @@ type Stats struct {
 	Weight       []float64 // s_c, the sum of a_i over the cluster
 	SelfAffinity []float64 // Q_c, the sum of S_ic over the cluster, without shift
 	Count        []int32   // points in the cluster
-}
-
-// Candidate is the point farthest from its own cluster.
-type Candidate struct {
-	Found    bool
-	Point    int32
-	Distance float64 // a_i d_i,l(i)
 }
 
 // Sparse is a symmetric matrix by rows, columns ascending, values on the grid.
@@ -98,9 +98,6 @@ func (a *Armament) lanes() int { return max(1, a.Lanes) }
 
 // clusters is how many all lanes have.
 func (a *Armament) clusters() int { return a.lanes() * a.K }
-
-// laneOf is the lane of a move; one that neither leaves nor joins a cluster counts to the first.
-func (a *Armament) laneOf(m Move) int { return int(max(m.From, m.To, 0)) / a.K }
 
 // ErrNotReady says that a tile is not built, not armed, or at another step than the operation
 // expects: rebuild it and try again.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -51,10 +52,10 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("column sum", func(s *Shard) (any, error) { return columnSum(s, tiles, []int32{0, 3, 9}) }, floats)
 			compare("product", func(s *Shard) (any, error) { return product(s, tiles, x) }, floats)
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
-			moves := []Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
+			moves := []labeling.Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
 			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []Stats{stats}) },
-				func(a, b any) bool { return slices.Equal(a.([]Move), b.([]Move)) })
+				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
 			// They change over and go on.
 			if _, err := stored.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
@@ -62,7 +63,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			if _, err := free.Build(ctx, tiles, true); err != nil {
 				t.Fatal(err)
 			}
-			back := []Move{{Point: 2, From: 1, To: 0}}
+			back := []labeling.Move{{Point: 2, From: 1, To: 0}}
 			compare("update after changing over", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 2, back) }, sums)
 		}
 	}

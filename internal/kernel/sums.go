@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -15,7 +16,7 @@ type rowSums interface {
 	// of is S_ic of the tile's row r.
 	of(r int, c int32) float64
 	// assign appends the rows that are nearer to another cluster, in row order.
-	assign(moves []Move, w *workspace) []Move
+	assign(moves []labeling.Move, w *workspace) []labeling.Move
 	bytes() int64
 }
 
@@ -46,6 +47,6 @@ func (a *assignment) tolerance(r int) float64 {
 	return tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare)
 }
 
-func (a *assignment) move(r int, to int32) Move {
-	return Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
+func (a *assignment) move(r int, to int32) labeling.Move {
+	return labeling.Move{Point: int32(a.rows.From + r), From: a.labels[r], To: a.first + to}
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // Load sets the labels of all n points (-1: none) in every lane, computes the sums of the given tiles anew and
@@ -17,8 +18,8 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
-	if err := s.checkLabels(labels); err != nil {
-		return nil, err
+	if err := s.shape().CheckLabels(labels); err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
 	}
 	if !s.loaded || s.labelsStep != step {
 		s.labels = append(s.labels[:0], labels...)
@@ -29,7 +30,7 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 
 // Update takes the given tiles from step to step+1 by the points that moved, and returns their
 // share of the new Q_c. Tiles that are at step+1 already only answer again.
-func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []Move) ([]Int128, error) {
+func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]Int128, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
@@ -43,12 +44,12 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		}
 	}
 	if s.labelsStep == step {
-		if err := s.applyMoves(moves); err != nil {
-			return nil, err
+		if err := s.shape().Apply(s.labels, moves); err != nil {
+			return nil, fmt.Errorf("kernel: %w", err)
 		}
 		s.labelsStep = step + 1
-	} else if err := s.checkApplied(moves); err != nil {
-		return nil, err
+	} else if err := s.shape().CheckApplied(s.labels, moves); err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
 	}
 	p, err := s.planDelta(ctx, tiles, step+1, moves)
 	if err != nil {
@@ -57,69 +58,13 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 	return s.sweep(ctx, tiles, step+1, p)
 }
 
-func (s *Shard) checkLabels(labels []int32) error {
-	n, k := s.source.Rows(), s.operands.K
-	if len(labels) != s.operands.lanes()*n {
-		return fmt.Errorf("kernel: %d labels for %d rows in %d lanes", len(labels), n, s.operands.lanes())
-	}
-	for at, c := range labels {
-		if lane := at / n; c != -1 && (int(c) < lane*k || int(c) >= (lane+1)*k) {
-			return fmt.Errorf("kernel: row %d has label %d in lane %d of %d clusters", at%n, c, lane, k)
-		}
-	}
-	return nil
-}
-
-// applyMoves changes the labels, all of them or none. A point moves once.
-func (s *Shard) applyMoves(moves []Move) error {
-	undo := func(done []Move) {
-		for _, m := range slices.Backward(done) {
-			*s.label(m) = m.From
-		}
-	}
-	for at, m := range moves {
-		if !s.valid(m) || *s.label(m) != m.From {
-			undo(moves[:at])
-			return misfit(m)
-		}
-		*s.label(m) = m.To
-	}
-	err := s.checkApplied(moves)
-	if err != nil {
-		undo(moves)
-	}
-	return err
-}
-
-// checkApplied makes sure that the labels are those that the moves lead to.
-func (s *Shard) checkApplied(moves []Move) error {
-	for _, m := range moves {
-		if !s.valid(m) || *s.label(m) != m.To {
-			return misfit(m)
-		}
-	}
-	return nil
-}
-
-// valid tells whether a move is of one of the points, and from and to clusters of one lane.
-func (s *Shard) valid(m Move) bool {
-	k, clusters := int32(s.operands.K), int32(s.operands.clusters())
-	return m.Point >= 0 && int(m.Point) < s.source.Rows() &&
-		m.From >= -1 && m.From < clusters && m.To >= -1 && m.To < clusters &&
-		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
-}
-
-// label is the place of a valid move's point among the labels.
-func (s *Shard) label(m Move) *int32 {
-	return &s.labels[s.operands.laneOf(m)*s.source.Rows()+int(m.Point)]
-}
-
-func misfit(m Move) error {
-	return fmt.Errorf("kernel: move of point %d from %d to %d does not fit the labels", m.Point, m.From, m.To)
+// shape says which labels and moves fit the operands.
+func (s *Shard) shape() labeling.Shape {
+	return labeling.Shape{Points: s.source.Rows(), Clusters: s.operands.K, Lanes: s.operands.lanes()}
 }
 
 // planDelta changes sums by the points that moved or, where that is less work, makes them anew.
-func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*plan, error) {
+func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
 	}

@@ -11,14 +11,14 @@ const tieTolerance = 1e-11
 
 // clusterTerms are the parts of Kulis2009 (1) that belong to a cluster alone.
 type clusterTerms struct {
-	sigma   float64
-	weight  []float64 // s_c
-	square  []float64 // (Q_c + sigma s_c) / s_c^2; empty clusters are infinitely far
+	sigma     float64
+	weight    []float64 // s_c
+	square    []float64 // (Q_c + sigma s_c) / s_c^2; empty clusters are infinitely far
 	nonEmpty  []int32   // the clusters that are not empty, ascending
 	maxSquare float64   // max_c |square|
 	// What a cluster's square alone tells, for rows whose sums for most clusters are 0.
-	bySquare []int32 // the clusters of filled by square, then index
-	squareTree minTree  // of the squares of filled
+	bySquare   []int32 // the clusters of filled by square, then index
+	squareTree minTree // of the squares of filled
 }
 
 // set takes over the stats; it reuses what an earlier set allocated.

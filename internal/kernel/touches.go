@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -43,7 +44,7 @@ const changeCost = 12
 
 // planGraphDelta changes sums by the entries of moved columns, unless there are so many of them that
 // making the sums of all rows anew is less work.
-func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*plan, error) {
+func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	touched, all := int64(0), int64(0)
 	for _, m := range moves {
 		touched += s.entries(partition.Range{From: int(m.Point), To: int(m.Point) + 1})
@@ -73,7 +74,7 @@ const partsPerThread = 4
 
 // gatherTouches finds the touches of the moves on the tiles that are not at the step yet: each part
 // of the moves counts those of every tile, which fixes where they lie, and then puts them there.
-func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*rowChanges, error) {
+func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*rowChanges, error) {
 	ts, n := &s.changes, s.source.Rows()
 	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
 	ts.tileRows = partition.TileRows(n)
@@ -83,7 +84,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	for _, t := range tiles {
 		ts.wanted[t.rows.From/ts.tileRows] = t.step != step
 	}
-	each := func(do func(next []int, moves []Move, first int)) error {
+	each := func(do func(next []int, moves []labeling.Move, first int)) error {
 		return s.parallel(ctx, parts, func(part int) error {
 			from, to := part*len(moves)/parts, (part+1)*len(moves)/parts
 			do(ts.next[part*count:(part+1)*count], moves[from:to], from)
@@ -106,7 +107,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	return ts, each(s.placeChanges)
 }
 
-func (s *Shard) countChanges(next []int, moves []Move, _ int) {
+func (s *Shard) countChanges(next []int, moves []labeling.Move, _ int) {
 	wanted, tileRows := s.changes.wanted, uint32(s.changes.tileRows)
 	count := func(rows ...int32) {
 		for _, i := range rows {
@@ -126,7 +127,7 @@ func (s *Shard) countChanges(next []int, moves []Move, _ int) {
 	}
 }
 
-func (s *Shard) placeChanges(next []int, moves []Move, first int) {
+func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 	wanted, list, tileRows := s.changes.wanted, s.changes.list, uint32(s.changes.tileRows)
 	put := func(i int32, weight float64, move int) {
 		if tile := uint32(i) / tileRows; wanted[tile] {

@@ -6,16 +6,17 @@ import (
 	"unsafe"
 
 	"github.com/cleave-project/cleave/internal/hugepage"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
 type workspace struct {
-	self     []Int128    // the share of Q_c of the tiles it served
-	farthest []Candidate // per lane asked about, the farthest point of the tiles it served
-	nearest  []float64   // per row of a dense tile
-	place    []int32     // per cluster: one more than its place in the row of a graph; 0 between rows
-	changeCounts  []int32     // per row of a graph tile: how many changes it had, or madeAnew
-	window   window      // of a dense tile
+	self         []Int128             // the share of Q_c of the tiles it served
+	farthest     []labeling.Candidate // per lane asked about, the farthest point of the tiles it served
+	nearest      []float64            // per row of a dense tile
+	place        []int32              // per cluster: one more than its place in the row of a graph; 0 between rows
+	changeCounts []int32              // per row of a graph tile: how many changes it had, or madeAnew
+	window       window               // of a dense tile
 	assignment
 }
 

@@ -4,7 +4,7 @@ import "math"
 
 const (
 	negligible = 1.0 / (1 << 56) // of the matrix's norm: an entry that is taken for 0
-	maxSweeps = 40              // convergence is quadratic: 6 to 12 are usual
+	maxSweeps  = 40              // convergence is quadratic: 6 to 12 are usual
 )
 
 // eigen decomposes a symmetric d x d matrix: vectors[c*d : (c+1)*d] is the unit eigenvector of

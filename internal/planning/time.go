@@ -8,16 +8,16 @@ import (
 // Rates of one thread, in nanoseconds: processor time on a core with AVX-512 that was not alone. They
 // make a prediction good to a factor of two or three, which is all that is claimed: it says "about".
 const (
-	readEntry    = 0.45 // a stored entry in a sweep
-	addEntry     = 0.15 // the same entry in one more lane
-	gaussian     = 4.0  // an entry without its features: the kernel function, rounding, the sweep
+	readEntry      = 0.45 // a stored entry in a sweep
+	addEntry       = 0.15 // the same entry in one more lane
+	gaussian       = 4.0  // an entry without its features: the kernel function, rounding, the sweep
 	transcendental = 28.0 // the same for kernels with an exponential that is not computed in vectors
-	polynomial   = 13.0 // the same for the other kernels
-	feature      = 0.04 // of an entry
-	edge         = 5.0  // an entry of a graph in a sweep
-	assignEntry  = 1.0  // a distance of a point to a cluster
-	fetchByte    = 2.0  // of a given matrix, from the coordinator
-	coordination = 1e6  // of one iteration over all workers
+	polynomial     = 13.0 // the same for the other kernels
+	feature        = 0.04 // of an entry
+	edge           = 5.0  // an entry of a graph in a sweep
+	assignEntry    = 1.0  // a distance of a point to a cluster
+	fetchByte      = 2.0  // of a given matrix, from the coordinator
+	coordination   = 1e6  // of one iteration over all workers
 )
 
 // What a run is expected to do. Whole runs of 40 to 150 iterations were measured to move about as

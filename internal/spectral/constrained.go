@@ -32,7 +32,7 @@ type Cuts struct {
 }
 
 const (
-	minLambda  = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
+	minLambda    = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
 	denseRows    = 2000  // problems up to here are solved from all their entries
 	negligibleMu = 1e-11 // of the largest |mu|: an eigenvalue that is 0 but for rounding
 )

@@ -73,8 +73,8 @@ func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 // tridiagonal is H A H' for a product H of reflections I - factor v v'.
 type tridiagonal struct {
 	diagonal, offDiagonal []float64
-	reflections      [][]float64 // of number k: v from entry k+1 on
-	factors          []float64
+	reflections           [][]float64 // of number k: v from entry k+1 on
+	factors               []float64
 }
 
 // tridiagonalize eats a. The change of rank two that a reflection makes is applied when its rows are
@@ -129,7 +129,7 @@ func reflection(x []float64) (norm, factor float64) {
 
 // chain is turns of neighboring rows, each with the one before, from row `last` up.
 type rotationChain struct {
-	last  int
+	last      int
 	rotations []float64 // pairs of cosine and sine
 }
 

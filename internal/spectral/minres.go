@@ -36,9 +36,9 @@ func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 // minresSystem is the recurrence of one column: Lanczos vectors, directions and the last two rotations.
 type minresSystem struct {
 	x                 []float64
-	v, previous         []float64 // Lanczos vectors, now and a step ago
+	v, previous       []float64 // Lanczos vectors, now and a step ago
 	w, wBefore        []float64 // directions of the steps
-	beta, remaining        float64   // the last entry beside the diagonal; what is left of |b|
+	beta, remaining   float64   // the last entry beside the diagonal; what is left of |b|
 	cosine, cosBefore float64
 	sine, sinBefore   float64
 	solved            bool

@@ -22,10 +22,10 @@ import (
 // part of the equation along B z.
 type reduction struct {
 	Problem
-	null, images [][]float64 // Z and B Z
-	forms        []float64   // the diagonal of Z'B Z; 0 for those that demand
-	singularImages      [][]float64 // B z of these, orthonormal
-	excluded      [][]float64 // Z and demands
+	null, images   [][]float64 // Z and B Z
+	forms          []float64   // the diagonal of Z'B Z; 0 for those that demand
+	singularImages [][]float64 // B z of these, orthonormal
+	excluded       [][]float64 // Z and demands
 }
 
 const (

@@ -4,8 +4,8 @@ package spectral
 // code with the same bits (routines_amd64.go); these are for slices of any length.
 
 const (
-	lanes = 8  // sums that a product of two vectors has side by side
-	groupColumns  = 4  // columns that share a reading of another
+	lanes        = 8  // sums that a product of two vectors has side by side
+	groupColumns = 4  // columns that share a reading of another
 	stripColumns = 16 // columns of a matrix that rotate at a time
 )
 

@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 // pencil is the problem A x = value B x, B positive definite, on the complement of some vectors.
 type pencil struct {
 	rows     int
-	excluded  [][]float64 // orthonormal: the search stays orthogonal to them
+	excluded [][]float64 // orthonormal: the search stays orthogonal to them
 	products func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error)
 	standard bool // B = I, and products gives no bx
 
@@ -63,16 +63,16 @@ type search struct {
 	block int // pairs worked on: a few more, so that the last ones converge as fast as the first
 	rng   *rand.Rand
 
-	basis, a, b    [][]float64 // orthonormal columns, and their products
-	forms, weights [][]float64 // basis' A basis, basis' B basis
-	values         []float64   // Ritz values, largest first
-	ritz, previousRitz   [][]float64 // their vectors as combinations of the basis, now and a round ago
-	x              [][]float64 // the vectors of the pairs worked on; of generalized problems alone
-	residuals, bx    [][]float64 // A x and B x of these; left becomes the residuals
-	errors         []float64   // as assessed
-	tolerances     []float64
-	converged      int
-	iteration      int
+	basis, a, b        [][]float64 // orthonormal columns, and their products
+	forms, weights     [][]float64 // basis' A basis, basis' B basis
+	values             []float64   // Ritz values, largest first
+	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, now and a round ago
+	x                  [][]float64 // the vectors of the pairs worked on; of generalized problems alone
+	residuals, bx      [][]float64 // A x and B x of these; left becomes the residuals
+	errors             []float64   // as assessed
+	tolerances         []float64
+	converged          int
+	iteration          int
 }
 
 func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {

@@ -22,4 +22,6 @@ func updateLanes(sums *[lanes]float64, row, v, q, x []float64, factors *[2]float
 	updateLanesPortable(sums, row, v, q, x, factors)
 }
 
-func rotateRows(rows []float64, last int, rotations []float64) { rotateRowsPortable(rows, last, rotations) }
+func rotateRows(rows []float64, last int, rotations []float64) {
+	rotateRowsPortable(rows, last, rotations)
+}

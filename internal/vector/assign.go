@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // tieTolerance: scores this close, relative to the terms they are made of, are equal. A row's terms
@@ -15,7 +15,7 @@ const tieTolerance = 1e-12
 // Assign finds the points of the given tiles that are nearer to another cluster, in row order. Of
 // clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. Points
 // without a cluster get one. The points in skip, ascending, are left alone.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]kernel.Move, error) {
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]labeling.Move, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, skip, true)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *M
 	for _, t := range tiles {
 		total += len(t.moves)
 	}
-	moves := make([]kernel.Move, 0, total)
+	moves := make([]labeling.Move, 0, total)
 	for _, t := range tiles {
 		moves = append(moves, t.moves...)
 	}
@@ -152,7 +152,7 @@ func (a *assignment) decide(r int, least, most float64, scores []float64, stride
 	}
 	for p, c := range terms.present {
 		if scores[p*stride] <= near {
-			a.tile.moves = append(a.tile.moves, kernel.Move{Point: point, From: own, To: c})
+			a.tile.moves = append(a.tile.moves, labeling.Move{Point: point, From: own, To: c})
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -92,7 +92,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 	centroids()
 	b.ReportAllocs()
 	step := uint64(0)
-	var moves []kernel.Move
+	var moves []labeling.Move
 	for b.Loop() {
 		if moves, err = shard.Assign(b.Context(), tiles, step, &model, nil); err != nil {
 			b.Fatal(err)

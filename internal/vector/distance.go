@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -167,16 +167,16 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 // Farthest finds the point that is farthest from its own centroid, among clusters of at least two
 // points and without the points in skip, ascending; of equals the lowest. The counts are of all points
 // in each cluster, wherever they live.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (kernel.Candidate, error) {
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (labeling.Candidate, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, skip, false)
 	if err != nil {
-		return kernel.Candidate{}, err
+		return labeling.Candidate{}, err
 	}
 	if len(counts) != s.clusters {
-		return kernel.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
+		return labeling.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
 	}
 	for _, w := range s.workspaces.idle {
-		w.farthest = kernel.Candidate{}
+		w.farthest = labeling.Candidate{}
 	}
 	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
 		left, labels := within(skip, t), s.labelsOf(t)
@@ -186,14 +186,14 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model 
 				left = left[1:]
 			}
 			if counts[labels[r]] >= 2 && (len(left) == 0 || left[0] != point) {
-				w.farthest = w.farthest.Farther(kernel.Candidate{Found: true, Point: point, Distance: distance})
+				w.farthest = w.farthest.Farther(labeling.Candidate{Found: true, Point: point, Distance: distance})
 			}
 		})
 	})
 	if err != nil {
-		return kernel.Candidate{}, err
+		return labeling.Candidate{}, err
 	}
-	var best kernel.Candidate
+	var best labeling.Candidate
 	for _, w := range s.workspaces.idle {
 		best = best.Farther(w.farthest)
 	}

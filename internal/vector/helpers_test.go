@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -231,7 +231,7 @@ func built(t testing.TB, source *Source, threads int, tiles ...int) *Shard {
 // job is everything that is asked of shards in a comparison.
 type job struct {
 	labels []int32
-	moves  []kernel.Move
+	moves  []labeling.Move
 	model  *Model
 	skip   []int32
 	points []int32
@@ -243,7 +243,7 @@ func randomJob(rng *rand.Rand, n, k int, model *Model) *job {
 	j := &job{labels: randomLabels(rng, n, k), model: model, counts: make([]int32, k), k: k}
 	for i, c := range j.labels {
 		if to := int32(rng.IntN(k+1)) - 1; rng.IntN(5) == 0 {
-			j.moves = append(j.moves, kernel.Move{Point: int32(i), From: c, To: to})
+			j.moves = append(j.moves, labeling.Move{Point: int32(i), From: c, To: to})
 		}
 		if rng.IntN(6) == 0 {
 			j.skip = append(j.skip, int32(i))
@@ -272,11 +272,11 @@ func (j *job) moved() []int32 {
 // outcome is all that shards answer, put together as a coordinator does.
 type outcome struct {
 	sums, moved []float64
-	moves       []kernel.Move
+	moves       []labeling.Move
 	distances   []float64
 	nearest     []float64
 	scatter     map[Scatter][]float64
-	farthest    kernel.Candidate
+	farthest    labeling.Candidate
 }
 
 // perform runs a job over shards, each with some tiles; tiles ascend from shard to shard.

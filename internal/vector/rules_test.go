@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -48,23 +49,23 @@ func TestTies(t *testing.T) {
 		// 1 is as near to 0 as to 2, and to 2 and a bit as well: too little to tell.
 		model := euclidean(9, 0, 2, 2+1e-14)
 		moves, err := s.Assign(t.Context(), all, 0, model, []int32{3})
-		want := []kernel.Move{{Point: 2, From: -1, To: 1}}
+		want := []labeling.Move{{Point: 2, From: -1, To: 1}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("moves %v (%v), want %v", moves, err, want)
 		}
 		model.Absent = []bool{false, true, false, false}
 		moves, err = s.Assign(t.Context(), all, 0, model, nil)
-		want = []kernel.Move{{Point: 0, From: 1, To: 2}, {Point: 2, From: -1, To: 2}, {Point: 3, From: 0, To: 2}}
+		want = []labeling.Move{{Point: 0, From: 1, To: 2}, {Point: 2, From: -1, To: 2}, {Point: 3, From: 0, To: 2}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("without cluster 1: moves %v (%v), want %v", moves, err, want)
 		}
 		// Of points equally far the lowest is taken; clusters of one point have none to give.
 		farthest, err := s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), nil, []int32{1, 2, 2, 2})
-		if want := (kernel.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest != want {
+		if want := (labeling.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest != want {
 			t.Errorf("farthest %v (%v), want %v", farthest, err, want)
 		}
 		farthest, err = s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), []int32{4}, []int32{1, 2, 2, 2})
-		if want := (kernel.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest != want {
+		if want := (labeling.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest != want {
 			t.Errorf("farthest but for 4: %v (%v), want %v", farthest, err, want)
 		}
 	}
@@ -78,7 +79,7 @@ func TestRetries(t *testing.T) {
 	ctx, all := context.Background(), partition.All(n)
 	first, rest := all[:2], all[2:]
 	labels := randomLabels(rng, n, k)
-	moves := []kernel.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
+	moves := []labeling.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
 	after := slices.Clone(labels)
 	for _, m := range moves {
 		after[m.Point] = m.To
@@ -142,7 +143,7 @@ func TestRetries(t *testing.T) {
 		}
 		sameBits(t, "all tiles", wantAll, got)
 	}
-	if _, err := s.Update(ctx, all, 5, []kernel.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
+	if _, err := s.Update(ctx, all, 5, []labeling.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
 		t.Error("other moves for a step that is done")
 	}
 	// A tile that was lost needs the labels again.
@@ -202,7 +203,7 @@ func TestBadOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, moves := range map[string][]kernel.Move{
+	for what, moves := range map[string][]labeling.Move{
 		"no such point": {{Point: 4, From: -1, To: 0}},
 		"below 0":       {{Point: -1, From: -1, To: 0}},
 		"from":          {{Point: 0, From: 0, To: 1}, {Point: 1, From: 0, To: 1}},

@@ -2,7 +2,7 @@ package vector
 
 import (
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -28,7 +28,7 @@ type tile struct {
 
 	step   uint64 // of the labels that it was last summed with
 	loaded bool
-	moves  []kernel.Move // the latest Assign's, a buffer
+	moves  []labeling.Move // the latest Assign's, a buffer
 }
 
 func (s *Source) buildTile(number int) (*tile, error) {

@@ -4,20 +4,20 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
 type workspace struct {
 	reader
-	sums        []float64 // of the clusters in the tiles it served
-	scores      []float64
+	sums            []float64 // of the clusters in the tiles it served
+	scores          []float64
 	lowest, highest [groupRows]float64
-	places      places
-	farthest    kernel.Candidate // of the tiles it served
-	expanded  []float64        // a sparse row with all its zeros
-	difference  []float64        // x - mu
-	counts      []int32          // points of each cluster in a tile
+	places          places
+	farthest        labeling.Candidate // of the tiles it served
+	expanded        []float64          // a sparse row with all its zeros
+	difference      []float64          // x - mu
+	counts          []int32            // points of each cluster in a tile
 }
 
 // workspaces are lent to threads for a tile at a time.
