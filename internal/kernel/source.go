@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // NumericClass names the bits this build computes; workers of one job must agree on it.
@@ -90,23 +89,6 @@ func (s *Source) maxLanes() int {
 		return 1
 	}
 	return MostLanes
-}
-
-// TileBytes is the memory that one base tile takes. Graph tiles share the graph itself.
-func (s *Source) TileBytes(tile int) int64 {
-	if s.graph != nil {
-		return 0
-	}
-	bytes := DenseTileBytes(s.spec.Rows, tile)
-	if s.spec.HalfScale != 0 {
-		bytes /= 2
-	}
-	return bytes
-}
-
-// DenseTileBytes is the memory of one float32 tile of n columns; float16 takes half of it.
-func DenseTileBytes(n, tile int) int64 {
-	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
 }
 
 // allColumns lists every column.

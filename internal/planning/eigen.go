@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // Eigen is the search for eigenvectors of a job: the coordinator keeps the basis of the search, workers
@@ -28,27 +29,11 @@ const (
 	graphSteps  = 50
 )
 
-// block is how many vectors a step multiplies the matrix with at first, and basis how many columns the
-// search has to choose from: as package spectral sets them.
-func (e *Eigen) block() int64 { return int64(e.Pairs + 2 + e.Pairs/4) }
-
-func (e *Eigen) basis() int64 { return max(24, 5*e.block()) }
-
-// columnsHeld is how many columns of n values the coordinator holds at the peak of a search: the basis and
-// its products, once more what a restart makes of one of them; the wanted vectors' products and residuals;
-// and the vectors of a step, scaled, packed, multiplied and kept. A pencil has products of both matrices,
-// and the vectors of the equations that correct its residuals.
-func (e *Eigen) columnsHeld() int64 {
-	held := 3*e.basis() + 6*e.block()
-	if e.Pencil {
-		held += e.basis() + 10*e.block()
-	}
-	return held
+// block is how many vectors a step multiplies the matrix with at first.
+func (e *Eigen) block() int64 {
+	block, _ := spectral.SearchSize(e.Pairs)
+	return int64(block)
 }
-
-// squaresHeld is how many matrices of n x n values a problem takes that is solved at once: both of them, once
-// more turned, and the vectors with the work on them.
-const squaresHeld = 6
 
 // embeddingCopies is how often the embedding is there when k-means is at work: as vectors, as rows, as
 // points and as tiles.
@@ -69,9 +54,9 @@ func (p Problem) CoordinatorBytes() int64 {
 		return 0
 	}
 	n := int64(p.Rows())
-	search := n * p.Eigen.columnsHeld()
+	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Pencil))
 	if p.Eigen.AtOnce {
-		search = squaresHeld * n * n
+		search = spectral.DenseMatrices * n * n
 	}
 	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse)
 }
@@ -131,7 +116,8 @@ func (p Problem) searchWork(workers int) float64 {
 	if p.Eigen.AtOnce {
 		return work + 20*n*n*n*searchValue
 	}
-	perColumn := 6 * float64(p.Eigen.basis())
+	_, basis := spectral.SearchSize(p.Eigen.Pairs)
+	perColumn := 6 * float64(basis)
 	return work + products*n*perColumn*searchValue + p.eigenPasses()*coordination
 }
 

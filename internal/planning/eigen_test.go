@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func spectral(p Problem, pairs int) Problem {
+func withEigenvectors(p Problem, pairs int) Problem {
 	p.Products, p.Degrees = 16, true
 	p.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
 	return p
@@ -23,11 +23,11 @@ func planFor(t *testing.T, p Problem) *Plan {
 }
 
 func TestPlansOfEigenvectors(t *testing.T) {
-	leading := planFor(t, spectral(points(10_000, 16, 10, Auto), 10))
-	cuts := spectral(graph(100_000, 2_000_000, 2), 8)
+	leading := planFor(t, withEigenvectors(points(10_000, 16, 10, Auto), 10))
+	cuts := withEigenvectors(graph(100_000, 2_000_000, 2), 8)
 	cuts.Eigen.Pencil, cuts.Eigen.Columns = true, 1
 	constrained := planFor(t, cuts)
-	small := spectral(graph(1000, 5000, 2), 8)
+	small := withEigenvectors(graph(1000, 5000, 2), 8)
 	small.Eigen.AtOnce = true
 	exact := planFor(t, small)
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		t.Errorf("a job without eigenvectors is planned as %+v", plain)
 	}
 	// As the start of other iterations they come on top.
-	start := spectral(points(10_000, 16, 10, Auto), 10)
+	start := withEigenvectors(points(10_000, 16, 10, Auto), 10)
 	start.Eigen.Start = true
 	if got, want := planFor(t, start).Passes, leading.Passes; got <= want {
 		t.Errorf("%g passes with iterations, %g without", got, want)
@@ -65,7 +65,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 func TestEigenvectorsTakeMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, pairs := rapid.IntRange(100, 100_000).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "pairs")
-		p := spectral(graph(n, 5*n, 2), pairs)
+		p := withEigenvectors(graph(n, 5*n, 2), pairs)
 		q := p
 		q.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
 		switch rapid.IntRange(0, 2).Draw(t, "more") {

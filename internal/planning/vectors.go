@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // Vectors is the points of a job of the vector family.
@@ -31,23 +32,13 @@ func TileEntries(data dataset.Dataset) []int64 {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// groupRows is what the rows of a dense tile are padded to.
-const groupRows = 32
-
-// movePerRow is a move of each row of a tile (12), and as much again while the list of them grows.
-const movePerRow = 24
-
-// tileSize is the memory of one tile: float64 values, dense or of the entries alone, whose columns are
-// the data set's own. All tiles are stored.
+// tileSize is the memory of one tile: float64 values, dense or of the entries alone, and moves. All tiles are
+// stored.
 func (v *Vectors) tileSize(tile int) partition.Size {
-	rows := int64(partition.Tile(v.Rows, tile).Len())
-	moves := rows * movePerRow
-	values := (rows + groupRows - 1) / groupRows * groupRows * 8 * int64(v.Width)
+	rows := partition.Tile(v.Rows, tile).Len()
+	moves, values := vector.MoveBytes(rows), vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
-		values = 8*v.Entries[tile] + 8*(rows+1)
-		if v.Width > v.Columns {
-			values += 8 * rows
-		}
+		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
 	}
 	return partition.Size{Stored: values + moves, Computed: moves}
 }
@@ -70,46 +61,36 @@ func (v *Vectors) scatter() int64 {
 	return int64(v.Columns)
 }
 
-// What a model takes, in bytes. A value of a centroid or of the matrix: the model before (8), the one that
-// arrives, packed while the buffer that takes it in grows, and unpacked (24), and its weight in scores (8).
-// A cluster's biases, places and counts. A column's mean, grid and rounding constant, packed and unpacked.
+// What a model takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one that
+// arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
+// counts. A column's mean, grid and rounding constant, packed and unpacked.
 const (
-	modelValue   = 40
-	modelCluster = 64
-	modelColumn  = 64
+	modelValueBytes   = 32
+	modelClusterBytes = 64
+	modelColumnBytes  = 64
 )
 
-// Clusters are padded to whole vectors; a thread has scores of a group of rows against all of them, and
-// takes some rows out of a group at a time.
-const (
-	clusterPadding = 8
-	unpackedRows   = 8
-)
-
-// mostValues is more than any worker's memory holds, and little enough for all arithmetic here.
+// maxValues is more than any worker's memory holds, and little enough for all arithmetic here.
 const maxValues = 1 << 44
 
-// vectorSeat is what a worker of so many threads holds beside its tiles: the data set, which tiles are
-// made of; labels, operands and answers for the rows; the model; and for each thread sums of all clusters.
+// vectorFixedBytes is what a worker of so many threads holds beside its tiles: the data set, which tiles are
+// made of; labels, operands and answers for the rows; the model; and what the threads work with.
 func (p Problem) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
-	n, d, width := int64(v.Rows), int64(v.Columns), int64(v.Width)
-	crew, k := int64(max(1, threads)), int64(p.K)
-	padded := k + clusterPadding
+	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
+	padded := vector.PaddedClusters(p.K)
 	if padded*width > maxValues {
 		return Unlimited
 	}
-	perThread := 8*k*width + 8*padded*groupRows + 3*8*width
-	if !v.isSparse() {
-		perThread += 8 * unpackedRows * width
-	}
-	seat := p.DatasetBytes + n*lanePerRow + modelValue*padded*width + modelCluster*padded + modelColumn*width + crew*perThread
+	fixed := p.DatasetBytes + n*rowOperationBytes +
+		modelValueBytes*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded + modelColumnBytes*width +
+		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
 	if v.FullMetric {
-		seat += modelValue * d * d
+		fixed += (modelValueBytes + 8) * d * d
 	}
 	tiles := int64(partition.TileCount(v.Rows))
 	answer := max(8*k*min(n, int64(p.PointsAtOnce())), 8*v.scatter()*min(tiles, int64(p.TilesAtOnce())))
-	return seat + 2*answer // once more packed
+	return fixed + 2*answer // once more packed
 }
 
 // explainVectors says why the plan of vectors is as it is.

@@ -78,9 +78,9 @@ type search struct {
 func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
 	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng}
 	room := p.rows - len(p.excluded)
-	s.block = min(count+2+count/4, room)
+	s.block = min(blockSize(count), room)
 	if s.Basis <= 0 {
-		s.Basis = max(24, 5*s.block)
+		s.Basis = basisSize(s.block)
 	}
 	s.Basis = min(max(s.Basis, 4*s.block), room)
 	s.residuals = columns(p.rows, s.block)
