@@ -7,13 +7,12 @@ import (
 	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Assign finds the points of the given tiles that are nearer to another cluster, in row order:
+// Assign finds the points of the given tiles that are nearer to another cluster than to their own:
 //
 //	argmin_c d_ic,  d_ic = M_ii/a_i^2 - 2 S_ic/(a_i s_c) + Q_c/s_c^2      Kulis2009 (1)
 //
-// Of clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. The
-// lanes that stats are given for are asked about; the moves of a tile are in the order of the stats,
-// then of the rows.
+// Among equally near clusters a point keeps its own, or else takes the lowest. Only lanes with stats
+// are assigned. The moves of a tile are in the order of the stats, then of the rows.
 func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Move, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
@@ -58,8 +57,8 @@ func (s *Shard) assignment(t *tile, lane int) assignment {
 	}
 }
 
-// Farthest finds, in each lane that is asked about, the point with the largest a_i d_i,l(i) among
-// clusters of at least two points; of equals the lowest.
+// Farthest finds, in each lane with stats, the point with the largest a_i d_i,l(i) among clusters of at
+// least two points; among equals, the lowest point.
 func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
@@ -106,7 +105,8 @@ func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *Stats, t
 	return best
 }
 
-// loadDiagonal makes M_ii without shift: the tile's own entries and the sparse part's.
+// loadDiagonal computes the tile's diagonal, M_ii without shift, as the sum of the base matrix and the
+// sparse part, unless it is there already.
 func (s *Shard) loadDiagonal(t *tile) error {
 	if t.diagonal != nil {
 		return nil
@@ -126,8 +126,8 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready checks that the tiles are loaded at the step and the stats fit the armament, and takes the
-// stats over.
+// ready checks that the tiles are loaded at the step and that the stats fit the operands, and prepares the
+// clusters' terms from the stats.
 func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Building dense tiles. The matrix is symmetric: of the block that two tiles of this shard share, one
-// half is computed and transposed into the other.
+// Building dense tiles. The matrix is symmetric: the block where the rows of one tile meet the rows of
+// another is computed once and transposed into the other tile.
 
-// buildBlock is the part of a tile that lies in the columns of another tile's rows.
+// buildBlock is the part of a tile in the columns that are another tile's rows.
 type buildBlock struct {
 	tile     *denseTile
 	columns  partition.Range
-	mirrorTo *denseTile // the other tile, when it is built now too and is not the same
-	copyFrom *denseTile // the other tile, when it is here already: the block is its mirror
+	mirrorTo *denseTile // the other tile, if it is being built too: it gets the transposed block
+	copyFrom *denseTile // the other tile, if it is stored already: the block is copied from it, transposed
 }
 
-// buildFromPoints makes dense tiles of points.
+// buildFromPoints computes stored tiles of points.
 func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*denseTile, error) {
 	n := s.source.Rows()
 	tiles := make(map[int]*denseTile, len(numbers))
@@ -32,7 +32,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirrorTo: tiles[other]}
 			switch {
 			case b.mirrorTo != nil && other < number:
-				continue // made as the mirror of the other one
+				continue // the other tile's block is mirrored into this one
 			case other == number:
 				b.mirrorTo = nil
 			case b.mirrorTo == nil:
@@ -44,7 +44,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
 }
 
-// storedTile is a tile that this shard holds with its entries, nil when it does not.
+// storedTile returns a tile whose entries this shard has stored, or nil.
 func (s *Shard) storedTile(number int) *denseTile {
 	if t := s.tiles[number]; t != nil {
 		if dense, is := t.base.(*denseTile); is && dense.stored() {
@@ -76,7 +76,7 @@ func (s *Source) build(b buildBlock) error {
 			w.values = resized(w.values, len(some)*b.tile.stride)
 			out = w.values
 		}
-		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
+		// A block on the diagonal is its own mirror: only its lower triangle is computed.
 		top, to, first := 0, b.mirrorTo, 0
 		if b.columns == b.tile.rows {
 			top = from - b.tile.rows.From
@@ -94,11 +94,11 @@ func (s *Source) build(b buildBlock) error {
 	return nil
 }
 
-// transposeStep is the side of the squares that a transposition works in.
+// transposeStep is the side of the square blocks that are transposed at a time.
 const transposeStep = 16
 
-// mirror fills from src's given columns, which are rows of dst, dst's columns that are rows of src,
-// from src's row first on, a multiple of transposeStep.
+// mirror transposes a block of src into dst. The given columns of src are rows of dst; the rows of src, from
+// row first on (a multiple of transposeStep), are columns of dst.
 func mirror(dst, src *denseTile, columns partition.Range, first int) {
 	if src.half != nil {
 		for r := first; r < src.height; r++ {
@@ -131,7 +131,7 @@ func mirrorRow[T any](to, from []T, dst, src *denseTile, columns partition.Range
 	}
 }
 
-// buildFromRows makes one dense tile of a given matrix.
+// buildFromRows fetches the rows of a given matrix and stores them as a dense tile.
 func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, error) {
 	t := s.newTile(number)
 	t.allocate()

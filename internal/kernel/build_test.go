@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Every entry of a stored matrix, computed or mirrored, within a tile or between tiles that are built
-// together or one after the other, is the kernel function's value.
+// Every entry of a stored matrix is the kernel function's value: computed or mirrored, within a tile or
+// between tiles, built together or one after the other.
 func TestBuildComputesEveryEntry(t *testing.T) {
 	ctx := context.Background()
 	for _, r := range availableRoutines() {
@@ -37,7 +37,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 	}
 }
 
-// checkEntries compares a tile with entries that are computed one by one.
+// checkEntries compares a tile with entries computed one by one.
 func checkEntries(t *testing.T, s *Source, tile *denseTile) {
 	t.Helper()
 	points, spec, c := s.points, &s.spec, s.spec.Grid.rounder()

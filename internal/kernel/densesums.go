@@ -7,8 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// denseSums are all k sums of every row in every lane, cluster by cluster: values[c*stride+r], so that
-// adding a column of the matrix is one contiguous pass.
+// denseSums are all k sums of every row in every lane, cluster by cluster, so that adding a column of the
+// matrix is one contiguous pass: S_rc is values[c*stride+r].
 type denseSums struct {
 	rows     partition.Range
 	k        int
@@ -32,10 +32,10 @@ func (s *denseSums) add(r int, c int32, v float64) {
 	}
 }
 
-// sweep asks the tile for its base each time: it may have changed its storage since the last one.
+// sweep asks the tile for its base matrix every time: its storage may have changed since the last sweep.
 func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
-	for lane, anew := range p.recompute {
-		if anew {
+	for lane, recompute := range p.recompute {
+		if recompute {
 			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
 		}
 	}
@@ -43,8 +43,8 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 		return err
 	}
 	s.moveSparse(p.moves)
-	for lane, anew := range p.recompute {
-		if anew {
+	for lane, recompute := range p.recompute {
+		if recompute {
 			s.addSparse(p.labelsOf(lane))
 		}
 		if p.counts[lane] > 0 {
@@ -54,7 +54,7 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	return nil
 }
 
-// loadOwn takes out of the sums of a lane those of the rows' own clusters.
+// loadOwn copies, for each row, the sum over its own cluster; 0 if it has none.
 func (s *denseSums) loadOwn(own []float64, labels []int32) {
 	for r, c := range labels {
 		own[r] = 0
@@ -64,7 +64,7 @@ func (s *denseSums) loadOwn(own []float64, labels []int32) {
 	}
 }
 
-// addSparse adds the sparse part of every row in a lane.
+// addSparse adds the sparse part of every row to the sums of a lane.
 func (s *denseSums) addSparse(labels []int32) {
 	for r := range s.rows.Len() {
 		columns, values := s.sparse.Row(s.rows.From + r)
@@ -74,7 +74,7 @@ func (s *denseSums) addSparse(labels []int32) {
 	}
 }
 
-// moveSparse moves the sparse part of moved columns.
+// moveSparse moves the sparse part of moved columns from one cluster's sums to the other's.
 func (s *denseSums) moveSparse(moves []labeling.Move) {
 	for _, m := range moves {
 		rows, values := s.sparse.column(m.Point, s.rows)
@@ -99,7 +99,7 @@ func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 			part = a.part(r, own, s.of(r, a.labels[r]))
 		}
 		if part <= least {
-			continue // the usual case, whatever the tolerance
+			continue // the usual case, needs no tolerance
 		}
 		limit := least + a.tolerance(r)
 		if own >= 0 && part <= limit {
@@ -115,7 +115,8 @@ func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 	return moves
 }
 
-// findNearest is the least distance of every row, cluster by cluster: the sums of one are contiguous.
+// findNearest computes the least distance of every row. It goes cluster by cluster, whose sums are
+// contiguous.
 func (s *denseSums) findNearest(w *workspace) {
 	a := &w.assignment
 	w.nearest = resized(w.nearest, s.rows.Len())
@@ -137,8 +138,8 @@ func (s *denseSums) findNearest(w *workspace) {
 	if a.terms.sigma <= 0 {
 		return
 	}
-	// A shift that is above 0 can only lower the distance to a row's own cluster: every step of the
-	// formula, with its rounding, is monotone.
+	// The loop above ignores the shift, which only concerns a row's own cluster. A positive shift can only
+	// lower that distance, because every step of the formula is monotone, rounding included.
 	for r := range w.nearest {
 		if own := a.own(r); own >= 0 {
 			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {

@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// graphCase is a random graph with all that makes ties: loops, few distinct weights, constraints,
+// graphCase is a random graph with everything that makes ties: loops, few distinct weights, constraints, and
 // vertices without neighbors.
 type graphCase struct {
 	*problem
@@ -117,7 +117,7 @@ func (c *graphCase) move(t testing.TB) {
 	c.step++
 }
 
-// dense is the sums of all clusters, by definition and in the layout of dense tiles.
+// dense computes the sums of all clusters by their definition, in the layout of dense tiles.
 func (c *graphCase) dense(number int) *denseSums {
 	rows := partition.Tile(c.n, number)
 	portable := portable()
@@ -154,8 +154,8 @@ func (c *graphCase) stats() Stats {
 	return stats
 }
 
-// denseRule is the rule of Assign over all k clusters: written out row by row, and as the layout of
-// dense tiles has it. With it the farthest point.
+// denseRule applies the rule of Assign to all k clusters, once written out row by row, and once by the code
+// for dense tiles. It also finds the farthest point.
 func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []labeling.Move, farthest labeling.Candidate) {
 	t.Helper()
 	diagonal, err := c.shard.Diagonal(context.Background(), c.tiles)
@@ -212,8 +212,8 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []labe
 	return written, layout, farthest
 }
 
-// After any moves the sparse sums are those of the definition, and what Assign and Farthest make of
-// them is what the rule for all k clusters makes of them.
+// After any moves the sparse sums are those of the definition, and Assign and Farthest answer as the rule over
+// all k clusters does.
 func TestGraphEqualsDenseRule(t *testing.T) {
 	ctx := context.Background()
 	moved, others := 0, 0
@@ -246,7 +246,7 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 	}
 }
 
-// checkSums compares the sparse sums with the definition, and their lists with those made anew.
+// checkSums compares the sparse sums with the definition, and their rows with those of a fresh shard.
 func (c *graphCase) checkSums(t *testing.T, seed uint64) {
 	t.Helper()
 	fresh := c.problem.shard(t, 1)
@@ -254,15 +254,15 @@ func (c *graphCase) checkSums(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.shard.Load(context.Background(), c.tiles, c.step, c.labels) // only answers again
+	got, err := c.shard.Load(context.Background(), c.tiles, c.step, c.labels) // changes nothing, only answers again
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("seed %d: self-affinities differ: %v", seed, err)
 	}
 	for number := range c.tiles {
-		sums, anew, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums), c.dense(number)
+		sums, freshSums, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums), c.dense(number)
 		for r := range sums.used {
-			if got, want := byCluster(sums.row(r)), byCluster(anew.row(r)); !slices.Equal(got, want) {
-				t.Fatalf("seed %d: row %d of tile %d is %v, made anew %v", seed, r, number, got, want)
+			if got, want := byCluster(sums.row(r)), byCluster(freshSums.row(r)); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: row %d of tile %d is %v, in a fresh shard %v", seed, r, number, got, want)
 			}
 			for cluster := range int32(c.k) {
 				if sums.of(r, cluster) != dense.of(r, cluster) {
@@ -278,7 +278,7 @@ func byCluster(row []adjacency) []adjacency {
 	return slices.SortedFunc(slices.Values(row), func(a, b adjacency) int { return int(a.cluster) - int(b.cluster) })
 }
 
-// An update without moves, however it is written, changes nothing; nor do moves that lead nowhere.
+// An update without moves changes nothing, and neither do moves from a cluster to itself.
 func TestGraphUpdateWithoutMoves(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newGraphCase(t, seed)
@@ -292,7 +292,7 @@ func TestGraphUpdateWithoutMoves(t *testing.T) {
 	}
 }
 
-// Without labels there is nothing to join.
+// Without labels there is no cluster to move to.
 func TestGraphWithoutLabels(t *testing.T) {
 	c := newGraphCase(t, 5)
 	for i := range c.labels {
@@ -308,7 +308,7 @@ func TestGraphWithoutLabels(t *testing.T) {
 	}
 }
 
-// Tiles that lag behind, as after a lost answer, are brought to the step; the others keep theirs.
+// Tiles that lag behind, as after a lost answer, are brought to the step; the others stay at it.
 func TestGraphTilesMayLagBehind(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(40) {
@@ -332,8 +332,8 @@ func TestGraphTilesMayLagBehind(t *testing.T) {
 	}
 }
 
-// Moves that do not belong to the labels are an error, and leave the labels alone.
-func TestGraphRefusesMisfits(t *testing.T) {
+// Moves that do not match the labels are an error and do not change them.
+func TestGraphRefusesMismatchedMoves(t *testing.T) {
 	ctx := context.Background()
 	c := newGraphCase(t, 3)
 	before := slices.Clone(c.shard.labels)
@@ -349,7 +349,7 @@ func TestGraphRefusesMisfits(t *testing.T) {
 	if _, err := c.shard.Update(ctx, c.tiles, c.step, thereAndBack); err == nil {
 		t.Error("a point moved there and back")
 	}
-	// The first tile goes on with good moves; then the others are told something else.
+	// The first tile gets good moves; then the others are told something else.
 	good := []labeling.Move{{Point: 0, From: from, To: to}}
 	if _, err := c.shard.Update(ctx, c.tiles[:1], c.step, good); err != nil {
 		t.Fatal(err)
@@ -378,7 +378,7 @@ func TestGraphRefusesMisfits(t *testing.T) {
 	t.Error("every row is adjacent to every cluster")
 }
 
-// Sums take memory by the edges, whatever k.
+// The memory of sums is proportional to the edges, not to k.
 func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	const n, k = 4000, 4000
 	source, armament := benchmarkGraph(t, n, 10, k)

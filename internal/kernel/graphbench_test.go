@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// benchmarkGraph is a graph of n vertices in k communities, with so many edges per vertex, most of
-// them within; normalized cut's weights.
+// benchmarkGraph is a graph of n vertices in k communities, with most edges inside them, and with the weights of
+// the normalized cut.
 func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Armament) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -85,7 +85,7 @@ func (g *graphBenchmark) load(b *testing.B, step uint64) {
 	g.self = self
 }
 
-// toAndFro is moves of a share of the vertices, and the moves back.
+// toAndFro returns moves of a share of the vertices, and the moves back.
 func (g *graphBenchmark) toAndFro(share float64) (moves [2][]labeling.Move) {
 	for i, from := range g.labels {
 		if g.rng.Float64() < share {

@@ -81,7 +81,7 @@ func TestInt128AgreesWithBig(t *testing.T) {
 	})
 }
 
-// 2 bound <= 2^52 g, and the next finer grid would not do.
+// 2 bound <= 2^52 g, which the next finer grid would violate.
 func TestGridIsFinestThatIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bound := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "mantissa"), rapid.IntRange(-300, 300).Draw(t, "exponent"))
@@ -96,7 +96,7 @@ func TestGridIsFinestThatIsExact(t *testing.T) {
 	})
 }
 
-// problem is a small random matrix of some kind, with a sparse part.
+// problem is a small random matrix with a sparse part.
 type problem struct {
 	data     dataset.Dataset
 	bounds   Extent
@@ -186,7 +186,7 @@ func setOperands(t testing.TB, s *Shard, a Armament) {
 	}
 }
 
-// columnSum is the sums over one list of columns.
+// columnSum returns the sums over one list of columns.
 func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
 	sums, err := s.ColumnSums(context.Background(), tiles, [][]int32{columns})
 	if err != nil {
@@ -195,7 +195,7 @@ func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
 	return sums[0], nil
 }
 
-// product is the product with one vector.
+// product returns the product with one vector.
 func product(s *Shard, tiles []int, x []float64) ([]float64, error) {
 	products, err := s.Multiply(context.Background(), tiles, [][]float64{x})
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *problem) labels() []int32 {
 
 var functions = []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine, Adjacency}
 
-// A delta sweep has the bits of a full sweep, whatever moves, for every kind of matrix.
+// A delta sweep has the bits of a full sweep, for any moves and every kind of matrix.
 func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(6) {
@@ -260,7 +260,7 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	}
 }
 
-// Repeating an operation changes nothing, and a step that does not fit is refused.
+// Repeating an operation changes nothing, and a wrong step is refused.
 func TestStepsAreIdempotent(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 1)), 100, 4, Gaussian)
@@ -345,7 +345,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	}
 }
 
-// One outlier of a squared length 1e12 leaves the others their bits.
+// One outlier with the squared length 1e12 does not cost the other points their bits.
 func TestBoundByCauchySchwarz(t *testing.T) {
 	values := make([]float64, 1000)
 	for i := range values {

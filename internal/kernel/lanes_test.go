@@ -10,8 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Lanes are labelings of their own: whatever one does, all of its answers are those of a shard that
-// has no other, stored or not, in full and in half precision.
+// Lanes are independent: every lane has the answers of a shard with that lane only, stored or not.
 func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 	ctx := context.Background()
 	const lanes = 4
@@ -50,7 +49,7 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 					moves = append(moves, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 				}
 			}
-			if step%2 == 0 { // some tiles first, as after a loss
+			if step%2 == 0 { // some tiles first, as after the loss of a worker
 				must(together.Update(ctx, tiles[:len(tiles)/2], step, moves))
 			}
 			if got := must(together.Update(ctx, tiles, step, moves)); !slices.Equal(got, slices.Concat(want...)) {
@@ -90,7 +89,7 @@ func compound(c, lane, k int32) int32 {
 	return lane*k + c
 }
 
-// randomMoves moves some of the points, in the labels too.
+// randomMoves moves some of the points, and changes the labels accordingly.
 func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labeling.Move {
 	var moves []labeling.Move
 	for i, from := range labels {
@@ -102,7 +101,7 @@ func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labelin
 	return moves
 }
 
-// randomStats belong to no labels; the formulas do not mind.
+// randomStats are not those of any labels, which the formulas do not need.
 func randomStats(rng *rand.Rand, k int) Stats {
 	s := Stats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
 	for c := range k {
@@ -111,7 +110,7 @@ func randomStats(rng *rand.Rand, k int) Stats {
 	return s
 }
 
-// Labels, moves and statistics that do not fit the lanes are refused and change nothing.
+// Labels, moves and stats that do not fit the lanes are refused and change nothing.
 func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)

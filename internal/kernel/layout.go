@@ -2,17 +2,17 @@ package kernel
 
 import "github.com/cleave-project/cleave/internal/partition"
 
-// layout is the order in which tiles of some kind take the entries of a plan: the columns are cut into
-// blocks, and all entries of a block come before those of the next, grouped by cluster. So a column
-// is read, computed or converted once, and what further entries need of it is in the second-level
-// cache; memory is read once for all lanes.
+// layout is the order in which tiles apply the entries of a plan. The columns are cut into blocks; all
+// entries of one block come before those of the next, grouped by cluster. So a column is read, computed or
+// converted once, and is still in the second-level cache for its other entries: memory is read once for all
+// lanes.
 type layout struct {
 	ready  bool
 	blocks []block
 	runs   []run
-	places []int32 // of the entries
-	starts []int   // per block, a buffer
-	keys   []int32 // of the entries, a buffer
+	places []int32 // the entries' places
+	starts []int   // scratch: where each block's entries begin
+	keys   []int32 // scratch: the entries' keys
 }
 
 // block is some consecutive columns of a plan and the runs that read them.
@@ -21,38 +21,40 @@ type block struct {
 	firstRun, endRun       int
 }
 
-// run is the entries [start, end) of a layout, which leave one cluster and join another; -1: none.
+// run is the entries [start, end) of a layout. Their columns leave cluster from and join cluster to; -1 means
+// no cluster.
 type run struct {
 	from, to   int32
 	start, end int
 }
 
-// pace is how many columns a kind of tile takes at a time.
+// chunking is how many columns a kind of tile takes at a time.
 type chunking int
 
 const (
-	wholePlan   chunking = iota // all: entries that are stored, and read once
-	cacheWindow                 // as many as a cache holds: entries that are stored, and read several times
-	fewColumns                  // few: entries that are computed
+	wholePlan   chunking = iota // all: stored entries that are read once
+	cacheWindow                 // as many as fit into the cache: stored entries that are read several times
+	fewColumns                  // a few: entries that are computed
 	chunkings
 )
 
-// A window is columns that stay in the second-level cache until all their entries are done. Its runs
-// should not be short: each touches the sums. Where columns have many entries, as with many lanes, a
-// window that is too large for the cache still pays: what is read from memory again serves several.
+// A window is columns that stay in the second-level cache until all their entries are applied. Its runs
+// should not be short, because each run reads and writes sums. Where columns have many entries, as with many
+// lanes, even a window that is too large for the cache pays: what is read again from memory then serves
+// several entries.
 const (
-	windowValues      = 1 << 17 // a quarter of the cache, so that there is room for the next window and for sums
-	columnsPerRun     = 3       // that a window should have on average
-	manyEntries       = 4       // per column
-	columnsPerLongRun = 6       // that a window should have where columns have many entries
-	maxWindowFactor   = 3       // how many times as large it may be for that
+	windowValues      = 1 << 17 // a quarter of the cache, which leaves room for the next window and for sums
+	columnsPerRun     = 3       // the average that a window should reach
+	manyEntries       = 4       // per column: from here on runs should be long
+	columnsPerLongRun = 6       // the average to reach with many entries
+	maxWindowFactor   = 3       // how many times larger than the cache's share a window may become for that
 )
 
-// leastWindow is how many columns a window has at least.
+// minWindow is the least number of columns of a window.
 func (p *plan) minWindow() int { return windowValues / partition.TileRows(p.n) }
 
-// window is how many columns a window has; 0 where none is worth while: no column is read twice, or
-// runs would be short.
+// window is the number of columns of a window. It is 0 where windows do not pay: no column is read twice, or
+// runs would be too short.
 func (p *plan) window() int {
 	entries, columns := len(p.places), len(p.columns)
 	if entries == columns {
@@ -70,7 +72,7 @@ func (p *plan) window() int {
 	return size
 }
 
-// blockSize is how many columns a block has at a pace.
+// blockSize is the number of columns of a block.
 func (p *plan) blockSize(c chunking) int {
 	switch c {
 	case cacheWindow:
@@ -81,7 +83,7 @@ func (p *plan) blockSize(c chunking) int {
 	return max(1, len(p.columns))
 }
 
-// layout makes the plan's layout for a pace, unless it is there.
+// layout makes the plan's layout for a chunking, unless it is there already.
 func (p *plan) layout(c chunking) *layout {
 	l := &p.layouts[c]
 	if l.ready {
@@ -107,7 +109,7 @@ func (p *plan) layout(c chunking) *layout {
 	start := 0
 	for b := range count {
 		first := len(l.runs)
-		l.cutRuns(start, l.starts[b], p) // starts have become ends
+		l.cutRuns(start, l.starts[b], p) // by now starts[b] is where block b ends
 		start = l.starts[b]
 		l.blocks = append(l.blocks, block{
 			firstColumn: b * size, endColumn: min((b+1)*size, len(p.columns)), firstRun: first, endRun: len(l.runs),
@@ -117,7 +119,7 @@ func (p *plan) layout(c chunking) *layout {
 	return l
 }
 
-// cut makes runs of entries with the same key.
+// cutRuns makes runs of consecutive entries with the same key.
 func (l *layout) cutRuns(from, to int, p *plan) {
 	for at := from; at < to; at++ {
 		if key := l.keys[at]; at == from || key != l.keys[at-1] {

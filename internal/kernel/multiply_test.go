@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// entriesOf is the base matrix, column by column.
+// entriesOf returns the base matrix, column by column.
 func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	t.Helper()
 	plain := p.operands
@@ -24,7 +24,8 @@ func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	return entries
 }
 
-// chain is the product of row i: fused multiply-adds from 0, the base and then the sparse part.
+// chain is the product of row i by definition: fused multiply-adds from 0 over the base matrix, then over the
+// sparse part.
 func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 	sum := 0.0
 	for j := range entries {
@@ -39,8 +40,8 @@ func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 	return sum
 }
 
-// A product is the chain of its row and vector to the bit: whatever routines compute it, with how many
-// other vectors, on how many threads, for which tiles, stored in full, by halves or not at all.
+// A product is the chain of its row and vector to the bit, whichever routines compute it, with any number of
+// other vectors, on any number of threads, for any tiles, stored in full or half precision or not at all.
 func TestProductsAreChains(t *testing.T) {
 	ctx := context.Background()
 	for round, all := uint64(0), availableRoutines(); round < 40; round++ {
@@ -91,7 +92,7 @@ func TestProductsAreChains(t *testing.T) {
 	}
 }
 
-// Panels of all sizes, in tiles of full height, have the same bits in every implementation.
+// Panels of all sizes have the same bits in every implementation, in tiles of full height.
 func TestPanelsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for range 100 {
@@ -137,7 +138,7 @@ func TestProductsRefuseOtherLengths(t *testing.T) {
 	}
 }
 
-// The rows of a bundle do not cross more lines of the caches than they must.
+// The rows of a bundle cross no more cache lines than necessary.
 func TestLineWidth(t *testing.T) {
 	for count, want := range []int{1: 1, 2, 4, 4, 8, 8, 8, 8, 16, 16: 16, 17: 24, 31: 32, 32: 32} {
 		if want != 0 && lineWidth(count) != want {

@@ -2,33 +2,33 @@ package kernel
 
 import "github.com/cleave-project/cleave/internal/labeling"
 
-// plan is what a sweep does to the sums. A shard has one and uses its buffers again.
+// plan is what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //
-// Of a dense matrix it is a list of entries: a column that is taken out of a cluster's sums, or added
-// to them, once for each lane that it changes. They are grouped by cluster, so that several columns
-// are summed in registers before they touch memory; layouts say in which order.
+// For a dense matrix it is a list of entries. An entry is a column that is subtracted from one cluster's sums,
+// added to another's, or both. Entries are sorted by cluster, so that several columns are summed in
+// registers before they touch memory; layouts say in which order tiles apply them.
 type plan struct {
 	n, k      int
-	recompute []bool          // per lane: its sums are made anew
-	counts    []int           // per lane: the points that moved
+	recompute []bool          // per lane: whether all its sums are recomputed
+	counts    []int           // per lane: how many points moved
 	labels    []int32         // after the sweep
-	moves     []labeling.Move // of the lanes that are not made anew
+	moves     []labeling.Move // in lanes that are not recomputed
 	changes   *rowChanges
 	columns   []int32 // the columns that are read, ascending
-	// The entries in order of their keys.
-	keys, places []int32 // a place is that of a column in columns
-	distinct     int     // keys that there are
+	// The entries, sorted by key.
+	keys, places []int32 // a place is the index of an entry's column in columns
+	distinct     int     // how many different keys there are
 	layouts      [chunkings]layout
-	// Buffers.
-	place  []int32 // per column: one more than its place, or 0
+	// Scratch.
+	place  []int32 // per column of the matrix: its place plus one, or 0
 	starts []int   // per key
 	kept   []labeling.Move
 }
 
-// labelsOf is the labels of a lane.
+// labelsOf returns the labels of a lane.
 func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*p.n] }
 
-// newPlan is the shard's plan, with nothing planned.
+// newPlan resets the shard's plan.
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
 	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
@@ -39,7 +39,7 @@ func (s *Shard) newPlan() *plan {
 	return p
 }
 
-// planAnew makes all sums anew.
+// planFullSweep plans to recompute all sums.
 func (s *Shard) planFullSweep() *plan {
 	p := s.newPlan()
 	for lane := range p.recompute {
@@ -51,8 +51,8 @@ func (s *Shard) planFullSweep() *plan {
 	return p
 }
 
-// planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
-// work, makes them anew. Sums being exact, their bits are the same.
+// planDenseDelta plans to change the sums of dense tiles by the points that moved or, in lanes where that is
+// less work, to recompute them. Sums are exact, so both give the same bits.
 func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	p, shape := s.newPlan(), s.shape()
 	for _, m := range moves {
@@ -78,11 +78,11 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	return p
 }
 
-// MadeAnew tells whether so many moves of a lane's n points make it less work to sum all columns anew
-// than to move those.
+// FullSweepIsCheaper tells whether, with so many moves of n points in a lane, summing all columns is less
+// work than moving some of them from one cluster's sums to another's.
 func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
 
-// list makes the columns and the entries.
+// buildEntries lists the columns and the entries.
 func (p *plan) buildEntries() {
 	p.place = resized(p.place, p.n)
 	clear(p.place)
@@ -100,11 +100,12 @@ func (p *plan) buildEntries() {
 	}
 }
 
-// worthPairing tells whether many columns leave and join the same two clusters: then both is done at
-// one reading. With few for a pair, each would touch two clusters' sums for itself.
+// pairingPays tells whether many columns move between the same two clusters. Then leaving and joining are
+// one entry, and a column is read once for both. With few columns per pair that costs more than it saves,
+// because every pair reads and writes the sums of two clusters.
 func (p *plan) pairingPays() bool {
-	const few, most = 4, 1 << 16
-	if len(p.moves) == 0 || p.keyCount(true) > most {
+	const minPerPair, maxKeys = 4, 1 << 16
+	if len(p.moves) == 0 || p.keyCount(true) > maxKeys {
 		return false
 	}
 	p.starts = resized(p.starts, p.keyCount(true))
@@ -117,10 +118,10 @@ func (p *plan) pairingPays() bool {
 		p.starts[key]++
 		entries++
 	})
-	return entries >= few*pairs
+	return entries >= minPerPair*pairs
 }
 
-// sort makes the entries, by counting.
+// sortEntries makes the entries in order of their keys, by counting sort.
 func (p *plan) sortEntries(paired bool) {
 	p.starts = resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
@@ -139,9 +140,8 @@ func (p *plan) sortEntries(paired bool) {
 	})
 }
 
-// The keys of entries: a cluster that is left; a cluster that is joined; a cluster that is left for
-// another of its lane.
-
+// keyCount is how many keys there may be. The keys are, in this order: the cluster that is left, the cluster
+// that is joined, and, where pairing pays, the pair of both within a lane.
 func (p *plan) keyCount(paired bool) int {
 	clusters := len(p.recompute) * p.k
 	if paired {
@@ -150,7 +150,7 @@ func (p *plan) keyCount(paired bool) int {
 	return 2 * clusters
 }
 
-// clustersOf is what a key says: the cluster that is left and the one that is joined, or -1.
+// clustersOf decodes a key: the cluster that is left and the cluster that is joined; -1 means none.
 func (p *plan) clustersOf(key int32) (from, to int32) {
 	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	switch {
@@ -163,11 +163,11 @@ func (p *plan) clustersOf(key int32) (from, to int32) {
 	return from, from/k*k + to
 }
 
-// each calls do for every entry.
+// forEachEntry calls do for every entry.
 func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
 	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
-	for lane, anew := range p.recompute {
-		if !anew {
+	for lane, recompute := range p.recompute {
+		if !recompute {
 			continue
 		}
 		for j, c := range p.labelsOf(lane) {

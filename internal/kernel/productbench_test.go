@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// randomVectors is so many normal vectors.
+// randomVectors returns vectors of normally distributed values.
 func randomVectors(rng *rand.Rand, count, n int) [][]float64 {
 	x := make([][]float64, count)
 	for v := range x {

@@ -9,14 +9,16 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Shard is some tiles of one problem with their sums: what one worker holds, or, with all tiles,
-// a whole problem in one process. Its methods take the tiles to work on and return values for
-// their rows in that order. One method runs at a time; each spreads its tiles over the threads. What
-// Load, Update and Assign return is the shard's, and valid until one of them is called again: so they
-// allocate nothing once they have run. Products are the shard's until the next Multiply.
+// Shard is some tiles of one problem with their sums: what one worker holds or, with all tiles, a whole
+// problem in one process.
 //
-// The sums of a tile carry the step they belong to. Load sets a step, Update leads from one to the
-// next, and doing either twice changes nothing: that is what makes every operation safe to retry.
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
+// one method may run at a time; each spreads its tiles over the threads. What Load, Update and Assign return
+// belongs to the shard and is valid until the next call of one of them, so that they allocate nothing once
+// they have run. Products are valid until the next Multiply.
+//
+// The sums of a tile carry the step that they belong to. Load sets a step, Update leads to the next one, and
+// repeating either changes nothing, which makes every operation safe to retry.
 type Shard struct {
 	source     *Source
 	threads    int
@@ -26,35 +28,35 @@ type Shard struct {
 	labelsStep uint64
 	loaded     bool
 	pool       *parallel.Pool
-	// What the threads do with the tile of some number, made once, and what they do it with.
+	// What the threads do with one tile, made once so that calls allocate nothing, and its arguments.
 	sweepTile, assignTile func(at int) error
 	activeTiles           []*tile
 	activeStep            uint64
 	activeStats           []Stats
-	// Buffers that one method leaves to the next.
+	// Buffers that are reused from call to call.
 	totals       []Int128
 	moves        []labeling.Move
-	terms        []clusterTerms // of the lanes that are asked about
+	terms        []clusterTerms // of the lanes with stats
 	plan         plan
 	changes      rowChanges
 	workspaces   workspaces
-	bundles      []bundle  // of the vectors that are multiplied
+	bundles      []bundle  // of the vectors of the current Multiply
 	bundleValues []float64 // their values
 	products     []float64 // one after the other
 }
 
-// tile is a base tile and the sums S_ic of its rows at a step.
+// tile is some rows of the base matrix with the sums S_ic of these rows at a step.
 type tile struct {
 	rows   partition.Range
 	stride int // rows, padded to whole vectors
 	base   matrix
-	// diagonal is M_ii without shift, nil until it is needed.
+	// diagonal is M_ii without shift; nil until it is needed.
 	diagonal []float64
 	sums     rowSums   // without shift; nil until they are needed
-	own      []float64 // lane after lane, of each row the sum of its own cluster; 0 where it has none
+	own      []float64 // lane after lane, each row's sum over its own cluster; 0 if it has none
 	step     uint64
 	loaded   bool
-	moves    []labeling.Move // the latest Assign's, a buffer
+	moves    []labeling.Move // scratch: what the last Assign found
 }
 
 // NewShard makes a shard without tiles.
@@ -65,9 +67,9 @@ func NewShard(source *Source, threads int) *Shard {
 	return s
 }
 
-// Build makes tiles that are not there yet and tells the bytes that all of the given ones take. A
-// tile of points is stored, or its columns are computed again when they are needed; a tile that is
-// there with the other storage changes over and keeps its sums, since the bits are the same.
+// Build makes the tiles that are missing and returns the bytes that all of the given ones take. A tile of
+// points is stored, or its columns are computed whenever they are needed. A tile that exists with the other
+// storage is converted and keeps its sums, because the bits are the same.
 func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
@@ -131,7 +133,7 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// Bytes is the memory that all tiles and the largest buffer beside them take.
+// Bytes is the memory of all tiles and of the largest buffer beside them.
 func (s *Shard) Bytes() int64 {
 	total := s.changes.bytes()
 	for _, t := range s.tiles {
@@ -147,13 +149,13 @@ func (t *tile) bytes() int64 {
 	return t.base.bytes() + t.sums.bytes() + 8*int64(len(t.own))
 }
 
-// Arm sets the weights and the sparse part. Sums made with another armament are void.
+// SetOperands sets the weights and the sparse part. Sums that were computed with other operands are dropped.
 func (s *Shard) Arm(a Armament) error {
 	if s.operands.K > 0 && s.operands.ID == a.ID {
 		return nil
 	}
-	if most := s.source.maxLanes(); a.lanes() > most {
-		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, most)
+	if limit := s.source.maxLanes(); a.lanes() > limit {
+		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, limit)
 	}
 	s.operands, s.loaded = a, false
 	for _, t := range s.tiles {
@@ -162,17 +164,17 @@ func (s *Shard) Arm(a Armament) error {
 	return nil
 }
 
-// Degrees are the row sums of the base matrix; an affinity below 0 is a fault.
+// Degrees returns the row sums of the base matrix; a negative affinity is an error.
 func (s *Shard) Degrees(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.degrees(dst) })
 }
 
-// Maxima are the largest entries of the base matrix's rows, at least 0.
+// Maxima returns the largest entry of each row of the base matrix, or 0 if all are negative.
 func (s *Shard) Maxima(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.maxima(dst) })
 }
 
-// Diagonal is M_ii.
+// Diagonal returns M_ii of each row.
 func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
 	if s.operands.K == 0 {
 		return nil, ErrNotReady
@@ -186,7 +188,7 @@ func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) 
 	})
 }
 
-// ColumnSums are, for each of some lists of columns j, the sums of M_ij over the list.
+// ColumnSums returns, for each list of columns, the sum of M_ij over the columns j of the list.
 func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) ([][]float64, error) {
 	if s.operands.K == 0 {
 		return nil, ErrNotReady
@@ -205,7 +207,7 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	})
 }
 
-// startsOf tells where each tile's rows begin in lists of one value per row, and where they end.
+// startsOf returns where each tile's rows begin in a list of one value per row, and where the last ends.
 func startsOf(tiles []*tile) []int {
 	starts := make([]int, len(tiles)+1)
 	for at, t := range tiles {
@@ -214,7 +216,7 @@ func startsOf(tiles []*tile) []int {
 	return starts
 }
 
-// perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
+// perRow computes one value per row of the given tiles. compute gets a padded buffer of zeros.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
 	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
@@ -223,7 +225,7 @@ func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile,
 	return values[0], nil
 }
 
-// severalPerRow computes several such lists of values.
+// listsPerRow computes several such lists of values.
 func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -248,7 +250,7 @@ func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compu
 	return values, err
 }
 
-// find is the tiles of some numbers, until it is called again.
+// tilesOf returns the tiles with the given numbers. The list is valid until the next call.
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	s.activeTiles = s.activeTiles[:0]
 	for _, number := range numbers {

@@ -19,7 +19,7 @@ const (
 	// A cluster, on each thread: its share of the self-affinity (16), and a place in a row (4, padded).
 	threadClusterBytes = 24
 	// An entry of a graph: its weight on the grid (8), and its part of the changes that moved vertices
-	// make (16 for one in eight; more changes than that are a full sweep).
+	// make (16 each, and at most one for twelve entries: with more, all sums are recomputed).
 	graphEntryBytes = 8 + 2
 	// A sum of a row over one cluster in a graph.
 	graphSumBytes = 16

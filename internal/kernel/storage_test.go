@@ -11,14 +11,14 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// A tile that is not stored gives the bits of a stored one in every operation, and may change over
-// in the middle of a run.
+// A tile that is not stored gives the bits of a stored one in every operation, and its storage may change in
+// the middle of a run.
 func TestStorageChangesNoBit(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine} {
 		for _, n := range []int{17, 90, 700} {
 			p := newProblem(t, rand.New(rand.NewPCG(uint64(n), uint64(function))), n, 4, function)
-			if n == 90 { // in half precision: another matrix, but again the same one stored or not
+			if n == 90 { // half precision is a different matrix, but again the same one stored or not
 				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
 			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.All(p.n)
@@ -56,7 +56,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
 			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []Stats{stats}) },
 				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
-			// They change over and go on.
+			// The tiles change their storage and go on.
 			if _, err := stored.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
@@ -69,12 +69,12 @@ func TestStorageChangesNoBit(t *testing.T) {
 	}
 }
 
-// Every finite float16 survives the way to float32 and back, and rounding is to the nearest.
+// Every finite float16 survives the conversion to float32 and back, and rounding is to the nearest.
 func TestHalfPrecision(t *testing.T) {
 	for bits := range 1 << 16 {
 		h := uint16(bits)
 		if h>>10&0x1f == 0x1f {
-			continue // infinities and not-a-numbers are never stored
+			continue // infinities and NaNs are never stored
 		}
 		if back := toHalf(fromHalf(h)); back != h {
 			t.Fatalf("%#x came back as %#x", h, back)
@@ -100,8 +100,8 @@ func TestHalfPrecision(t *testing.T) {
 	}
 }
 
-// Half precision is within 2^-11 of the entry or 2^-38 of the largest one, takes half the memory, and
-// stays on the grid.
+// Entries in half precision are within 2^-11 of the entry or 2^-38 of the largest one, take half the memory,
+// and are on the grid.
 func TestHalfPrecisionError(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Polynomial} {
@@ -140,7 +140,7 @@ func TestHalfPrecisionError(t *testing.T) {
 	}
 }
 
-// Tiles have the same bits built all at once, one by one, or each on its own.
+// Tiles have the same bits whether they are built together, one after the other, or in shards of their own.
 func TestBuildOrderChangesNoBit(t *testing.T) {
 	ctx := context.Background()
 	for _, half := range []bool{false, true} {

@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Load sets the labels of all n points (-1: none) in every lane, computes the sums of the given tiles anew and
-// returns their share of the self-affinities Q_c in grid units.
+// Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns their
+// share of the self-affinities Q_c in grid units.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []int32) ([]Int128, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []i
 	return s.sweep(ctx, tiles, step, s.planFullSweep())
 }
 
-// Update takes the given tiles from step to step+1 by the points that moved, and returns their
-// share of the new Q_c. Tiles that are at step+1 already only answer again.
+// Update brings the given tiles from step to step+1 by the points that moved, and returns their share of the
+// new Q_c. Tiles that are at step+1 already are not changed again.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]Int128, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Shard) shape() labeling.Shape {
 	return labeling.Shape{Points: s.source.Rows(), Clusters: s.operands.K, Lanes: s.operands.lanes()}
 }
 
-// planDelta changes sums by the points that moved or, where that is less work, makes them anew.
+// planDelta plans to change sums by the points that moved or, where that is less work, to recompute them.
 func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
@@ -71,8 +71,8 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 	return s.planDenseDelta(moves), nil
 }
 
-// sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
-// sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
+// sweep brings the given tiles to a step, unless they are there already, and adds up their rows' own sums,
+// Q_c = sum of S_ic over i in c, as 128-bit integers, which is exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
 		if dense, is := t.base.(*denseTile); is && !t.at(step) {
@@ -94,14 +94,14 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	return s.totals, nil
 }
 
-// at tells whether the sums are those of a step.
+// at tells whether the tile's sums are those of a step.
 func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
 
 // sweepOne follows the plan on one tile.
 func (s *Shard) sweepOne(t *tile) error {
 	p, w := &s.plan, s.workspaces.borrow()
 	if !t.at(s.activeStep) {
-		t.loaded = false // until it is done
+		t.loaded = false // until the sweep has succeeded
 		if t.sums == nil {
 			t.sums, t.own = t.base.newSums(&s.operands), make([]float64, s.operands.lanes()*t.rows.Len())
 		}

@@ -7,29 +7,29 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// touches are the changes that moved vertices make to the rows of a graph, gathered tile by tile:
-// one for every entry of M in a moved column. A tile then meets its changes in one place, instead
-// of looking for its rows in every moved column, and tiles are changed in parallel.
+// rowChanges are the changes that moved vertices make to the rows of a graph, sorted by tile: one for every
+// entry of M in the column of a moved vertex. So a tile finds its changes in one place, instead of looking
+// for its rows in every such column, and tiles can be changed in parallel.
 type rowChanges struct {
 	tileRows int
-	wanted   []bool // per tile: it is to be changed
-	// next is where each part of the moves puts its next touch for each tile: next[part*tiles+tile].
+	wanted   []bool // per tile: whether it is to be changed
+	// next[part*tiles+tile] is where a part of the moves puts its next change of a tile.
 	next  []int
-	start []int // the touches of a tile are list[start[tile]:start[tile+1]]
+	start []int // the changes of a tile are list[start[tile]:start[tile+1]]
 	list  []rowChange
 }
 
-// touch is one entry of M in the column of a moved vertex or, with the move justMoved, the row of
-// one: its sums stay, but its own cluster is another.
+// rowChange is one entry of M in the column of a moved vertex. With onlyLabelChanged in place of the move, it
+// is the row of a moved vertex itself: its sums stay, but another of them is its own.
 type rowChange struct {
 	weight float64
-	row    int32 // of the tile
+	row    int32 // within the tile
 	move   int32
 }
 
 const onlyLabelChanged = -1
 
-// of is the touches of the tile with the given rows, in order of the moves.
+// of returns the changes of the tile with the given rows, in order of the moves.
 func (ts *rowChanges) of(rows partition.Range) []rowChange {
 	tile := rows.From / ts.tileRows
 	return ts.list[ts.start[tile]:ts.start[tile+1]]
@@ -39,11 +39,11 @@ func (ts *rowChanges) bytes() int64 {
 	return 16*int64(cap(ts.list)) + 8*int64(cap(ts.next)+cap(ts.start)) + int64(cap(ts.wanted))
 }
 
-// touchCost is how many entries a full sweep reads in the time that a delta gathers and applies one.
+// changeCost is how many entries a full sweep reads in the time that a delta takes to gather and apply one.
 const changeCost = 12
 
-// planGraphDelta changes sums by the entries of moved columns, unless there are so many of them that
-// making the sums of all rows anew is less work.
+// planGraphDelta plans to change sums by the entries of moved columns, unless there are so many that
+// recomputing all rows is less work.
 func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	touched, all := int64(0), int64(0)
 	for _, m := range moves {
@@ -63,17 +63,18 @@ func (s *Shard) planGraphDelta(ctx context.Context, tiles []*tile, step uint64, 
 	return p, err
 }
 
-// entries is the number of entries that some rows of M have.
+// entries returns the number of entries of M in some rows.
 func (s *Shard) entries(rows partition.Range) int64 {
 	g, sparse := s.source.graph, s.operands.Sparse
 	return g.RowStart[rows.To] - g.RowStart[rows.From] + sparse.RowStart[rows.To] - sparse.RowStart[rows.From]
 }
 
-// partsPerThread balances moves of unequal degrees over the threads.
+// partsPerThread is more than one, to balance moves of vertices with unequal degrees over the threads.
 const partsPerThread = 4
 
-// gatherTouches finds the touches of the moves on the tiles that are not at the step yet: each part
-// of the moves counts those of every tile, which fixes where they lie, and then puts them there.
+// gatherChanges lists the changes of the tiles that are not at the step yet. The moves are cut into parts, in
+// parallel: each part first counts its changes of every tile, which determines where they go, and then
+// writes them there.
 func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*rowChanges, error) {
 	ts, n := &s.changes, s.source.Rows()
 	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
