@@ -85,8 +85,8 @@ func (g *graphBenchmark) load(b *testing.B, step uint64) {
 	g.self = self
 }
 
-// toAndFro returns moves of a share of the vertices, and the moves back.
-func (g *graphBenchmark) toAndFro(share float64) (moves [2][]labeling.Move) {
+// movesAndReverse returns moves of a share of the vertices, and the moves back.
+func (g *graphBenchmark) movesAndReverse(share float64) (moves [2][]labeling.Move) {
 	for i, from := range g.labels {
 		if g.rng.Float64() < share {
 			to := (from + 1 + int32(g.rng.IntN(benchmarkClusters-1))) % benchmarkClusters
@@ -109,7 +109,7 @@ func BenchmarkGraphDelta(b *testing.B) {
 	for name, share := range map[string]float64{"1vertex": 5e-6, "1percent": 0.01, "10percent": 0.1, "20percent": 0.2} {
 		b.Run(name, func(b *testing.B) {
 			g := newGraphBenchmark(b)
-			moves := g.toAndFro(share)
+			moves := g.movesAndReverse(share)
 			b.ReportMetric(float64(len(moves[0])), "moves")
 			for step := uint64(1); b.Loop(); step++ {
 				if _, err := g.Update(context.Background(), g.tiles, step, moves[(step+1)%2]); err != nil {

@@ -148,7 +148,7 @@ func deinterleave(x [][]float64, rows partition.Range, src []float64, width int)
 	}
 }
 
-// columnsPerPanel is how many columns a panel has at limit: their part of a bundle, and a block of rows
+// columnsPerPanel is how many columns a panel has at most: their part of a bundle, and a block of rows
 // widened to float64, stay in the first-level cache.
 const columnsPerPanel = 128
 
