@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// BenchmarkIteration is one iteration of k-means: the nearest centroids, the sums of clusters, the
-// objective; make bench-go BENCH=Iteration PACKAGES=./internal/vector.
+// BenchmarkIteration is one iteration of k-means: nearest centroids, sums of clusters, and the objective. Run it
+// with make bench-go BENCH=Iteration PACKAGES=./internal/vector.
 func BenchmarkIteration(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const threads = 2

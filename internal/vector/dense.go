@@ -6,11 +6,10 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// places is where, for each row of a group, the values of a cluster begin among those of all clusters.
+// places says, for each row of a group, where the values of a cluster begin among those of all clusters.
 type places [groupRows]int64
 
-// set places rows, maybe fewer than a group has, at their own clusters, and at none where a row has
-// no cluster.
+// set points each row to its own cluster, and rows without one, or beyond the last row, to none.
 func (p *places) set(labels []int32, perCluster, none int) {
 	for l := range p {
 		p[l] = int64(none)
@@ -20,8 +19,8 @@ func (p *places) set(labels []int32, perCluster, none int) {
 	}
 }
 
-// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without
-// a cluster are added to what comes after the last.
+// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without a
+// cluster are added to an extra place after the last cluster.
 func (t *tile) addDense(sums []float64, labels []int32) {
 	var at places
 	for from := 0; from < len(labels); from += groupRows {
@@ -36,13 +35,13 @@ func (t *tile) addDense(sums []float64, labels []int32) {
 	}
 }
 
-// quick tells whether distances to single centroids have vector code.
+// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
 func (t *terms) hasDistanceRoutine(of *tile) bool {
 	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
 }
 
-// eachOwn calls do with the distance of each row of a tile to its own centroid, in row order. Rows
-// without a cluster, and those of absent ones, are left out.
+// forEachOwnDistance calls do with the distance of each row of a tile to its own centroid, in row order. Rows
+// whose cluster is absent, or that have none, are left out.
 func (s *Shard) forEachOwnDistance(t *tile, w *workspace, do func(r int, distance float64)) {
 	labels, terms := s.labelsOf(t), &s.terms
 	counts := func(c int32) bool { return c >= 0 && terms.place[c] >= 0 }
@@ -66,7 +65,7 @@ func (s *Shard) forEachOwnDistance(t *tile, w *workspace, do func(r int, distanc
 	}
 }
 
-// nearestOf is, for every row of a tile, the distance to the nearest centroid.
+// nearestDistances computes, for every row of a tile, the distance to the nearest centroid.
 func (s *Shard) nearestDistances(t *tile, w *workspace, nearest []float64) {
 	terms := &s.terms
 	for r := range nearest {

@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// distance is the distortion D(x, mu_c), computed directly: from the differences of dense rows, and
-// for sparse ones from what all features have and the differences that the listed ones make. An absent
-// cluster is infinitely far away. The workspace must be the caller's own.
+// distance computes the distortion D(x, mu_c) directly: for dense rows from the differences of all features,
+// for sparse rows from the distortion of a row of zeros and what the listed features change. An absent
+// cluster is infinitely far away. The workspace must not be shared with another thread.
 func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	if t.place[c] < 0 {
 		return math.Inf(1)
@@ -56,8 +56,8 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	return sum
 }
 
-// sparseDistance is |mu|^2 + sum over the listed features of (x - mu)^2 - mu^2 = x (x - 2 mu), each
-// times its weight.
+// sparseDistance is |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), all of them times
+// the weights of the features.
 func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	sum := t.bias[c]
 	for at, f := range x.columns {
@@ -71,7 +71,7 @@ func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	return max(0, sum)
 }
 
-// fullDistance is (x - mu)'A(x - mu), each row of A in column order.
+// fullDistance is (x - mu)'A(x - mu), with each row of A in column order.
 func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	difference, d := w.differenceTo(mu, x), len(mu)
 	sum := 0.0
@@ -85,7 +85,7 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	return sum
 }
 
-// differenceTo is x - mu in the workspace, for rows without background.
+// differenceTo computes x - mu in the workspace, for rows without a background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
 	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
 	for f, v := range x.expanded(w.expanded) {
@@ -94,8 +94,9 @@ func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
 	return w.difference
 }
 
-// divergenceKL is the sum of p log(p / mu) with p = x + u, u the background: that of a row with nothing
-// but background, u (d log u - sum of log mu), and the difference that each listed value makes.
+// divergenceKL is the sum of p log(p / mu) over the features, where p = x + u and u is the background. It starts
+// from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value
+// changes.
 func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	u := x.background
 	logU := metric.Log(u)
@@ -110,8 +111,8 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	return max(0, sum)
 }
 
-// Distances are, for those of the points (ascending) that lie in the given tiles, the distortions to
-// all clusters, point after point. Absent clusters are infinitely far.
+// Distances returns the distortions of some points to all clusters, point after point, for those of the points
+// (ascending) that are in the given tiles. Absent clusters are infinitely far away.
 func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -142,8 +143,7 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, poin
 	return distances, err
 }
 
-// Nearest is, for every row of the given tiles, the distortion to the nearest of the model's
-// centroids; with one centroid, to that.
+// Nearest returns, for every row of the given tiles, the distortion to the nearest of the model's centroids.
 func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -164,9 +164,9 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 	return nearest, err
 }
 
-// Farthest finds the point that is farthest from its own centroid, among clusters of at least two
-// points and without the points in skip, ascending; of equals the lowest. The counts are of all points
-// in each cluster, wherever they live.
+// Farthest finds the point that is farthest from its own centroid; among equals, the lowest point. It leaves
+// out clusters of a single point, and the points in skip, which must be ascending. counts are the sizes of the
+// clusters over the tiles of all shards.
 func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (labeling.Candidate, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, skip, false)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Load sets the labels of all n points (-1: none), below clusters (of which there may be more than
-// points, when a model meets a few new ones), and returns the exact sums of the
-// clusters over the given tiles: Width values for each cluster.
+// Load sets the labels of all n points, and returns the exact sums of the clusters over the given tiles: Width
+// values for each cluster. There may be more clusters than points, when a model is applied to a few new ones.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, clusters int, labels []int32) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -30,8 +29,8 @@ func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, clusters i
 	return s.sum(ctx, tiles, step)
 }
 
-// Update changes the labels from step to step+1 by the points that moved, and returns the sums over
-// the given tiles. Where that was done already it only answers again.
+// Update brings the labels from step to step+1 by the points that moved, and returns the sums over the given
+// tiles. Labels that are at step+1 already are not changed again.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Shard) shape(clusters int) labeling.Shape {
 	return labeling.Shape{Points: s.source.Rows(), Clusters: clusters, Lanes: 1}
 }
 
-// sum adds up the points of each cluster: exact, and so the same in any order.
+// sum adds up the points of each cluster, which is exact and so independent of the order.
 func (s *Shard) sum(ctx context.Context, tiles []*tile, step uint64) ([]float64, error) {
 	width := s.source.spec.Width()
 	size, entries := s.clusters*width, 0
@@ -72,11 +71,12 @@ func (s *Shard) sum(ctx context.Context, tiles []*tile, step uint64) ([]float64,
 	for _, w := range s.workspaces.idle {
 		w.sums = w.sums[:0]
 	}
-	// Each thread has sums of its own, which pays only where it adds more than they have values.
+	// Each thread has its own sums, which must be added up in the end. That pays only for threads that add more
+	// values than there are sums.
 	threads := min(s.threads, 1+entries/size)
 	err := s.perTile(ctx, threads, tiles, func(_ int, t *tile, w *workspace) {
 		if len(w.sums) == 0 {
-			w.sums = resized(w.sums, size+width) // and a place for rows without a cluster
+			w.sums = resized(w.sums, size+width) // with an extra place for rows without a cluster
 			clear(w.sums)
 		}
 		if t.packed != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// smoothing is what every value of a row gets more under Probability, and what an exact 0 of a
-// centroid counts as in a logarithm.
+// smoothing is added to every value of a row under Probability, and replaces an exact 0 of a centroid in
+// logarithms.
 const smoothing = 1e-12
 
-// preparer makes rows what the preparation says, before they are rounded to their grids. A value that
-// is 0 has no part in it but for the centering, so that dense and sparse rows have the same bits.
+// preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect it,
+// except by centering, so that dense and sparse rows get the same bits.
 type preparer struct {
 	spec   *Spec
 	dense  *dataset.Points
@@ -32,7 +32,7 @@ func newPreparer(spec *Spec, data dataset.Dataset) *preparer {
 	return p
 }
 
-// prepare is row i; it lives until the next call.
+// prepare returns row i, valid until the next call.
 func (p *preparer) prepare(i int) (row, error) {
 	var r row
 	if p.dense != nil {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detect chooses the widest routines that this processor has.
+// detectRoutines chooses the widest routines that this processor supports.
 func detectRoutines() routines {
 	all := availableRoutines()
 	return all[len(all)-1]
 }
 
-// available lists all routines that this processor has, the portable ones first.
+// availableRoutines lists all routines that this processor supports, the portable ones first.
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
@@ -24,14 +24,14 @@ func availableRoutines() []routines {
 	return all
 }
 
-// sparseCode scores a sparse row against some clusters.
+// sparseCode scores a sparse row against a fixed number of clusters.
 type sparseCode func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)
 
-// vectorized puts slices, whose lengths are checked here, in front of assembly that takes pointers
-// and works on some rows of a group at a time.
+// simdRoutines wraps assembly, which takes pointers and some rows of a group at a time, in functions that take
+// slices and check their lengths.
 func simdRoutines(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
-	extremes func(least, most, scores *float64, clusters int),
+	extremes func(least, greatest, scores *float64, clusters int),
 	distances func(out, rows *float64, places *int64, centroids, weights *float64, features int),
 	scoreSparse8, scoreSparse32 sparseCode,
 ) routines {
@@ -50,12 +50,12 @@ func simdRoutines(name string, scoreRows, otherRows int,
 				scoreBlock(&scores[r], &rows[r], unsafe.SliceData(weights), unsafe.SliceData(bias), features)
 			}
 		},
-		extremes: func(least, most *[groupRows]float64, scores []float64) {
+		extremes: func(least, greatest *[groupRows]float64, scores []float64) {
 			if len(scores) < groupRows {
 				panic("vector: no scores to compare")
 			}
 			for r := 0; r < groupRows; r += otherRows {
-				extremes(&least[r], &most[r], &scores[r], len(scores)/groupRows)
+				extremes(&least[r], &greatest[r], &scores[r], len(scores)/groupRows)
 			}
 		},
 		distances: func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// The formulas of plans are what tiles, weights and threads take; only paddings are counted at their most.
+// The formulas of plans are what tiles, weights and threads take; only paddings are counted at their largest.
 func TestSizesAreWhatShardsTake(t *testing.T) {
 	const n, d = 700, 13
 	for _, k := range []int{1, 6, 17} {
