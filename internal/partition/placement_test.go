@@ -17,7 +17,7 @@ func drawHosts(t *rapid.T, room int64) []Host {
 	return hosts
 }
 
-// homeless are tiles that take 10 bytes stored and 2 without.
+// unplacedTiles are tiles that take 10 bytes if they are stored and 2 if not.
 func unplacedTiles(n int) []Size {
 	sizes := make([]Size, n)
 	for i := range sizes {
@@ -30,11 +30,11 @@ func drawTiles(t *rapid.T, most int) []Size {
 	return unplacedTiles(rapid.IntRange(1, most).Draw(t, "tiles"))
 }
 
-// placed is a layout of all tiles, stored, with nothing in the way.
+// placed returns a layout of all tiles, stored on hosts with enough memory.
 func placed(t interface{ Fatal(...any) }, key string, sizes []Size, hosts []Host) *Layout {
 	l := NewLayout(key, sizes, hosts)
 	if !l.Place(StoreAll) {
-		t.Fatal("nothing was in the way")
+		t.Fatal("a tile was not placed although there is room for all")
 	}
 	return l
 }
@@ -93,7 +93,7 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 			after.Keep(tile, left[tile], true)
 		}
 		if !after.Place(StoreAll) {
-			t.Fatal("nothing was in the way")
+			t.Fatal("a tile was not placed although there is room for all")
 		}
 		for tile := range sizes {
 			if left[tile] != Nowhere && after.Owner[tile] != left[tile] {
@@ -108,9 +108,9 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 	})
 }
 
-// Whatever the rule: a job is placed exactly when it can be, within memory, behind open doors, and
-// as much is stored as fits.
-func TestPlaceRespectsMemoryAndClosedDoors(t *testing.T) {
+// Under every rule a job is placed if and only if it fits, within the memory of hosts that take new tiles, and as
+// much is stored as fits.
+func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
 		stored, computed := 0, 0
@@ -162,7 +162,7 @@ func TestPlaceRespectsMemoryAndClosedDoors(t *testing.T) {
 	})
 }
 
-// A tile that finds no room takes that of a stored one, and nothing moves.
+// For a tile that does not fit, a stored one gives up its storage, and nothing moves.
 func TestStorageIsGivenUpForALostTile(t *testing.T) {
 	hosts := []Host{{ID: "a", Weight: 1, Room: 1, Open: true}, {ID: "shut", Weight: 1, Room: 100}}
 	l := NewLayout("job", unplacedTiles(3), hosts)
@@ -252,7 +252,7 @@ func TestBalanceRespectsMemory(t *testing.T) {
 				stores++
 			}
 		}
-		// Those that come without storage get it while there is room, and balance goes on without.
+		// Tiles that come without storage get it while there is room; further ones move without it.
 		if want := map[bool]int{true: 2, false: 4}[stored]; !moved || l.load[1] != want || stores != 2 {
 			t.Errorf("stored %v: loads %v, %d stored with room for two", stored, l.load, stores)
 		}
