@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// Dense gives all eigenpairs of a symmetric n x n matrix, row by row in values, of which the upper
-// triangle alone is read: largest eigenvalue first, vectors of length 1 with their entry of
-// largest magnitude positive. Householder's reduction to tridiagonal form, implicit QL, and the
-// reflections again: about n^3 multiplications each. General libraries are faster, but the bits of
-// their sums depend on the processor.
+// DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.
+// The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
+// Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
+// n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 func Dense(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	return leading(n, values, func([]float64) int { return n })
 }
 
-// Values gives the eigenvalues alone, in a fraction of the time.
+// DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
 func Values(n int, values []float64) []float64 {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
@@ -27,7 +26,8 @@ func Values(n int, values []float64) []float64 {
 	return t.diagonal
 }
 
-// leading gives all eigenvalues, and the vectors of as many of the largest as count says of them.
+// leading computes all eigenvalues, and the vectors of the largest ones: count, given all eigenvalues, returns how
+// many.
 func leading(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
@@ -50,8 +50,8 @@ func leading(n int, values []float64, count func(eigenvalues []float64) int) (ei
 	return eigenvalues, vectors
 }
 
-// mirrored copies the upper triangle to both, divided by a power of two, which is exact, so that
-// squares neither overflow nor vanish.
+// mirrored copies the upper triangle to both triangles, divided by a power of two so that squares neither overflow
+// nor vanish. The division is exact.
 func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 	largest := 0.0
 	for i := range n {
@@ -70,18 +70,18 @@ func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 	return a, exponent
 }
 
-// tridiagonal is H A H' for a product H of reflections I - factor v v'.
+// tridiagonal is the matrix H A H', where H is a product of reflections I - factor v v'.
 type tridiagonal struct {
 	diagonal, offDiagonal []float64
-	reflections           [][]float64 // of number k: v from entry k+1 on
+	reflections           [][]float64 // reflections[k] is v from entry k+1 on; the entries before are 0
 	factors               []float64
 }
 
-// tridiagonalize eats a. The change of rank two that a reflection makes is applied when its rows are
-// read for the next one: the matrix goes through memory once a step.
+// tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
+// the next reflection, so that the matrix is read once per step.
 func tridiagonalize(n int, a [][]float64) *tridiagonal {
 	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
-	v, q := make([]float64, n), make([]float64, n) // of the reflection before; entries below k are stale
+	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are not used any more
 	p := make([]float64, n)
 	for k := range n {
 		row := a[k]
@@ -107,14 +107,15 @@ func tridiagonalize(n int, a [][]float64) *tridiagonal {
 	return t
 }
 
-// rowsAtATime is the grain of parallel work: enough to be worth waking a thread.
+// rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
 const rowsAtATime = 64
 
-// decoupled is a square that is 0 in a matrix whose largest entry is near 1. Below it are the remains
-// of rounding in matrices of low rank; reflected on, they would shrink until their squares vanish.
+// decoupled is the squared length that counts as 0 in a matrix whose largest entry is near 1. Shorter vectors are
+// what rounding leaves in matrices of low rank; further reflections would shrink them until their squares
+// vanish.
 const decoupled = 0x1p-112
 
-// reflection turns x into the v for which I - factor v v' takes x to (norm, 0, ..., 0).
+// reflection replaces x by the v for which I - factor v v' maps x to (norm, 0, ..., 0).
 func reflection(x []float64) (norm, factor float64) {
 	tail := plainDot(x[1:], x[1:])
 	if tail <= decoupled {
@@ -127,14 +128,14 @@ func reflection(x []float64) (norm, factor float64) {
 	return norm, 2 / (float64(x[0]*x[0]) + tail)
 }
 
-// chain is turns of neighboring rows, each with the one before, from row `last` up.
+// rotationChain is rotations of neighboring rows, each with the row before it, from row `last` up.
 type rotationChain struct {
 	last      int
 	rotations []float64 // pairs of cosine and sine
 }
 
-// eigenvectors diagonalizes; row i of the result is the eigenvector of diagonal[i]. Turns are gathered,
-// and applied to a strip of 16 columns at a time, which lies row by row and stays in the cache.
+// eigenvectors diagonalizes the matrix; row i of the result is the eigenvector of diagonal[i]. Rotations are
+// collected, and applied to a strip of 16 columns at a time, which is stored row by row and stays in the cache.
 func (t *tridiagonal) eigenvectors() [][]float64 {
 	const gathered = 1 << 16
 	n := len(t.diagonal)
@@ -143,27 +144,27 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
 	}
 	var chains []rotationChain
-	var turns []float64
+	var rotations []float64
 	apply := func() {
 		inParallel(len(strips), 1, func(at, _ int) {
 			for _, c := range chains {
 				rotateRows(strips[at], c.last, c.rotations)
 			}
 		})
-		chains, turns = chains[:0], turns[:0]
+		chains, rotations = chains[:0], rotations[:0]
 	}
 	t.diagonalize(func(i int, c, s float64) {
 		end := len(chains) - 1
 		goesOn := end >= 0 && i == chains[end].last-len(chains[end].rotations)/2-1
-		if !goesOn && len(turns) >= 2*gathered {
+		if !goesOn && len(rotations) >= 2*gathered {
 			apply()
 		}
-		turns = append(turns, c, s)
+		rotations = append(rotations, c, s)
 		if goesOn {
 			grown := &chains[end].rotations
-			*grown = turns[len(turns)-len(*grown)-2:]
+			*grown = rotations[len(rotations)-len(*grown)-2:]
 		} else {
-			chains = append(chains, rotationChain{i + 1, turns[len(turns)-2:]})
+			chains = append(chains, rotationChain{i + 1, rotations[len(rotations)-2:]})
 		}
 	})
 	apply()
@@ -178,20 +179,20 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 	return x
 }
 
-// diagonalize leaves the eigenvalues on the diagonal and tells of every turn of rows i and i+1.
-func (t *tridiagonal) diagonalize(turn func(i int, c, s float64)) {
+// diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.
+func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
 	largest := 0.0
 	for i, d := range t.diagonal {
 		largest = max(largest, math.Abs(d), math.Abs(t.offDiagonal[i]))
 	}
 	for l := range t.diagonal {
-		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), turn)
+		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation)
 	}
 }
 
-// undo takes eigenvectors of the tridiagonal matrix to those of the matrix it came from.
+// applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
 func (t *tridiagonal) applyReflections(x [][]float64) {
-	const together = 16 // vectors that share a reading of the reflections
+	const together = 16 // vectors for which a reflection is read once
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // whole groups of four

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// apply gives M_j x_j for every column x_j.
+// apply computes M_j x_j for every column x_j.
 type apply func(ctx context.Context, x [][]float64) ([][]float64, error)
 
-// minres takes some steps of MINRES (Paige and Saunders 1975) toward M_j x_j = b_j, M_j symmetric, for
-// all columns side by side, and puts x_j in the place of b_j. A column that is solved stays as it is.
+// minres takes some steps of MINRES (Paige and Saunders 1975) toward M_j x_j = b_j with symmetric M_j, for all
+// columns side by side, and replaces b_j by x_j. A column that is solved does not change any more.
 func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 	systems := make([]minresSystem, len(b))
 	v := make([][]float64, len(b))
@@ -33,12 +33,12 @@ func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 	return nil
 }
 
-// minresSystem is the recurrence of one column: Lanczos vectors, directions and the last two rotations.
+// minresSystem is the recurrence for one column: Lanczos vectors, directions, and the last two rotations.
 type minresSystem struct {
 	x                 []float64
-	v, previous       []float64 // Lanczos vectors, now and a step ago
+	v, previous       []float64 // Lanczos vectors, of this step and the one before
 	w, wBefore        []float64 // directions of the steps
-	beta, remaining   float64   // the last entry beside the diagonal; what is left of |b|
+	beta, remaining   float64   // the last off-diagonal entry; what is left of |b|
 	cosine, cosBefore float64
 	sine, sinBefore   float64
 	solved            bool

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// In n steps MINRES solves a system of n rows, however many stand side by side, and every step leaves less.
+// In n steps MINRES solves systems of n rows, any number of them side by side, and every step reduces the residual.
 func TestMinresSolvesIndefiniteSystems(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	for range 20 {

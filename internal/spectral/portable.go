@@ -1,6 +1,6 @@
 package spectral
 
-// Lengths are multiples of 8 here, and not 0.
+// The portable forms of the SIMD routines. Lengths are multiples of 8 here, and not 0.
 
 func dotLanesPortable(sums *[lanes]float64, x, y []float64) {
 	y = y[:len(x)]
@@ -52,11 +52,11 @@ func updateLanesPortable(sums *[lanes]float64, row, v, q, x []float64, factors *
 	dotLanesPortable(sums, row, x)
 }
 
-// turnRowsPortable turns a row of 16 with the row before, then that one with the row before it, and so on;
-// turns are pairs of cosine and sine.
-func rotateRowsPortable(rows []float64, last int, turns []float64) {
-	for ; len(turns) > 0; last, turns = last-1, turns[2:] {
-		c, s := turns[0], turns[1]
+// rotateRowsPortable rotates a row of 16 values with the row before it, then that row with the one before it, and so
+// on; rotations are pairs of cosine and sine.
+func rotateRowsPortable(rows []float64, last int, rotations []float64) {
+	for ; len(rotations) > 0; last, rotations = last-1, rotations[2:] {
+		c, s := rotations[0], rotations[1]
 		x, y := rows[(last-1)*stripColumns:][:stripColumns], rows[last*stripColumns:][:stripColumns]
 		for i, u := range x {
 			w := y[i]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// noise has values of many sizes, zeros and numbers that a fused operation would show.
+// noise draws values of many magnitudes, zeros, and numbers for which a fused operation would have another result.
 func noise(n int, rng *rand.Rand) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -79,17 +79,17 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		sameBits(t, "update", to, other)
 		sameBits(t, "product of an update", got[:], want[:])
 	}
-	for _, turns := range []int{0, 1, 2, 9} {
+	for _, rotations := range []int{0, 1, 2, 9} {
 		rows := noise(12*stripColumns, rng)
 		other := slices.Clone(rows)
-		by := noise(2*turns, rng)
+		by := noise(2*rotations, rng)
 		rotateRows(rows, 10, by)
 		rotateRowsPortable(other, 10, by)
-		sameBits(t, fmt.Sprintf("%d turns", turns), rows, other)
+		sameBits(t, fmt.Sprintf("%d rotations", rotations), rows, other)
 	}
 }
 
-// Sums depend on neither the columns that a vector is multiplied together with, nor what lies beyond.
+// Sums depend neither on the other columns that a vector is multiplied together with, nor on what is beyond its end.
 func TestProductsOfAnyLength(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	for n := range 40 {

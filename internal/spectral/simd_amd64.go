@@ -58,12 +58,12 @@ func updateLanes(sums *[lanes]float64, row, v, q, x []float64, factors *[2]float
 	updateAVX2(&sums[0], &row[0], &factors[0], &v[:n][0], &q[:n][0], &x[:n][0], n)
 }
 
-func rotateRows(rows []float64, last int, turns []float64) {
-	count := len(turns) / 2
+func rotateRows(rows []float64, last int, rotations []float64) {
+	count := len(rotations) / 2
 	if !cpu.X86.HasAVX2 || count == 0 {
-		rotateRowsPortable(rows, last, turns)
+		rotateRowsPortable(rows, last, rotations)
 		return
 	}
 	touched := rows[(last-count)*stripColumns : (last+1)*stripColumns]
-	rotateAVX2(&touched[count*stripColumns], &turns[0], count)
+	rotateAVX2(&touched[count*stripColumns], &rotations[0], count)
 }

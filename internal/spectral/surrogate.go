@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// surrogate is a reduction with I - U Theta U' in the place of Lbar, where U are the lowest vectors of
-// Lbar. A product with it needs no product of the affinity, which is what takes the time: affinities
-// of points are close to such a matrix, and those of a graph beyond its clusters near enough.
+// surrogate is a reduction with I - U Theta U' in place of Lbar, where U are the lowest eigenvectors of Lbar and
+// Theta their eigenvalues in the affinity. A product with it needs no product with the affinity, which is what
+// takes the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
 type surrogate struct {
 	*reduction
-	lowest Eigen // of Lbar, as the largest of the affinity
+	lowest Eigen // of Lbar, given as the largest of the affinity
 }
 
-// products is Lbar x, roughly, and B_S x.
+// products computes, approximately, Lbar x, and exactly B_S x.
 func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]float64, err error) {
 	bx, err = new(Work).multiply(ctx, s.Beliefs, x)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *surrogate) pencil() *pencil {
 	return p
 }
 
-// solved are vectors for a block of pairs that are nearly those of the surrogate, to start from.
+// startVectors solves the surrogate problem roughly, for vectors to start the main search from.
 func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
@@ -64,8 +64,8 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand,
 	return search.x, nil
 }
 
-// believed are columns along the beliefs. Where few points have any, or most vectors are infeasible, random
-// columns alone do not see the feasible ones.
+// beliefStart finds columns in the dominant directions of the beliefs. Where few points have beliefs, or most
+// vectors are infeasible, random columns alone would miss the feasible ones.
 func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {
@@ -84,8 +84,8 @@ func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) 
 	return x, nil
 }
 
-// correct makes corrections t of residuals r by the equation of Jacobi and Davidson (Sleijpen and van der
-// Vorst 1996), solved roughly and with the surrogate:
+// correct turns residuals r into corrections t by the Jacobi-Davidson equation (Sleijpen and van der Vorst 1996),
+// solved roughly and with the surrogate:
 //
 //	P (B_S - mu Lbar) P t = r,    P projects away the approximate vectors x
 func (s *surrogate) correct(ctx context.Context, residuals [][]float64, mu []float64, x [][]float64) error {
