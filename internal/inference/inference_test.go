@@ -104,7 +104,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// A long cycle has no leaf, and still takes each engine little.
+// A long cycle has no leaf, but every engine still solves it quickly.
 func TestLongCycle(t *testing.T) {
 	const points = 5000
 	rng := newRand(3)
@@ -152,7 +152,7 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// Labels of the least energy are a place to rest: no engine moves away from them for equal energy.
+// No engine moves away from labels of least energy to others of equal energy.
 func TestOptimaStay(t *testing.T) {
 	rng := newRand(5)
 	several := 0
@@ -175,7 +175,7 @@ func TestOptimaStay(t *testing.T) {
 	}
 }
 
-// Where BP does worse than ICM from the current labels, ICM's answer is used, and counted.
+// If BP does worse than ICM from the current labels, ICM's answer is used and counted.
 func TestWorseThanICM(t *testing.T) {
 	rng, counted := newRand(6), 0
 	for range 20 {
@@ -214,7 +214,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// A pair that costs 0, and opposite pairs of equal cost, bind nothing.
+// A pair that costs 0, and opposite pairs of equal cost, have no effect.
 func TestPairsThatBindNothing(t *testing.T) {
 	p := &Problem{K: 2, Unary: []float64{0, 1, 1, 0, 0, 1}, Pairs: []Pair{
 		{0, 1, true, 0}, {1, 2, false, 0}, {0, 2, true, 2}, {2, 0, false, 1.5}, {0, 2, false, 0.5}}}
@@ -278,7 +278,7 @@ func TestNothingToLabel(t *testing.T) {
 	}
 }
 
-// Points without a constraint take their cheapest label; a tie keeps theirs, or takes the lowest.
+// Points without constraints take their cheapest label; among equals their current one, or else the lowest.
 func TestAlone(t *testing.T) {
 	p := &Problem{K: 3, Unary: []float64{2, 1, 1, 2, 1, 1, 0, 5, 5}}
 	for _, engine := range engines {
@@ -289,7 +289,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Any finite costs are fine: huge, tiny, negative, all equal, none at all.
+// Any finite costs are allowed: huge, tiny, negative, all equal, or none at all.
 func TestExtremeCosts(t *testing.T) {
 	rng := newRand(6)
 	for _, scale := range []float64{1e-300, 1e-30, 1, 1e30, 1e300} {
