@@ -34,10 +34,10 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		plan     *Plan
 		products int64
 		passes   float64
-		columns  int64 // of 8 n bytes, at the coordinator
+		columns  int64 // of 8 n bytes each, on the coordinator
 		why      string
 	}{
-		// A block of 14 fits into one reading, with one for the degrees and one for the objective.
+		// A block of 14 takes one pass; the degrees and the objective take one each.
 		{leading, 20 * 14, 20 + 2, 3*70 + 6*14, "is assumed to take 280 products of the matrix with a vector, in steps of 14"},
 		{constrained, 20 * 12, 20 + 2, 4*60 + 16*12, "is assumed to take 240 products"},
 		{exact, 1000, 62 + 2, 6 * 1000, "found at once, from all 1000 columns"},
@@ -53,7 +53,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 	if plain := planFor(t, graph(1000, 5000, 2)); plain.Products != 0 || plain.CoordinatorBytes != 0 || strings.Contains(plain.Why, "eigen") {
 		t.Errorf("a job without eigenvectors is planned as %+v", plain)
 	}
-	// As the start of other iterations they come on top.
+	// As the start of other iterations they are additional.
 	start := withEigenvectors(points(10_000, 16, 10, Auto), 10)
 	start.Eigen.Start = true
 	if got, want := planFor(t, start).Passes, leading.Passes; got <= want {

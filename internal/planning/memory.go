@@ -8,12 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Unlimited is the memory of a worker that knows no limit.
+// Unlimited is the free memory of a worker without a limit.
 const Unlimited = math.MaxInt64 / 4
 
-// rowOperationBytes is what a row takes in each lane of a worker: its label (4), and for the length of one
-// operation the operands and the answer, packed and unpacked, with the plan of the sweep (88: a move of
-// every point, packed twice and sorted twice).
+// rowOperationBytes is the bytes of a row in each lane of a worker: its label (4), and during one operation the operands
+// and the answer, packed and unpacked, with the plan of the sweep (88: a move of every point, packed twice and sorted
+// twice).
 const rowOperationBytes = 4 + 88
 
 // productRowBytes is a row of one more vector that the matrix is multiplied with, and of its product, as the
@@ -33,7 +33,7 @@ func (p Problem) TileSize(tile int) partition.Size {
 
 func (p Problem) lanes() int64 { return int64(max(1, p.Lanes)) }
 
-// Sizes are the sizes of all tiles.
+// TileSizes returns the sizes of all tiles.
 func (p Problem) Sizes() []partition.Size {
 	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
 	for tile := range sizes {
@@ -66,8 +66,8 @@ func (p Problem) SeatBytes(threads int) int64 {
 	return fixed
 }
 
-// PassingBytes is the rows of a given matrix that pass through while one tile is built: float64, and
-// once more while the buffer that takes them in grows.
+// TileBuildBytes is the temporary memory for building one tile of a given matrix: its rows in float64, and once more
+// while the buffer that receives them grows.
 func (p Problem) PassingBytes() int64 {
 	if p.Matrix.Function != kernel.Given {
 		return 0
@@ -75,8 +75,8 @@ func (p Problem) PassingBytes() int64 {
 	return 16 * int64(p.Matrix.Rows) * int64(partition.TileRows(p.Matrix.Rows))
 }
 
-// FetchBytes is what a data set takes while it arrives: its own bytes, and as many again while the
-// buffer that takes them in grows. A given matrix is fetched tile by tile.
+// FetchBytes is the memory of a data set while it arrives: its own bytes, and as many again while the buffer that
+// receives them grows. A given matrix is fetched tile by tile instead.
 func (p Problem) FetchBytes() int64 {
 	if p.Matrix.Function == kernel.Given {
 		return 0
@@ -84,9 +84,8 @@ func (p Problem) FetchBytes() int64 {
 	return 2 * p.DatasetBytes
 }
 
-// HeldBytes is the part of the seat that is the data set itself: a graph is used as it is, and vectors
-// are made of the points whenever a tile is built; points of a kernel are let go of once they are
-// centered.
+// HeldDatasetBytes is the part of FixedBytes that is the data set itself. A graph is used as it is, and tiles of vectors
+// are built from the data set at any time. Points of a kernel are released once they are centered.
 func (p Problem) HeldBytes() int64 {
 	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
@@ -94,25 +93,25 @@ func (p Problem) HeldBytes() int64 {
 	return 0
 }
 
-// JoinBytes is what a worker needs free to take part at all: first it takes in the data set, then it
-// makes its seat beside it.
+// MinFreeBytes is how much memory a worker must have free to take part at all: first for receiving the data set, then
+// for the data set beside FixedBytes.
 func (p Problem) JoinBytes(threads int) int64 {
-	beside := p.DatasetBytes - p.HeldBytes()
+	released := p.DatasetBytes - p.HeldBytes() // once the fixed part is made
 	if p.Matrix.Function == kernel.Given {
-		beside = 0
+		released = 0
 	}
-	return max(p.FetchBytes(), beside+p.SeatBytes(threads))
+	return max(p.FetchBytes(), released+p.SeatBytes(threads))
 }
 
 func (p Problem) edges() int64 {
 	return max(0, p.DatasetBytes-8*int64(p.Matrix.Rows)) / 12
 }
 
-// Host is a worker with so much free memory as a place for tiles. One that has a seat in the job has
-// taken that memory already.
-func (p Problem) Host(id string, threads int, free int64, seated bool) partition.Host {
+// Host describes a worker with this much free memory to the placement. A member of the job has allocated the fixed part
+// already.
+func (p Problem) Host(id string, threads int, free int64, member bool) partition.Host {
 	host := partition.Host{ID: id, Weight: threads, Room: free, Open: true}
-	if !seated {
+	if !member {
 		host.Room -= p.SeatBytes(threads)
 		if free < p.JoinBytes(threads) {
 			host.Room = -1
@@ -121,7 +120,7 @@ func (p Problem) Host(id string, threads int, free int64, seated bool) partition
 	return host
 }
 
-// add is a + b, or the most there is.
+// addSaturated is a + b, or the largest int64 if that overflows.
 func addSaturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -129,7 +128,7 @@ func addSaturated(a, b int64) int64 {
 	return a + b
 }
 
-// Bytes is a number of bytes for people.
+// FormatBytes formats a number of bytes for people.
 func Bytes(bytes int64) string {
 	for _, unit := range []struct {
 		name string

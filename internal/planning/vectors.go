@@ -8,15 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// Vectors is the points of a job of the vector family.
+// Vectors describes the points of a job of the vector family.
 type Vectors struct {
 	Rows, Columns int
-	Width         int     // values of a row, and of a cluster's sums: the columns and perhaps one more
+	Width         int     // values of a row, and of a cluster's sums: the columns, and one more with a background
 	FullMetric    bool    // models have a matrix over all pairs of columns
-	Entries       []int64 // of the tiles of sparse points; nil: points are dense
+	Entries       []int64 // of each tile of sparse points; nil for dense points
 }
 
-// TileEntries is how many entries each tile of sparse points has; nil for other data.
+// TileEntries returns how many entries each tile of sparse points has; nil for other data.
 func TileEntries(data dataset.Dataset) []int64 {
 	points, sparse := data.(*dataset.SparsePoints)
 	if !sparse {
@@ -43,17 +43,17 @@ func (v *Vectors) tileSize(tile int) partition.Size {
 	return partition.Size{Stored: values + moves, Computed: moves}
 }
 
-// answerBytes bounds the answer of one command where it could be any number of values, on a worker as on
-// the coordinator: more is asked in several commands.
+// answerBytes bounds the answer to one command that could have any number of values, on a worker as on the coordinator.
+// Longer answers are asked for in several commands.
 const answerBytes = 64 << 20
 
-// PointsAtOnce is how many points may be asked for their distances to all clusters.
+// MaxPointsPerRequest is how many points one command may ask for their distances to all clusters.
 func (p Problem) PointsAtOnce() int { return max(1, answerBytes/(8*p.K)) }
 
-// TilesAtOnce is how many tiles may be asked for their scatter.
+// MaxTilesPerRequest is how many tiles one command may ask for their scatter.
 func (p Problem) TilesAtOnce() int { return int(max(1, answerBytes/(8*p.Vectors.scatter()))) }
 
-// scatter is how many values the scatter of a tile has at most.
+// scatter is the maximum number of values of a tile's scatter.
 func (v *Vectors) scatter() int64 {
 	if v.FullMetric {
 		return int64(v.Columns) * int64(v.Columns)
@@ -70,7 +70,7 @@ const (
 	modelColumnBytes  = 64
 )
 
-// maxValues is more than any worker's memory holds, and little enough for all arithmetic here.
+// maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
 // vectorFixedBytes is what a worker of so many threads holds beside its tiles: the data set, which tiles are
@@ -90,10 +90,10 @@ func (p Problem) vectorFixedBytes(threads int) int64 {
 	}
 	tiles := int64(partition.TileCount(v.Rows))
 	answer := max(8*k*min(n, int64(p.PointsAtOnce())), 8*v.scatter()*min(tiles, int64(p.TilesAtOnce())))
-	return fixed + 2*answer // once more packed
+	return fixed + 2*answer // the second time packed
 }
 
-// explainVectors says why the plan of vectors is as it is.
+// explainVectors says in words why the plan of vectors is as it is.
 func (p Problem) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if p.Vectors.isSparse() {
@@ -103,23 +103,23 @@ func (p Problem) explainVectors(plan *Plan, offer string) string {
 		what, Bytes(plan.EntryBytes), Bytes(p.DatasetBytes), offer)
 }
 
-// Rates of the vector family, as those of time.go.
+// Rates of the vector family, like those in time.go.
 const (
 	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
-	visitValue  = 1.0 // a value of a point where each is visited once: sums, the objective
-	sparseValue = 5.0 // both, of an entry of a sparse point
+	visitValue  = 1.0 // a value of a point in an operation that visits each once: sums, the objective
+	sparseValue = 5.0 // both, for an entry of a sparse point
 )
 
-// visits is how often an iteration goes over all points beside the assignment: for the sums, and for the
-// objective before and after them.
+// visits is how many passes an iteration makes over all points beside the assignment: for the sums, and for the objective
+// before and after them.
 const visits = 3
 
-// vectorPasses is how often a job goes over all points: a start looks at them once for each cluster.
+// vectorPasses is how many passes a job makes over all points. A start makes one for each cluster.
 func (p Problem) vectorPasses() float64 {
 	return float64(max(1, p.Restarts)) * float64(iterations*(1+visits)+p.K)
 }
 
-// vectorWork is the nanoseconds of one thread for the share of a worker.
+// vectorWork is the time of one thread for a worker's rows, in nanoseconds.
 func (p Problem) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
