@@ -78,7 +78,7 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	return p
 }
 
-// FullSweepIsCheaper tells whether, with so many moves of n points in a lane, summing all columns is less
+// FullSweepIsCheaper tells whether, with this many moves of n points in a lane, summing all columns is less
 // work than moving some of them from one cluster's sums to another's.
 func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
 

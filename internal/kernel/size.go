@@ -51,8 +51,8 @@ func (s *Spec) TileSize(tile, k, lanes int) partition.Size {
 }
 
 // SharedBytes is what a shard holds beside its tiles and the data set: what belongs to the rows, the
-// centered points in float32, or the weights, changes and sums of a graph with so many entries, those of
-// the sparse part included.
+// centered points in float32, or the weights, changes and sums of a graph. graphEntries includes those of
+// the sparse part.
 func (s *Spec) SharedBytes(k int, graphEntries int64) int64 {
 	n := int64(s.Rows)
 	shared := n * sharedRowBytes

@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// The same input gives the same bits on every processor, also where the compiler may fuse a product
-// and a sum (GOAMD64=v3, arm64): all results of some updates and distortions, in one number.
+// The same input gives the same bits on every processor, even where the compiler may fuse a product and a sum
+// (GOAMD64=v3, arm64): this hashes all results of some updates and distortions into one number.
 func TestBitsAreTheSameEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	uniform := func(d int) []float64 { // no function of the math package, which has bits of its own
+	uniform := func(d int) []float64 { // without functions of package math, whose bits depend on the processor
 		row := make([]float64, d)
 		for i := range row {
 			row[i] = rng.Float64()

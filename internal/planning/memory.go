@@ -48,8 +48,8 @@ func (p Problem) EntryBytes(tile int) int64 {
 	return size.Stored - size.Computed
 }
 
-// FixedBytes is what a worker of so many threads holds for the job whatever tiles it has: the data as the
-// kernel wants them, what belongs to the rows, and what the threads work with.
+// FixedBytes is a worker's memory for the job beside its tiles: the data as the kernel needs them, what belongs to the
+// rows, and what its threads work with.
 func (p Problem) SeatBytes(threads int) int64 {
 	if p.Vectors != nil {
 		return p.vectorFixedBytes(threads)

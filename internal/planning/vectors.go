@@ -73,8 +73,8 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes is what a worker of so many threads holds beside its tiles: the data set, which tiles are
-// made of; labels, operands and answers for the rows; the model; and what the threads work with.
+// vectorFixedBytes is a worker's memory for a job of the vector family beside its tiles: the data set, from which tiles
+// are built; labels, operands and answers for the rows; the model; and what its threads work with.
 func (p Problem) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)

@@ -1,6 +1,6 @@
 package spectral
 
-// blockSize is how many pairs a search for so many works on: a few more, so that the last wanted ones
+// blockSize is how many pairs a search for count pairs works on: a few more, so that the last wanted ones
 // converge as fast as the first.
 func blockSize(count int) int { return count + 2 + count/4 }
 
