@@ -48,11 +48,11 @@ type Spec struct {
 	Scale             []float64 // per row, the a_i in a_i a_j k(x_i, x_j); nil if all are 1
 }
 
-// Move is a point that changes its cluster, Candidate one that is far from its own.
-type (
-	Move      = labeling.Move
-	Candidate = labeling.Candidate
-)
+// Move is labeling.Move.
+type Move = labeling.Move
+
+// Candidate is labeling.Candidate.
+type Candidate = labeling.Candidate
 
 // ClusterStats is what distances need, beside the row sums, to know about the clusters of one lane.
 type Stats struct {
