@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// toHalf: dst[i] = float16(src[i] * scale), to the nearest; count is a multiple of 16.
+// toHalf: dst[i] = float16(src[i] * scale), rounded to the nearest; count is a multiple of 16.
 func toHalf(w width) {
 	TEXT("toHalf"+w.name, NOSPLIT, "func(dst *uint16, src *float32, count int, scale float32)")
 	Pragma("noescape")
@@ -32,7 +32,7 @@ func toHalf(w width) {
 func fromHalf(w width) {
 	TEXT("fromHalf"+w.name, NOSPLIT, "func(dst *float32, src *uint16, count int, scale float32)")
 	Pragma("noescape")
-	Doc("fromHalf" + w.name + " turns float16 values into float32 and scales them; count is a multiple of 16.")
+	Doc("fromHalf" + w.name + " converts float16 values to float32 and scales them; count is a multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	count := Load(Param("count"), GP64())

@@ -1,10 +1,10 @@
-// Command asm generates the vector code of internal/kernel: AVX-512 and AVX2 with FMA. Run it by
+// Command kernel generates the SIMD code of internal/kernel, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the bits of its portable twin (portable.go): sums of grid multiples are
-// exact in any order, products of float32 are exact in float64 so that fusing them changes nothing,
-// the exponential rounds after every product and every sum, as it does in Go, and products with
-// vectors are chains of fused multiply-adds in column order in both.
+// Every function computes the same bits as its portable counterpart in internal/kernel/portable.go: sums of
+// multiples of the grid are exact in any order; products of float32 are exact in float64, so that fusing
+// them changes nothing; the exponential rounds after every product and every sum, as it does in Go; and
+// products with vectors are chains of fused multiply-adds in column order in both.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 		toHalf(w)
 		fromHalf(w)
 	}
-	pack(avx2) // wide enough: it waits for memory
+	pack(avx2) // wider registers would not help: it waits for memory
 	Generate()
 }
 
@@ -43,9 +43,9 @@ func main() {
 type width struct {
 	name  string
 	lanes int
-	rows  int // vectors of rows in a block of products
-	cols  int // columns in a block of products
-	// vectors that a block of rows is multiplied with at a time, at most
+	rows  int // registers of rows in a block of inner products
+	cols  int // columns in a block of inner products
+	// vectors is how many vectors at most a block of rows is multiplied with at a time.
 	vectors int
 }
 

@@ -5,12 +5,12 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// distances: nearest[r] = min(nearest[r], square - (2 sums[r]) / (weights[r] weight)), the distance of
-// one cluster as Kulis2009 (1) has it, without the term that is the same for all.
+// distances: nearest[r] = min(nearest[r], square - (2 sums[r]) / (weights[r] weight)), where the second is the
+// distance to one cluster by Kulis2009 (1), without the term that is the same for all clusters.
 func distances(w width) {
 	TEXT("distances"+w.name, NOSPLIT, "func(nearest, sums, weights *float64, rows int, square, weight float64)")
 	Pragma("noescape")
-	Doc("distances" + w.name + " lowers the least distances of rows to those of one cluster; rows is a multiple of 16.")
+	Doc("distances" + w.name + " lowers nearest to the distances to one cluster; rows is a multiple of 16.")
 	nearest := Load(Param("nearest"), GP64())
 	sums := Load(Param("sums"), GP64())
 	weights := Load(Param("weights"), GP64())
@@ -26,7 +26,7 @@ func distances(w width) {
 		VMULPD(at(weights, row, 8, 8*offset), weight, by)
 		VDIVPD(by, sum, sum)
 		VSUBPD(sum, square, sum)
-		VMINPD(at(nearest, row, 8, 8*offset), sum, sum) // the old one where the new one is not a number
+		VMINPD(at(nearest, row, 8, 8*offset), sum, sum) // keeps the old value if the new one is NaN
 		VMOVUPD(sum, at(nearest, row, 8, 8*offset))
 	}
 	ADDQ(operand.U32(16), row)

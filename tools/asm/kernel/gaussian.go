@@ -8,20 +8,20 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The exponential's constants, as in exp.go.
+// The constants of the exponential, as in internal/kernel/exp.go.
 const (
-	log2E   = 1.44269504088896338700e+00
-	ln2High = 6.93147180369123816490e-01
-	ln2Low  = 1.90821492927058770002e-10
-	toNear  = 1.5 * (1 << 52)
-	expTiny = -700
+	log2E          = 1.44269504088896338700e+00
+	ln2High        = 6.93147180369123816490e-01
+	ln2Low         = 1.90821492927058770002e-10
+	integerRounder = 1.5 * (1 << 52)
+	minExpArgument = -700
 )
 
 // gaussian: dst[r] = grid(float32(exp(-max(0, (norms[r] + normY) - 2 products[r]) * scale))).
 func gaussian(w width) {
 	TEXT("gaussian"+w.name, NOSPLIT, "func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)")
 	Pragma("noescape")
-	Doc("gaussian" + w.name + " turns products into gaussian kernel values on the grid; rows is a multiple of 16.")
+	Doc("gaussian" + w.name + " turns inner products into Gaussian kernel values on the grid; rows is a multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	products := Load(Param("products"), GP64())
 	norms := Load(Param("norms"), GP64())
@@ -33,7 +33,7 @@ func gaussian(w width) {
 	zero := w.zero()
 	g := gaussianLoop{w: w, dst: dst, products: products, norms: norms, row: row, normY: normY, scale: scale, rounder: rounder, zero: zero, table: table}
 	if w.lanes == 8 {
-		// The last 16 rows of an odd number of them go their own way.
+		// A step takes 32 rows; if 16 are left over, they take a shorter step.
 		whole := GP64()
 		MOVQ(rows, whole)
 		ANDQ(operand.I32(-32), whole)
@@ -76,7 +76,7 @@ type gaussianLoop struct {
 	table                       dataTable
 }
 
-// step computes so many vectors of rows at a time, operation by operation: their chains of dependent
+// step computes several registers of rows at a time, operation by operation, so that their chains of dependent
 // operations overlap.
 func (g gaussianLoop) step(vectors int) {
 	w, table, row := g.w, g.table, g.row
@@ -99,7 +99,7 @@ func (g gaussianLoop) step(vectors int) {
 	each(func(i int) { VMAXPD(g.zero, x[i], x[i]) })
 	each(func(i int) { VMULPD(g.scale, x[i], x[i]) })
 	each(func(i int) { VSUBPD(x[i], g.zero, x[i]) })
-	// m = nearest integer of x log2 e; t keeps it in its low bits
+	// m is the integer nearest to x log2 e; t holds it in its low bits
 	t, m, r := fresh(), fresh(), fresh()
 	each(func(i int) { VMULPD(table.at(0), x[i], t[i]) })
 	each(func(i int) { VADDPD(table.at(1), t[i], t[i]) })
@@ -108,17 +108,17 @@ func (g gaussianLoop) step(vectors int) {
 	each(func(i int) { VSUBPD(r[i], x[i], r[i]) })
 	each(func(i int) { VMULPD(table.at(3), m[i], m[i]) })
 	each(func(i int) { VSUBPD(m[i], r[i], r[i]) })
-	p := m // done with
+	p := m // m is not needed any more
 	each(func(i int) { VMOVUPD(table.at(5), p[i]) })
 	for term := 1; term < polynomialTerms; term++ {
 		each(func(i int) { VMULPD(r[i], p[i], p[i]) })
 		each(func(i int) { VADDPD(table.at(5+term), p[i], p[i]) })
 	}
-	// 2^m: m's low bits moved into the exponent
+	// 2^m: the low bits of t are shifted into the exponent
 	each(func(i int) { VPSLLQ(operand.Imm(52), t[i], t[i]) })
 	each(func(i int) { VPADDQ(table.at(5+polynomialTerms), t[i], t[i]) })
 	each(func(i int) { VMULPD(t[i], p[i], p[i]) })
-	// below -700: 0; then one rounding to float32 and one to the grid
+	// 0 below -700; then round once to float32 and once to the grid
 	each(func(i int) {
 		if w.lanes == 8 {
 			keep := K()
@@ -152,7 +152,7 @@ func (w width) toSingle(v, single reg.VecVirtual) {
 
 const polynomialTerms = 14
 
-// dataTable is constants in memory, each repeated over a whole vector.
+// dataTable is constants in memory, each repeated to fill a register.
 type dataTable struct {
 	base  operand.Mem
 	bytes int
@@ -162,8 +162,8 @@ func (d dataTable) at(i int) operand.Mem { return d.base.Offset(i * d.bytes) }
 
 func coefficients(w width) dataTable {
 	values := []uint64{
-		math.Float64bits(log2E), math.Float64bits(toNear), math.Float64bits(ln2High), math.Float64bits(ln2Low),
-		math.Float64bits(expTiny),
+		math.Float64bits(log2E), math.Float64bits(integerRounder), math.Float64bits(ln2High), math.Float64bits(ln2Low),
+		math.Float64bits(minExpArgument),
 	}
 	factorials := []float64{6227020800, 479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1}
 	for _, f := range factorials {

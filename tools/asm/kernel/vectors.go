@@ -11,16 +11,15 @@ import (
 // rowVectors is how many registers the rows of a block take.
 const rowVectors = 2
 
-// addProducts: dst[v][r] += values[j][r] * x[j][v] for a block of rows and some vectors, one chain of
-// fused multiply-adds over the columns j. The sums stay in registers, where each column's rows meet the
-// vectors one by one. The rows are widened to float64 on the way and left in wide, column after column,
-// for further vectors (addWideProducts). Meanwhile as many values as are read here are fetched from
-// ahead, into the second-level cache.
+// addProducts: dst[v][r] += sum over columns j of values[j][r] * x[j][v], for a block of rows and some vectors,
+// as one chain of fused multiply-adds. The sums stay in registers. The rows are widened to float64 and left in
+// wide, column after column, for further vectors (addWideProducts). As many values as are read are
+// prefetched from ahead into the second-level cache.
 func addProducts(w width, vectors int) {
 	name := fmt.Sprintf("addProducts%d%s", vectors, w.name)
 	TEXT(name, NOSPLIT, "func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with %d vectors, leaves the rows widened, and fetches ahead.",
+	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with %d vectors, leaves the widened rows, and prefetches.",
 		name, rowVectors*w.lanes, vectors))
 	values := Load(Param("values"), GP64())
 	pitch := Load(Param("pitch"), GP64())
@@ -37,7 +36,7 @@ func addProducts(w width, vectors int) {
 	})
 }
 
-// addWideProducts does the same with rows that addProducts left in wide.
+// addWideProducts does the same with the rows that addProducts left in wide.
 func addWideProducts(w width, vectors int) {
 	name := fmt.Sprintf("addWideProducts%d%s", vectors, w.name)
 	TEXT(name, NOSPLIT, "func(dst *float64, stride int, wide, x *float64, columns int)")
@@ -50,7 +49,8 @@ func addWideProducts(w width, vectors int) {
 	})
 }
 
-// productLoop loads the sums, adds products column by column, of rows as they are read, and stores them.
+// productLoop loads the sums, adds the products column by column, with rows as read loads them, and stores the
+// sums.
 func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.VecVirtual)) {
 	dst := Load(Param("dst"), GP64())
 	stride := Load(Param("stride"), GP64())
@@ -96,12 +96,12 @@ func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.
 	RET()
 }
 
-// entryVectors are the numbers of vectors that addEntries has code for.
+// entryVectors are the numbers of vectors that there is an addEntries for.
 var entryVectors = []int{1, 2, 4, 8, 16, 24, 32}
 
-// addEntries: sums[i][v] += weights[e] * x[columns[e]][v] over the entries e of row i, one chain of fused
-// multiply-adds; the entries of row i are starts[i] <= e < starts[i+1]. An entry meets all vectors at
-// once, and what entries further on, as many as ahead, will want of x is fetched.
+// addEntries: sums[i][v] += sum of weights[e] * x[columns[e]][v] over the entries starts[i] <= e < starts[i+1] of
+// row i, as one chain of fused multiply-adds. An entry is multiplied with all vectors at once, and the rows of
+// x that the entry `ahead` places further on needs are prefetched.
 func addEntries(w width, vectors int) {
 	name := fmt.Sprintf("addEntries%d%s", vectors, w.name)
 	TEXT(name, NOSPLIT, "func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)")
@@ -114,7 +114,7 @@ func addEntries(w width, vectors int) {
 	weights := Load(Param("weights"), GP64())
 	x := Load(Param("x"), GP64())
 	ahead := Load(Param("ahead"), GP64())
-	LEAQ(at(columns, ahead, 4, 0), ahead) // where the columns further on are
+	LEAQ(at(columns, ahead, 4, 0), ahead) // the columns of later entries
 	entry, end := GP64(), GP64()
 	MOVQ(operand.Mem{Base: starts}, entry)
 	pieces := w.pieces(vectors)
@@ -158,7 +158,7 @@ func addEntries(w width, vectors int) {
 	RET()
 }
 
-// piece is the sums of a few vectors in one register, which may be one value only.
+// piece is the sums of a few vectors, or of a single one, in one register.
 type piece struct {
 	first, count int // vectors
 	sum, factor  reg.VecVirtual

@@ -6,32 +6,32 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detect chooses the widest routines that this processor has.
-func detect() routines {
-	all := available()
+// detectRoutines chooses the widest routines that this processor supports.
+func detectRoutines() routines {
+	all := availableRoutines()
 	return all[len(all)-1]
 }
 
-// available lists all routines that this processor has, the portable ones first.
-func available() []routines {
+// availableRoutines lists all routines that this processor supports, the portable ones first.
+func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, vectorised("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, vectorised("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
 	}
 	return all
 }
 
-// sparseCode scores a sparse row against some clusters.
+// sparseCode scores a sparse row against a fixed number of clusters.
 type sparseCode func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)
 
-// vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers
-// and works on some rows of a group at a time.
-func vectorised(name string, scoreRows, otherRows int,
+// simdRoutines wraps assembly, which takes pointers and some rows of a group at a time, in functions that take
+// slices and check their lengths.
+func simdRoutines(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
-	extremes func(least, most, scores *float64, clusters int),
+	extremes func(least, greatest, scores *float64, clusters int),
 	distances func(out, rows *float64, places *int64, centroids, weights *float64, features int),
 	scoreSparse8, scoreSparse32 sparseCode,
 ) routines {
@@ -50,12 +50,12 @@ func vectorised(name string, scoreRows, otherRows int,
 				scoreBlock(&scores[r], &rows[r], unsafe.SliceData(weights), unsafe.SliceData(bias), features)
 			}
 		},
-		extremes: func(least, most *[groupRows]float64, scores []float64) {
+		extremes: func(least, greatest *[groupRows]float64, scores []float64) {
 			if len(scores) < groupRows {
 				panic("vector: no scores to compare")
 			}
 			for r := 0; r < groupRows; r += otherRows {
-				extremes(&least[r], &most[r], &scores[r], len(scores)/groupRows)
+				extremes(&least[r], &greatest[r], &scores[r], len(scores)/groupRows)
 			}
 		},
 		distances: func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64) {
@@ -77,13 +77,13 @@ func vectorised(name string, scoreRows, otherRows int,
 				return
 			}
 			stride := len(scores)
-			if stride%sparsePiece != 0 || int(columns[len(columns)-1])*stride+stride > len(weights) {
+			if stride%sparsePadding != 0 || int(columns[len(columns)-1])*stride+stride > len(weights) {
 				panic("vector: weights do not fit a sparse row")
 			}
 			for from := 0; from < stride; {
-				code, clusters := scoreSparse8, sparsePiece
-				if stride-from >= 4*sparsePiece {
-					code, clusters = scoreSparse32, 4*sparsePiece
+				code, clusters := scoreSparse8, sparsePadding
+				if stride-from >= 4*sparsePadding {
+					code, clusters = scoreSparse32, 4*sparsePadding
 				}
 				code(&scores[from], &weights[from], stride, &columns[0], &values[0], len(columns))
 				from += clusters

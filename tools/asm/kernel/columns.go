@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// columnsPerPass is how many columns are summed in registers before they touch the destination, at
-// most; every number of them has code of its own.
+// columnsPerPass is how many columns at most are summed in registers before they are added to the
+// destination. There is a function for every number of columns up to it.
 const columnsPerPass = 8
 
 // columnPointers loads the addresses of the columns of one pass.
@@ -24,7 +24,7 @@ func columnPointers(values reg.Register, count int) []reg.GPVirtual {
 	return columns
 }
 
-// sumColumns is the sum of the columns' values at a row, by halves so that additions overlap.
+// sumColumns sums the columns' values at a row, in two halves so that additions overlap.
 func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
 	var sums [2]reg.VecVirtual
 	for i, column := range columns {
@@ -42,7 +42,7 @@ func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int)
 	return sums[0]
 }
 
-// fetch asks for a line of each column that is read later; values is where the row is.
+// fetch prefetches one cache line of each column that is read later; values points to the current row.
 func fetch(values, ahead reg.Register, count int) {
 	for i := range count {
 		column := GP64()
@@ -51,11 +51,11 @@ func fetch(values, ahead reg.Register, count int) {
 	}
 }
 
-// rowsPerStep is one line of float32.
+// rowsPerStep is one cache line of float32.
 const rowsPerStep = 16
 
-// addColumns: dst[r] += sum of values[columns[i]+r]; subtracting: dst[r] -= the sum. At every step one
-// line of each column that is read later is fetched ahead.
+// addColumns: dst[r] += sum over i of values[columns[i]+r], or -= to subtract. Every step prefetches one cache
+// line of each column that is read later.
 func addColumns(w width, count int, subtract bool) {
 	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
 	if subtract {
@@ -63,7 +63,7 @@ func addColumns(w width, count int, subtract bool) {
 	}
 	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s %d columns of values and fetches others ahead; rows is a multiple of 16.", name, doing, count))
+	Doc(fmt.Sprintf("%s %s %d columns of values and prefetches others; rows is a multiple of 16.", name, doing, count))
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)
 	ahead := Load(Param("ahead"), GP64())
@@ -92,12 +92,12 @@ func addColumns(w width, count int, subtract bool) {
 	RET()
 }
 
-// moveColumns: one read of each column serves its subtraction and its addition.
+// moveColumns subtracts columns from one destination and adds them to another, and reads them once for both.
 func moveColumns(w width, count int) {
 	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
 	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s takes %d columns of values out of from and adds them into to; rows is a multiple of 16.", name, count))
+	Doc(fmt.Sprintf("%s subtracts %d columns of values from from and adds them to to; rows is a multiple of 16.", name, count))
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)
 	ahead := Load(Param("ahead"), GP64())

@@ -6,16 +6,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// square is the side of what transpose turns at a time: one line of float32 in each column.
+// square is the side of a transposed square: one cache line of float32.
 const square = 16
 
-// transpose: dst[c][r] = src[r][c] for a band of squares, which follow each other in a row of src's
-// columns and so in a column of dst. Every store is a line of its own that nobody reads soon: it goes
-// past the caches, which spares reading the line before it is written.
+// transpose: dst[c][r] = src[r][c] for several squares, which are below each other in src and side by side in
+// dst. Every store writes a whole cache line that is not read soon, so that it bypasses the caches: the line
+// need not be read before it is written.
 func transpose(w width) {
 	TEXT("transpose"+w.name, NOSPLIT, "func(dst *float32, dstStride int, src *float32, srcStride, squares int)")
 	Pragma("noescape")
-	Doc("transpose" + w.name + " turns squares of 16 by 16 values: src's rows, srcStride apart, into dst's columns.")
+	Doc("transpose" + w.name + " transposes squares of 16 x 16 values: src's rows, srcStride apart, become dst's columns.")
 	dst := Load(Param("dst"), GP64())
 	dstStride := Load(Param("dstStride"), GP64())
 	src := Load(Param("src"), GP64())
@@ -59,8 +59,8 @@ func transpose(w width) {
 	RET()
 }
 
-// turn transposes a square of registers. Within lanes of four values pairs of rows interleave, then
-// pairs of pairs; then whole lanes change places.
+// turn transposes a square of registers. Within lanes of four values it interleaves pairs of rows, then pairs
+// of pairs; then it permutes whole lanes.
 func (w width) turn(rows []reg.VecVirtual) []reg.VecVirtual {
 	quads := make([]reg.VecVirtual, len(rows)) // quads[4g+q], lane l: column 4l+q of rows 4g..4g+3
 	for g := 0; g < len(rows); g += 4 {
@@ -100,8 +100,8 @@ func (w width) turn(rows []reg.VecVirtual) []reg.VecVirtual {
 	return columns
 }
 
-// pack: dst[f*lanes+i] = float64(points[i][f]) for eight points; features is a multiple of 8. With fewer
-// lanes than eight the values of the points beyond them lie where the next feature's come.
+// pack: dst[f*lanes+i] = float64(points[i][f]) for eight points; features is a multiple of 8. With fewer than
+// eight lanes, the values of the points beyond them are overwritten by the next feature's.
 func pack(w width) {
 	TEXT("pack"+w.name, NOSPLIT, "func(dst *float64, lanes int, points *[8]*float32, features int)")
 	Pragma("noescape")

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detect chooses the widest routines that this processor has.
-func detect() routines {
+// detectRoutines chooses the widest routines that this processor supports.
+func detectRoutines() routines {
 	switch {
 	case hasAVX512():
 		return avx512()
@@ -21,11 +21,12 @@ func hasAVX512() bool {
 	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 }
 
-// hasAVX2 counts in F16C, which every processor with AVX2 and FMA has and x/sys/cpu does not list.
+// hasAVX2 also stands for F16C, which every processor with AVX2 and FMA has, and which x/sys/cpu does not
+// report.
 func hasAVX2() bool { return cpu.X86.HasAVX2 && cpu.X86.HasFMA }
 
-// available lists all routines that this processor has, the portable ones first.
-func available() []routines {
+// availableRoutines lists all routines that this processor supports, the portable ones first.
+func availableRoutines() []routines {
 	all := []routines{portable()}
 	if hasAVX2() {
 		all = append(all, avx2())
@@ -37,7 +38,7 @@ func available() []routines {
 }
 
 func avx512() routines {
-	return vectorised("avx512", 32, 6, 16,
+	return simdRoutines("avx512", 32, 6, 16,
 		columnCode{
 			addColumns1AVX512, addColumns2AVX512, addColumns3AVX512, addColumns4AVX512,
 			addColumns5AVX512, addColumns6AVX512, addColumns7AVX512, addColumns8AVX512,
@@ -68,7 +69,7 @@ func avx512() routines {
 }
 
 func avx2() routines {
-	return vectorised("avx2", 8, 6, 8,
+	return simdRoutines("avx2", 8, 6, 8,
 		columnCode{
 			addColumns1AVX2, addColumns2AVX2, addColumns3AVX2, addColumns4AVX2,
 			addColumns5AVX2, addColumns6AVX2, addColumns7AVX2, addColumns8AVX2,
@@ -96,21 +97,21 @@ func avx2() routines {
 		multiplyBlockAVX2, transposeAVX2, gaussianAVX2, distancesAVX2, toHalfAVX2, fromHalfAVX2)
 }
 
-// columnCode and moveCode are code for 1 to columnsPerPass columns.
+// columnCode and moveCode hold one function for each number of columns, from 1 to columnsPerPass.
 type (
 	columnCode [columnsPerPass]func(dst *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
 	moveCode   [columnsPerPass]func(from, to *float64, values *float32, columns, ahead *[columnsPerPass]int, rows int)
 )
 
-// productCode and wideCode are code for 1, 2, 3, ... vectors, entryCode at the index of as many vectors as
-// it is for.
+// productCode and wideCode hold one function for each number of vectors, from 1 on. In entryCode the index is
+// the number of vectors.
 type (
 	productCode []func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)
 	wideCode    []func(dst *float64, stride int, wide, x *float64, columns int)
-	entryCode   [mostEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
+	entryCode   [maxEntryVectors + 1]func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)
 )
 
-// run checks lengths and chooses the code.
+// run checks lengths and calls the function for the pass.
 func (code *columnCode) run(dst []float64, p *pass) {
 	p.check(len(dst))
 	code[p.count-1](unsafe.SliceData(dst), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(dst))
@@ -121,7 +122,7 @@ func (code *moveCode) run(from, to []float64, p *pass) {
 	code[p.count-1](unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values), &p.columns, &p.ahead, len(from))
 }
 
-// check panics where a pass has not so many rows.
+// check panics unless every column of the pass has this many rows.
 func (p *pass) check(rows int) {
 	if rows == 0 || rows%rowMultiple != 0 {
 		panic("kernel: rows are not padded")
@@ -131,8 +132,8 @@ func (p *pass) check(rows int) {
 	}
 }
 
-// run checks lengths and chooses the code. What the rows have to fetch of the values ahead is their share;
-// where that is not there, they fetch what they read.
+// run checks lengths and calls the function for the bundle. The rows prefetch their share of the values
+// ahead or, if there is none, what they read anyway.
 func (code productCode) run(rows int, p *panel, row int, b *bundle) {
 	last := (p.columns-1)*p.pitch + row
 	values, x := p.values[row:last+rows], p.x(b)
@@ -140,7 +141,7 @@ func (code productCode) run(rows int, p *panel, row int, b *bundle) {
 	if share := row * p.columns; share+rows*p.columns <= len(p.ahead) {
 		ahead = p.ahead[share:]
 	}
-	p.wide = grownLines(p.wide, rows*p.columns)
+	p.wide = resizedAligned(p.wide, rows*p.columns)
 	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &values[0], p.pitch, &p.wide[0], &x[0], p.columns, &ahead[0])
 }
 
@@ -149,7 +150,7 @@ func (code wideCode) run(rows int, p *panel, row int, b *bundle) {
 	code[b.count-1](&p.sumsOf(b, row, rows)[0], p.height, &wide[0], &x[0], p.columns)
 }
 
-// entriesAhead is how long before its turn an entry has its row of the vectors fetched.
+// entriesAhead is the prefetch distance: how many entries ahead the rows of the vectors are fetched.
 const entriesAhead = 32
 
 func (code *entryCode) run(sums []float64, from, to int, m *Sparse, b *bundle) {
@@ -162,8 +163,8 @@ func (code *entryCode) run(sums []float64, from, to int, m *Sparse, b *bundle) {
 	code[b.width](&sums[0], &m.RowStart[from], to-from, &m.Column[0], &m.Value[0], &b.values[0], ahead)
 }
 
-// vectorised puts slices, whose lengths are checked here, in front of assembly that takes pointers.
-func vectorised(name string, blockRows, blockColumns, productRows int,
+// simdRoutines wraps assembly, which takes pointers, in functions that take slices and check their lengths.
+func simdRoutines(name string, blockRows, blockColumns, productRows int,
 	addColumns, subtractColumns columnCode, moveColumns moveCode,
 	addProducts productCode, addWideProducts wideCode, addEntries entryCode,
 	multiplyBlock func(out *float64, stride int, rows, columns *float64, features int, first bool),
@@ -192,7 +193,7 @@ func vectorised(name string, blockRows, blockColumns, productRows int,
 			multiplyBlock(unsafe.SliceData(out), stride, unsafe.SliceData(rows[:features*blockRows]), unsafe.SliceData(columns[:features*blockColumns]), features, first)
 		},
 		pack: func(dst []float64, lanes int, points *[pointsPerPack][]float32) {
-			// Whole vectors of features here, the rest in Go.
+			// Whole SIMD vectors of features in assembly, the rest in Go.
 			features := len(points[0]) / 8 * 8
 			var table [pointsPerPack]*float32
 			var rest [pointsPerPack][]float32
@@ -209,7 +210,7 @@ func vectorised(name string, blockRows, blockColumns, productRows int,
 		},
 		transpose: func(dst []float32, dstStride int, src []float32, srcStride, squares int) {
 			if uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%lineBytes != 0 || dstStride%rowMultiple != 0 {
-				transposePortable(dst, dstStride, src, srcStride, squares) // stores of whole lines need them in place
+				transposePortable(dst, dstStride, src, srcStride, squares) // the assembly stores whole cache lines, which must be aligned
 				return
 			}
 			_, _ = dst[(transposeStep-1)*dstStride+squares*transposeStep-1], src[(squares*transposeStep-1)*srcStride+transposeStep-1]
@@ -220,7 +221,7 @@ func vectorised(name string, blockRows, blockColumns, productRows int,
 			gaussian(unsafe.SliceData(dst), unsafe.SliceData(products[:len(dst)]), unsafe.SliceData(norms[:len(dst)]), len(dst), normY, scale, rounder)
 		},
 		distances: func(nearest, sums, weights []float64, square, weight float64) {
-			// Whole vectors here, the last rows of the last tile in Go.
+			// Whole SIMD vectors in assembly, the last rows of the last tile in Go.
 			whole := len(nearest) / rowMultiple * rowMultiple
 			if whole > 0 {
 				distances(unsafe.SliceData(nearest), unsafe.SliceData(sums[:whole]), unsafe.SliceData(weights[:whole]), whole, square, weight)

@@ -14,7 +14,7 @@ func dotLanes(sums *[lanes]float64, x, y []float64) {
 	dotAVX2(&sums[0], &x[0], unsafe.SliceData(y[:len(x)]), len(x))
 }
 
-func dotLanes4(sums *[wide * lanes]float64, x, a, b, c, d []float64) {
+func dotLanes4(sums *[groupColumns * lanes]float64, x, a, b, c, d []float64) {
 	if !cpu.X86.HasAVX2 {
 		dotLanes4Portable(sums, x, a, b, c, d)
 		return
@@ -31,7 +31,7 @@ func mixColumn(to, x []float64, factor float64) {
 	mixAVX2(&to[0], &factor, &x[:len(to)][0], len(to))
 }
 
-func mixColumns4(to, a, b, c, d []float64, factors *[wide]float64) {
+func mixColumns4(to, a, b, c, d []float64, factors *[groupColumns]float64) {
 	if !cpu.X86.HasAVX2 {
 		mixColumns4Portable(to, a, b, c, d, factors)
 		return
@@ -40,7 +40,7 @@ func mixColumns4(to, a, b, c, d []float64, factors *[wide]float64) {
 	mix4AVX2(&to[0], &factors[0], &a[:n][0], &b[:n][0], &c[:n][0], &d[:n][0], n)
 }
 
-func spreadColumn4(a, b, c, d, x []float64, factors *[wide]float64) {
+func spreadColumn4(a, b, c, d, x []float64, factors *[groupColumns]float64) {
 	if !cpu.X86.HasAVX2 {
 		spreadColumn4Portable(a, b, c, d, x, factors)
 		return
@@ -58,12 +58,12 @@ func updateLanes(sums *[lanes]float64, row, v, q, x []float64, factors *[2]float
 	updateAVX2(&sums[0], &row[0], &factors[0], &v[:n][0], &q[:n][0], &x[:n][0], n)
 }
 
-func turnRows(rows []float64, last int, turns []float64) {
-	count := len(turns) / 2
+func rotateRows(rows []float64, last int, rotations []float64) {
+	count := len(rotations) / 2
 	if !cpu.X86.HasAVX2 || count == 0 {
-		turnRowsPortable(rows, last, turns)
+		rotateRowsPortable(rows, last, rotations)
 		return
 	}
-	touched := rows[(last-count)*strip : (last+1)*strip]
-	rotateAVX2(&touched[count*strip], &turns[0], count)
+	touched := rows[(last-count)*stripColumns : (last+1)*stripColumns]
+	rotateAVX2(&touched[count*stripColumns], &rotations[0], count)
 }
