@@ -16,7 +16,7 @@ type Report struct {
 }
 
 // Method is one run of an algorithm as a state machine. It blocks on nothing but its executor, logs
-// nothing, and knows no clock. One Step is one iteration that a user would recognise.
+// nothing, and knows no clock. One Step is one iteration that a user would recognize.
 type Method interface {
 	// Init makes the first labels.
 	Init(ctx context.Context) (Report, error)
@@ -24,7 +24,7 @@ type Method interface {
 	Step(ctx context.Context) (Report, error)
 	// Labels are the current labels.
 	Labels() []int32
-	// Value is the current objective as it is minimised, to compare restarts by.
+	// Value is the current objective as it is minimized, to compare restarts by.
 	Value() float64
 	// Conclude adds to the result what only the method knows.
 	Conclude(r *Result)

@@ -61,7 +61,7 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 type attempt struct {
 	restart int
 	result  *Result // nil: it ended before it had labels
-	value   float64 // of the result, as it is minimised
+	value   float64 // of the result, as it is minimized
 }
 
 // run is the restart's own loop. It returns an error only when there is no result for it.
@@ -115,7 +115,7 @@ func (a *attempt) better(b *attempt) bool {
 	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }
 
-// complete tells whether every point has a label: a run that is cancelled before its first assignment
+// complete tells whether every point has a label: a run that is canceled before its first assignment
 // has not.
 func complete(labels []int32) bool {
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(c int32) bool { return c < 0 })

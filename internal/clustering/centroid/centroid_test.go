@@ -139,7 +139,7 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				want := e.objective(m.Labels(), r.Model.Centroids, r.Model.Metric)
 				if p.options.Distortion == metric.Cosine && !p.options.Algorithm.withParts() {
 					want = float64(p.n) - want
-					value = want - (want - value) // maximised
+					value = want - (want - value) // maximized
 				}
 				scale := math.Abs(want) + math.Abs(r.Model.Metric.LogDet())
 				if math.Abs(value-want) > 1e-9*scale+1e-12 {

@@ -8,14 +8,14 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// colouring is the hard part of COP-KMeans: components of the must-links are vertices, cannot-links
-// between them are edges, and clusters are colours. Vertices are the components that are not free: of at
+// coloring is the hard part of COP-KMeans: components of the must-links are vertices, cannot-links
+// between them are edges, and clusters are colors. Vertices are the components that are not free: of at
 // least two points, or cannot-linked to another.
 type coloring struct {
 	k          int
 	components []int32   // ascending
 	members    [][]int32 // of each, ascending
-	neighbours [][]int32 // places in components, ascending
+	neighbors  [][]int32 // places in components, ascending
 	points     []int32   // all members, ascending
 	place      []int32   // of each of the points: its vertex
 }
@@ -43,36 +43,36 @@ func newColoring(set *constraint.Set, k int) *coloring {
 	for at, point := range g.points {
 		g.place[at] = vertex[all.Of(point)]
 	}
-	g.neighbours = make([][]int32, len(g.components))
+	g.neighbors = make([][]int32, len(g.components))
 	for _, pair := range set.Pairs() {
 		if pair.Kind == constraint.CannotLink {
 			a, b := vertex[all.Of(pair.I)], vertex[all.Of(pair.J)]
-			g.neighbours[a], g.neighbours[b] = append(g.neighbours[a], b), append(g.neighbours[b], a)
+			g.neighbors[a], g.neighbors[b] = append(g.neighbors[a], b), append(g.neighbors[b], a)
 		}
 	}
-	for v := range g.neighbours {
-		slices.Sort(g.neighbours[v])
-		g.neighbours[v] = slices.Compact(g.neighbours[v])
+	for v := range g.neighbors {
+		slices.Sort(g.neighbors[v])
+		g.neighbors[v] = slices.Compact(g.neighbors[v])
 	}
 	return g
 }
 
 func (g *coloring) adjacent(a, b int32) bool {
-	_, found := slices.BinarySearch(g.neighbours[a], b)
+	_, found := slices.BinarySearch(g.neighbors[a], b)
 	return found
 }
 
 // clique looks for more than k components that are all cannot-linked to each other: greedily from every
 // vertex, so that it may miss one, but what it finds is one.
 func (g *coloring) clique() []int32 {
-	for v := range int32(len(g.neighbours)) {
-		if len(g.neighbours[v]) < g.k {
+	for v := range int32(len(g.neighbors)) {
+		if len(g.neighbors[v]) < g.k {
 			continue
 		}
 		clique := []int32{v}
-		candidates := slices.Clone(g.neighbours[v])
+		candidates := slices.Clone(g.neighbors[v])
 		slices.SortStableFunc(candidates, func(a, b int32) int {
-			return cmp.Compare(len(g.neighbours[b]), len(g.neighbours[a]))
+			return cmp.Compare(len(g.neighbors[b]), len(g.neighbors[a]))
 		})
 		for _, u := range candidates {
 			if !slices.ContainsFunc(clique, func(w int32) bool { return !g.adjacent(u, w) }) {
@@ -87,52 +87,52 @@ func (g *coloring) clique() []int32 {
 	return nil
 }
 
-// greedy gives the vertices, in an order, the cheapest colour that no neighbour has; it is not ok when
+// greedy gives the vertices, in an order, the cheapest color that no neighbor has; it is not ok when
 // a vertex finds none. Costs are k of each vertex.
-func (g *coloring) greedy(order []int32, costs []float64) (colours []int32, ok bool) {
-	colours = clustering.Unassigned(len(g.components))
+func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bool) {
+	colors = clustering.Unassigned(len(g.components))
 	taken := make([]bool, g.k)
 	for _, v := range order {
 		clear(taken)
-		for _, u := range g.neighbours[v] {
-			if colours[u] >= 0 {
-				taken[colours[u]] = true
+		for _, u := range g.neighbors[v] {
+			if colors[u] >= 0 {
+				taken[colors[u]] = true
 			}
 		}
 		row := costs[int(v)*g.k : (int(v)+1)*g.k]
 		for c, cost := range row {
-			if !taken[c] && (colours[v] < 0 || cost < row[colours[v]]) {
-				colours[v] = int32(c)
+			if !taken[c] && (colors[v] < 0 || cost < row[colors[v]]) {
+				colors[v] = int32(c)
 			}
 		}
-		if colours[v] < 0 {
+		if colors[v] < 0 {
 			return nil, false
 		}
 	}
-	return colours, true
+	return colors, true
 }
 
-// searchLimit is how many vertices the exact search may colour.
+// searchLimit is how many vertices the exact search may color.
 const searchLimit = 2_000_000
 
 // verdict is what the exact search found.
 type verdict uint8
 
 const (
-	colourable verdict = iota + 1
+	colorable verdict = iota + 1
 	uncolorable
 	undecided
 )
 
-// exact looks for any colouring by exhaustive search, always at the vertex with the fewest colours left
-// (DSATUR). Colours that no vertex has yet are all alike, so that only the first of them is tried.
+// exact looks for any coloring by exhaustive search, always at the vertex with the fewest colors left
+// (DSATUR). Colors that no vertex has yet are all alike, so that only the first of them is tried.
 func (g *coloring) exact(limit int) ([]int32, verdict) {
 	n := len(g.components)
-	colours := clustering.Unassigned(n)
-	// blocked[v*k+c] counts the neighbours of v that have colour c; saturation is how many are not 0.
+	colors := clustering.Unassigned(n)
+	// blocked[v*k+c] counts the neighbors of v that have color c; saturation is how many are not 0.
 	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
 	set := func(v, c, sign int32) {
-		for _, u := range g.neighbours[v] {
+		for _, u := range g.neighbors[v] {
 			count := &blocked[int(u)*g.k+int(c)]
 			if *count == 0 || (*count == 1 && sign < 0) {
 				saturation[u] += sign
@@ -141,15 +141,15 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 		}
 	}
 	type choice struct {
-		vertex, colour int32
-		used           int32 // colours in use before it
+		vertex, color int32
+		used          int32 // colors in use before it
 	}
 	var path []choice
 	pick := func() int32 {
 		best := int32(-1)
 		for v := range int32(n) {
-			if colours[v] < 0 && (best < 0 || saturation[v] > saturation[best] ||
-				saturation[v] == saturation[best] && len(g.neighbours[v]) > len(g.neighbours[best])) {
+			if colors[v] < 0 && (best < 0 || saturation[v] > saturation[best] ||
+				saturation[v] == saturation[best] && len(g.neighbors[v]) > len(g.neighbors[best])) {
 				best = v
 			}
 		}
@@ -166,7 +166,7 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 				return nil, undecided
 			}
 			path = append(path, choice{v, c, used})
-			colours[v] = c
+			colors[v] = c
 			set(v, c, 1)
 			used = max(used, c+1)
 			v, c = pick(), 0
@@ -177,22 +177,22 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 		}
 		last := path[len(path)-1]
 		path = path[:len(path)-1]
-		colours[last.vertex] = -1
-		set(last.vertex, last.colour, -1)
-		v, c, used = last.vertex, last.colour+1, last.used
+		colors[last.vertex] = -1
+		set(last.vertex, last.color, -1)
+		v, c, used = last.vertex, last.color+1, last.used
 	}
-	return colours, colourable
+	return colors, colorable
 }
 
-// cheapen turns a colouring into a cheaper one: in each connected piece colours are exchanged for those
+// cheapen turns a coloring into a cheaper one: in each connected piece colors are exchanged for those
 // that cost less, then vertices change one by one as long as that pays.
-func (g *coloring) cheapen(colours []int32, costs []float64) []int32 {
-	colours = slices.Clone(colours)
+func (g *coloring) cheapen(colors []int32, costs []float64) []int32 {
+	colors = slices.Clone(colors)
 	for _, piece := range g.pieces() {
-		total := make([]float64, g.k*g.k) // of all vertices of a colour, for every colour they could have
+		total := make([]float64, g.k*g.k) // of all vertices of a color, for every color they could have
 		for _, v := range piece {
 			for c := range g.k {
-				total[int(colours[v])*g.k+c] += costs[int(v)*g.k+c]
+				total[int(colors[v])*g.k+c] += costs[int(v)*g.k+c]
 			}
 		}
 		to, taken := clustering.Unassigned(g.k), make([]bool, g.k)
@@ -205,26 +205,26 @@ func (g *coloring) cheapen(colours []int32, costs []float64) []int32 {
 			taken[to[from]] = true
 		}
 		for _, v := range piece {
-			colours[v] = to[colours[v]]
+			colors[v] = to[colors[v]]
 		}
 	}
 	taken := make([]bool, g.k)
 	for changed := true; changed; {
 		changed = false
-		for v := range int32(len(colours)) {
+		for v := range int32(len(colors)) {
 			clear(taken)
-			for _, u := range g.neighbours[v] {
-				taken[colours[u]] = true
+			for _, u := range g.neighbors[v] {
+				taken[colors[u]] = true
 			}
 			row := costs[int(v)*g.k : (int(v)+1)*g.k]
 			for c, cost := range row {
-				if !taken[c] && cost < row[colours[v]] {
-					colours[v], changed = int32(c), true
+				if !taken[c] && cost < row[colors[v]] {
+					colors[v], changed = int32(c), true
 				}
 			}
 		}
 	}
-	return colours
+	return colors
 }
 
 // pieces are the connected vertices, each piece ascending.
@@ -238,7 +238,7 @@ func (g *coloring) pieces() [][]int32 {
 		piece := []int32{v}
 		seen[v] = true
 		for at := 0; at < len(piece); at++ {
-			for _, u := range g.neighbours[piece[at]] {
+			for _, u := range g.neighbors[piece[at]] {
 				if !seen[u] {
 					seen[u] = true
 					piece = append(piece, u)
@@ -251,11 +251,11 @@ func (g *coloring) pieces() [][]int32 {
 	return pieces
 }
 
-// satisfied tells whether no two neighbours share a colour.
-func (g *coloring) satisfied(colours []int32) bool {
-	for v, us := range g.neighbours {
+// satisfied tells whether no two neighbors share a color.
+func (g *coloring) satisfied(colors []int32) bool {
+	for v, us := range g.neighbors {
 		for _, u := range us {
-			if colours[v] == colours[u] {
+			if colors[v] == colors[u] {
 				return false
 			}
 		}

@@ -88,17 +88,17 @@ func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
 			costs[int(v)*k+c] += distances[at*k+c]
 		}
 	}
-	colours, err := m.pass(costs)
+	colors, err := m.pass(costs)
 	if err != nil {
 		return nil, err
 	}
 	// A greedy pass may be worse than what was there, which then stays: the objective never rises.
-	if current, had := m.current(); had && !(total(colours, costs, k) < total(current, costs, k)) {
-		colours = current
+	if current, had := m.current(); had && !(total(colors, costs, k) < total(current, costs, k)) {
+		colors = current
 	}
 	var moves []kernel.Move
 	for at, point := range m.points {
-		if to := colours[m.place[at]]; to != m.labels[point] {
+		if to := colors[m.place[at]]; to != m.labels[point] {
 			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
 		}
 	}
@@ -112,12 +112,12 @@ func (m *cop) pass(costs []float64) ([]int32, error) {
 		order[v] = int32(v)
 	}
 	for range 1 + m.p.options.MaxRestarts {
-		if colours, ok := m.greedy(order, costs); ok {
-			return colours, nil
+		if colors, ok := m.greedy(order, costs); ok {
+			return colors, nil
 		}
 		m.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	colours, found := m.exact(searchLimit)
+	colors, found := m.exact(searchLimit)
 	const field = "spec.supervision.constraints"
 	switch found {
 	case uncolorable:
@@ -127,26 +127,26 @@ func (m *cop) pass(costs []float64) ([]int32, error) {
 		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or more --max-restarts, or take pc-kmeans, which may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
-	return m.cheapen(colours, costs), nil
+	return m.cheapen(colors, costs), nil
 }
 
 // current is the labels of the components, if they are whole and keep the cannot-links.
 func (m *cop) current() ([]int32, bool) {
-	colours := make([]int32, len(m.components))
+	colors := make([]int32, len(m.components))
 	for v, members := range m.members {
-		colours[v] = m.labels[members[0]]
+		colors[v] = m.labels[members[0]]
 		for _, point := range members {
-			if m.labels[point] < 0 || m.labels[point] != colours[v] {
+			if m.labels[point] < 0 || m.labels[point] != colors[v] {
 				return nil, false
 			}
 		}
 	}
-	return colours, m.satisfied(colours)
+	return colors, m.satisfied(colors)
 }
 
-func total(colours []int32, costs []float64, k int) float64 {
+func total(colors []int32, costs []float64, k int) float64 {
 	sum := 0.0
-	for v, c := range colours {
+	for v, c := range colors {
 		sum += costs[v*k+int(c)]
 	}
 	return sum

@@ -20,7 +20,7 @@ type Executor interface {
 	Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error)
 	// Distances are those of the given points, which ascend, to every centroid, row after row.
 	Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error)
-	// Scatter is the deviation of the labelled points from their centroids, added up tile by tile.
+	// Scatter is the deviation of the labeled points from their centroids, added up tile by tile.
 	Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error)
 	// Farthest finds the point farthest from its centroid, not in skip, among clusters that have at
 	// least two points by the given counts.

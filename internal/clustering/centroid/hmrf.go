@@ -16,7 +16,7 @@ import (
 )
 
 // hmrf is k-means on a hidden Markov random field, and with it PC-KMeans (Basu2003 (1)), M-KMeans and
-// MPC-KMeans (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)): they minimise
+// MPC-KMeans (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)): they minimize
 //
 //	J = sum_i D_A(x_i, mu_l_i) - log det A + penalties of violated constraints
 //

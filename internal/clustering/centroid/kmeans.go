@@ -9,7 +9,7 @@ import (
 
 // kmeans is Lloyd's algorithm, and with it Seeded-KMeans (Basu2002 Fig. 1) and Constrained-KMeans
 // (Basu2002 Fig. 2), which start from seeds; the latter never moves them. On unit vectors it is
-// SPKMeans, which maximises the sum of cosines, Basu2002 (2).
+// SPKMeans, which maximizes the sum of cosines, Basu2002 (2).
 type kmeans struct {
 	lloyd
 	// Seeds that keep to their labels, ascending: the certain ones never move, the loose ones go to the

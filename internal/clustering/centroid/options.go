@@ -33,10 +33,10 @@ func (a Algorithm) String() string {
 //	kmeans                             kmeans++        squared Euclidean
 //	seeded-kmeans, constrained-kmeans  seeds           squared Euclidean
 //	cop-kmeans                         random          squared Euclidean
-//	pc-kmeans                          neighbourhoods  squared Euclidean  potts         identity
-//	m-kmeans                           neighbourhoods  squared Euclidean                diagonal
-//	mpc-kmeans                         neighbourhoods  squared Euclidean  basu2003      diagonal
-//	hmrf-kmeans                        neighbourhoods  squared Euclidean  bilenko2004   diagonal
+//	pc-kmeans                          neighborhoods  squared Euclidean  potts         identity
+//	m-kmeans                           neighborhoods  squared Euclidean                diagonal
+//	mpc-kmeans                         neighborhoods  squared Euclidean  basu2003      diagonal
+//	hmrf-kmeans                        neighborhoods  squared Euclidean  bilenko2004   diagonal
 //
 // Inference is ICM where there is any. Distortions other than the squared Euclidean learn no metric.
 type Options struct {

@@ -59,16 +59,16 @@ func distancesBy(t testing.TB, m *clustering.Model, points *dataset.Points) func
 	measure := metric.Measure{Distortion: m.Distortion, Metric: m.Metric}
 	return func(i int, label int32) float64 {
 		row := slices.Clone(points.Row(i))
-		centre := slices.Clone(m.Centroids[int(label)*m.D:][:m.D])
+		center := slices.Clone(m.Centroids[int(label)*m.D:][:m.D])
 		if err := m.Distortion.Prepare(i, row); err != nil {
 			t.Fatal(err)
 		}
-		for f := range centre { // a run counts 0 as 1e-12 in logarithms
+		for f := range center { // a run counts 0 as 1e-12 in logarithms
 			if m.Distortion == metric.KL || m.Distortion == metric.IDivergence {
-				centre[f] = max(centre[f], 1e-12)
+				center[f] = max(center[f], 1e-12)
 			}
 		}
-		return measure.ToCentroid(row, centre)
+		return measure.ToCentroid(row, center)
 	}
 }
 
@@ -76,14 +76,14 @@ func distancesBy(t testing.TB, m *clustering.Model, points *dataset.Points) func
 func randomModel(t testing.TB, rng *rand.Rand, distortion metric.Distortion, form metric.Form, points *dataset.Points) *clustering.Model {
 	m := &clustering.Model{Distortion: distortion, K: 1 + rng.IntN(5), D: points.D, Metric: metric.NewIdentity(points.D)}
 	for range m.K {
-		centre := make([]float64, m.D)
+		center := make([]float64, m.D)
 		for at, v := range points.Row(rng.IntN(points.N)) {
-			centre[at] = v + rng.Float64()
+			center[at] = v + rng.Float64()
 		}
-		if err := distortion.Prepare(0, centre); err != nil {
+		if err := distortion.Prepare(0, center); err != nil {
 			t.Fatal(err)
 		}
-		m.Centroids = append(m.Centroids, centre...)
+		m.Centroids = append(m.Centroids, center...)
 	}
 	var err error
 	switch form {

@@ -182,19 +182,19 @@ func (p *Problem) prepareCentroids() error {
 	}
 	p.options.InitialCentroids = slices.Clone(given)
 	for c := range p.spec.K {
-		centre := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
-		for f, v := range centre {
+		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
+		for f, v := range center {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", c, v, f).OnField(field)
 			}
 			if p.Vectors.Mean != nil {
-				centre[f] -= p.Vectors.Mean[f]
+				center[f] -= p.Vectors.Mean[f]
 			}
 		}
 		if p.options.Distortion == metric.SquaredEuclidean {
 			continue
 		}
-		if err := p.options.Distortion.Prepare(c, centre); err != nil {
+		if err := p.options.Distortion.Prepare(c, center); err != nil {
 			return fault.Invalid("BAD_START", "the centroid of cluster %d: %v", c, err).OnField(field)
 		}
 	}

@@ -86,7 +86,7 @@ func TestCopSaysWhyItFails(t *testing.T) {
 		chain = append(chain, clusteringtest.MustLink(i, i+1))
 	}
 	clusteringtest.WantFault(t, cop(2, chain...), "INFEASIBLE_CONSTRAINTS", "1 group", "2 clusters")
-	// An odd cycle has no clique of three, and no two colours.
+	// An odd cycle has no clique of three, and no two colors.
 	var cycle []constraint.Constraint
 	for i := range int32(9) {
 		cycle = append(cycle, clusteringtest.CannotLink(i, (i+1)%9))
@@ -94,9 +94,9 @@ func TestCopSaysWhyItFails(t *testing.T) {
 	clusteringtest.WantFault(t, cop(2, cycle...), "INFEASIBLE_CONSTRAINTS", "exhaustive search")
 }
 
-// The exact search agrees with trying all colourings.
-func TestColouringAgainstBruteForce(t *testing.T) {
-	colourables, not := 0, 0
+// The exact search agrees with trying all colorings.
+func TestColoringAgainstBruteForce(t *testing.T) {
+	colorables, not := 0, 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n, k := 3+rng.IntN(6), 2+rng.IntN(3)
@@ -115,26 +115,26 @@ func TestColouringAgainstBruteForce(t *testing.T) {
 		g := newColoring(set, k)
 		possible := false
 		for code := range int(math.Pow(float64(k), float64(len(g.components)))) {
-			colours := make([]int32, len(g.components))
-			for v := range colours {
-				colours[v] = int32(code % k)
+			colors := make([]int32, len(g.components))
+			for v := range colors {
+				colors[v] = int32(code % k)
 				code /= k
 			}
-			possible = possible || g.satisfied(colours)
+			possible = possible || g.satisfied(colors)
 		}
-		colours, found := g.exact(searchLimit)
+		colors, found := g.exact(searchLimit)
 		switch {
-		case possible && (found != colourable || !g.satisfied(colours)):
-			t.Fatalf("seed %d: verdict %d with colours %v where there are some", seed, found, colours)
+		case possible && (found != colorable || !g.satisfied(colors)):
+			t.Fatalf("seed %d: verdict %d with colors %v where there are some", seed, found, colors)
 		case !possible && found != uncolorable:
 			t.Fatalf("seed %d: verdict %d where there are none", seed, found)
 		case possible:
-			colourables++
+			colorables++
 			costs := make([]float64, len(g.components)*k)
 			for at := range costs {
 				costs[at] = rng.Float64()
 			}
-			cheap := g.cheapen(colours, costs)
+			cheap := g.cheapen(colors, costs)
 			if !g.satisfied(cheap) {
 				t.Fatalf("seed %d: cheapened to %v", seed, cheap)
 			}
@@ -145,8 +145,8 @@ func TestColouringAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
-	if colourables < 50 || not < 50 {
-		t.Errorf("%d colourable, %d not: the cases are one-sided", colourables, not)
+	if colorables < 50 || not < 50 {
+		t.Errorf("%d colorable, %d not: the cases are one-sided", colorables, not)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestSparseVectorsAreTheSamePoints(t *testing.T) {
 		for _, c := range vectorCases(t, seed) {
 			dense, isDense := c.data.(*dataset.Points)
 			if !isDense || vectorOptions(c.spec).Distortion < metric.Cosine {
-				continue // squared Euclidean points are centred when they are dense
+				continue // squared Euclidean points are centered when they are dense
 			}
 			starts, columns, values := []int64{0}, []int32{}, []float64{}
 			for i := range dense.N {

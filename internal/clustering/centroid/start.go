@@ -62,8 +62,8 @@ func (r *state) start(ctx context.Context) error {
 }
 
 // put puts the centroid of a cluster.
-func (r *state) put(c int, centre []float64) {
-	copy(r.centroid(c), centre)
+func (r *state) put(c int, center []float64) {
+	copy(r.centroid(c), center)
 	r.absent[c] = false
 }
 
@@ -145,16 +145,16 @@ func (r *state) perturbedMeans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	centre := make([]float64, d)
+	center := make([]float64, d)
 	for c, absent := range r.absent {
 		if !absent {
 			continue
 		}
-		for f := range centre {
-			centre[f] = mean[f] + float64(spread*deviation[f]*r.rng.NormFloat64())
+		for f := range center {
+			center[f] = mean[f] + float64(spread*deviation[f]*r.rng.NormFloat64())
 		}
-		r.p.options.Distortion.Centre(centre)
-		r.put(c, centre)
+		r.p.options.Distortion.Centre(center)
+		r.put(c, center)
 	}
 	return nil
 }
@@ -192,12 +192,12 @@ func (r *state) randomComponents(context.Context) error {
 	for c := range r.p.spec.K {
 		at := c + r.rng.IntN(len(order)-c)
 		order[c], order[at] = order[at], order[c]
-		centre, err := r.meanOf(components.Members(order[c]))
+		center, err := r.meanOf(components.Members(order[c]))
 		if err != nil {
 			return err
 		}
-		if r.p.options.Distortion.Centre(centre) {
-			r.put(c, centre)
+		if r.p.options.Distortion.Centre(center) {
+			r.put(c, center)
 		}
 	}
 	return nil
@@ -224,18 +224,18 @@ func (r *state) seedMeans(ctx context.Context) error {
 		if weight == 0 {
 			continue
 		}
-		centre := totals[c*r.p.d : (c+1)*r.p.d]
-		for f := range centre {
-			centre[f] /= weight
+		center := totals[c*r.p.d : (c+1)*r.p.d]
+		for f := range center {
+			center[f] /= weight
 		}
-		if r.p.options.Distortion.Centre(centre) {
-			r.put(c, centre)
+		if r.p.options.Distortion.Centre(center) {
+			r.put(c, center)
 		}
 	}
 	return r.kmeansPlusPlus(ctx, points)
 }
 
-// neighbourhoods are the must-link components of at least two points (Basu2003 3.1): with k or more of
+// neighborhoods are the must-link components of at least two points (Basu2003 3.1): with k or more of
 // them the centroids of the largest or, by weighted farthest-first, of large ones far apart; with fewer
 // all of them, then the first point that is cannot-linked to every one, then perturbed global means.
 func (r *state) neighborhoods(ctx context.Context) error {
@@ -258,12 +258,12 @@ func (r *state) neighborhoods(ctx context.Context) error {
 	}
 	hoods = hoods[:min(len(hoods), k)]
 	for c, hood := range hoods {
-		centre, err := r.meanOf(components.Members(hood))
+		center, err := r.meanOf(components.Members(hood))
 		if err != nil {
 			return err
 		}
-		if r.p.options.Distortion.Centre(centre) {
-			r.put(c, centre)
+		if r.p.options.Distortion.Centre(center) {
+			r.put(c, center)
 		}
 	}
 	if len(hoods) < k && len(hoods) > 0 {
@@ -280,7 +280,7 @@ func (r *state) neighborhoods(ctx context.Context) error {
 	return nil
 }
 
-// apartFromAll is the first point that is cannot-linked to every neighbourhood; -1: there is none.
+// apartFromAll is the first point that is cannot-linked to every neighborhood; -1: there is none.
 func (r *state) apartFromAll(hoods []int32) int32 {
 	components := r.p.Constraints.Components()
 	for point := range int32(r.p.n) {
@@ -296,21 +296,21 @@ func (r *state) apartFromAll(hoods []int32) int32 {
 	return -1
 }
 
-// weightedFarthestFirst orders neighbourhoods: the largest first, then always the one whose distance to
+// weightedFarthestFirst orders neighborhoods: the largest first, then always the one whose distance to
 // the nearest chosen one times its size is largest; ties by size, then index.
 func (r *state) weightedFarthestFirst(hoods []int32) ([]int32, error) {
 	if len(hoods) == 0 {
 		return nil, nil
 	}
 	components, measure := r.p.Constraints.Components(), metric.Measure{Distortion: r.p.options.Distortion, Metric: metric.NewIdentity(r.p.d)}
-	centres, least := make([][]float64, len(hoods)), make([]float64, len(hoods))
+	centers, least := make([][]float64, len(hoods)), make([]float64, len(hoods))
 	for at, hood := range hoods {
-		centre, err := r.meanOf(components.Members(hood))
+		center, err := r.meanOf(components.Members(hood))
 		if err != nil {
 			return nil, err
 		}
-		r.p.options.Distortion.Centre(centre)
-		centres[at], least[at] = centre, math.Inf(1)
+		r.p.options.Distortion.Centre(center)
+		centers[at], least[at] = center, math.Inf(1)
 	}
 	chosen, next := []int32{}, 0
 	taken := make([]bool, len(hoods))
@@ -319,7 +319,7 @@ func (r *state) weightedFarthestFirst(hoods []int32) ([]int32, error) {
 		chosen = append(chosen, hoods[next])
 		best, score := -1, 0.0
 		for at, hood := range hoods {
-			least[at] = min(least[at], measure.Between(centres[at], centres[next]))
+			least[at] = min(least[at], measure.Between(centers[at], centers[next]))
 			if weighted := least[at] * float64(len(components.Members(hood))); !taken[at] && (best < 0 || weighted > score) {
 				best, score = at, weighted
 			}

@@ -41,10 +41,10 @@ func (r *state) model() *vector.Model {
 	}
 }
 
-// single is a model of one centre.
-func (r *state) single(centre []float64) *vector.Model {
+// single is a model of one center.
+func (r *state) single(center []float64) *vector.Model {
 	m := r.model()
-	m.Clusters, m.Centroids, m.Absent = 1, centre, nil
+	m.Clusters, m.Centroids, m.Absent = 1, center, nil
 	return m
 }
 
@@ -101,7 +101,7 @@ func (r *state) takeMeans() {
 	r.centroids, r.absent = fresh, absent
 }
 
-// distortion is the sum of all labelled points' distortions to their centroids in a model.
+// distortion is the sum of all labeled points' distortions to their centroids in a model.
 func (r *state) distortion(ctx context.Context, m *vector.Model) (float64, error) {
 	total, err := r.x.Scatter(ctx, m, vector.Total)
 	if err != nil {

@@ -39,7 +39,7 @@ func (r *Recorder) Iteration(_ int, e clustering.Entry) {
 
 func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// blobs are n points around k centres in d dimensions.
+// blobs are n points around k centers in d dimensions.
 func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
 	t.Helper()
 	values := make([]float64, n*d)

@@ -31,8 +31,8 @@ func (r *method) components() (of []int32, count int) {
 		for queue = append(queue[:0], int32(i)); len(queue) > 0; {
 			v := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
-			neighbours, weights := graph.Row(int(v))
-			for at, u := range neighbours {
+			neighbors, weights := graph.Row(int(v))
+			for at, u := range neighbors {
 				if of[u] < 0 && weights[at] != 0 {
 					of[u] = int32(count)
 					queue = append(queue, u)

@@ -113,8 +113,8 @@ func (r *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, e
 	switch data := r.data.(type) {
 	case *dataset.Graph:
 		for at, pair := range pairs {
-			neighbours, weights := data.Row(int(pair[0]))
-			if place, found := slices.BinarySearch(neighbours, pair[1]); found {
+			neighbors, weights := data.Row(int(pair[0]))
+			if place, found := slices.BinarySearch(neighbors, pair[1]); found {
 				values[at] = weights[place]
 			}
 		}

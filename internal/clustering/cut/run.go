@@ -21,7 +21,7 @@ type method struct {
 	family  *kernelkmeans.Family
 	x       kernelkmeans.Executor
 	o       clustering.Observer
-	roots   []float64 // D^-1/2, where the matrix is normalised by it
+	roots   []float64 // D^-1/2, where the matrix is normalized by it
 	volume  float64   // sum of all degrees
 	degrees []float64
 	steps   *embedding.Steps

@@ -17,7 +17,7 @@ const MaxSourceRows = 2000
 // metric on objects that are clustered by another (Wang2014 7.4).
 func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 	if points.N > MaxSourceRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbours and give that as the source graph",
+		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",
 			points.N, points.N*(points.N-1)/2, MaxSourceRows)
 	}
 	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")

@@ -145,20 +145,20 @@ func vectorKmeans(points *dataset.Points, start []int32, k, iterations int) ([]i
 		return d
 	}
 	for range iterations {
-		centres := means()
+		centers := means()
 		for i := range labels {
 			best := labels[i]
-			for c := range centres {
-				if distance(i, centres[c]) < distance(i, centres[best]) {
+			for c := range centers {
+				if distance(i, centers[c]) < distance(i, centers[best]) {
 					best = int32(c)
 				}
 			}
 			labels[i] = best
 		}
 	}
-	cost, centres := 0.0, means()
+	cost, centers := 0.0, means()
 	for i, c := range labels {
-		cost += distance(i, centres[c])
+		cost += distance(i, centers[c])
 	}
 	return labels, cost
 }

@@ -145,7 +145,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 }
 
 // restoreAfter keeps the labeling of the last accepted step when an operation failed on the way, so
-// that a cancelled run ends with labels that belong to its history.
+// that a canceled run ends with labels that belong to its history.
 func (m *method) restoreAfter(err error, before labeling) error {
 	m.labeling = before
 	return err
@@ -264,7 +264,7 @@ func (m *method) riseTolerance() float64 {
 func (m *method) objective() float64 {
 	association, _, clusters := m.association()
 	switch m.p.Objective {
-	case ObjectiveRatioAssociation: // Kulis2009 (9), maximised
+	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
 		return association
 	case ObjectiveRatioCut: // Kulis2009 (8)
 		return -association

@@ -36,7 +36,7 @@ func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
 // field is the API's name of an option.
 func (o *Options) field(option string) string { return clustering.Field(o, option) }
 
-// Objective is what is minimised or maximised, and reported.
+// Objective is what is minimized or maximized, and reported.
 type Objective uint8
 
 // The objectives. ObjectiveDefault: kernel-kmeans on points and kernel matrices, normalized-cut on

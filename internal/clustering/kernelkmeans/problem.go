@@ -172,10 +172,10 @@ func (p *Problem) checkCut(data dataset.Dataset) error {
 	}
 	degrees := make([]float64, p.n)
 	for i := range p.n {
-		neighbours, weights := graph.Row(i)
+		neighbors, weights := graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
-				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbours[at], w, p.Objective,
+				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbors[at], w, p.Objective,
 					map[string]string{"": " (ratio-association and kernel-kmeans allow any)", "spectral": " (ratio-association allows any)"}[p.options.MatrixOf])
 			}
 			degrees[i] += w

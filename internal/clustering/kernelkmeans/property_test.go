@@ -141,7 +141,7 @@ func TestDoubledPointEqualsDoubledWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Function: kernel.Polynomial} // not centred: the same kernel values in both
+	o := Options{Function: kernel.Polynomial} // not centered: the same kernel values in both
 	twice := solve(t, doubled, clustering.Spec{K: k, MaxIterations: 30, Start: clustering.StartLabels, InitialLabels: doubledLabels, Algorithm: &o})
 	o.Weights = weights
 	weighted := solve(t, points, clustering.Spec{K: k, MaxIterations: 30, Start: clustering.StartLabels, InitialLabels: labels, Algorithm: &o})

@@ -86,8 +86,8 @@ func newReference(data dataset.Dataset, spec clustering.Spec, rho float64) *refe
 func naiveEntry(data dataset.Dataset, o *Options, rho float64, i, j int) float64 {
 	switch data := data.(type) {
 	case *dataset.Graph:
-		neighbours, weights := data.Row(i)
-		for at, c := range neighbours {
+		neighbors, weights := data.Row(i)
+		for at, c := range neighbors {
 			if int(c) == j {
 				return weights[at]
 			}

@@ -121,15 +121,15 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			result, err := Run(ctx, problem, x, heard)
 			cancel()
 			if !slices.Equal(heard.lines, whole.lines[:min(len(heard.lines), len(whole.lines))]) {
-				t.Errorf("after %d sweeps, cancelled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels, heard.lines, whole.lines)
+				t.Errorf("after %d sweeps, canceled %v: heard\n%v\nwhich is not how\n%v\nbegins", after, cancels, heard.lines, whole.lines)
 			}
 			switch {
 			case !cancels && !errors.Is(err, broken):
 				t.Errorf("after %d sweeps: %v instead of the executor's error", after, err)
 			case cancels && after == 0 && !errors.Is(err, context.Canceled):
-				t.Errorf("cancelled before there were labels: %v, %v", result, err)
+				t.Errorf("canceled before there were labels: %v, %v", result, err)
 			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCancelled || len(result.Labels) != 300):
-				t.Errorf("cancelled after %d sweeps: %+v, %v", after, result, err)
+				t.Errorf("canceled after %d sweeps: %+v, %v", after, result, err)
 			}
 		}
 	}

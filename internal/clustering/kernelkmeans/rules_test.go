@@ -108,7 +108,7 @@ func TestFarthestFirst(t *testing.T) {
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}) {
 		t.Errorf("preferred is {5,6}, labels %v", got)
 	}
-	// Total distance favours large components, the mean does not: {5,6,7} against the single 8.
+	// Total distance favors large components, the mean does not: {5,6,7} against the single 8.
 	spec.Constraints = []constraint.Constraint{must(0, 1), must(1, 2), must(2, 3), must(5, 6), must(6, 7)}
 	spec.K, spec.FarthestMean = 3, true
 	spec.Start = clustering.StartFarthestFirst
@@ -174,7 +174,7 @@ func TestStoppingRules(t *testing.T) {
 	}
 }
 
-func TestCancelledRunKeepsItsLabels(t *testing.T) {
+func TestCanceledRunKeepsItsLabels(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(6), 200, 2, 5)
 	problem, err := Prepare(points, clustering.Spec{K: 5, MaxIterations: 100, Start: clustering.StartRandom, Algorithm: &Options{Rho: 2}})
 	if err != nil {

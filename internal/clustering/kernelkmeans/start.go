@@ -57,7 +57,7 @@ func (m *method) start(ctx context.Context) error {
 }
 
 // joinNearest lets every point without a label join the cluster with the smallest d_ic, computed on
-// the labelled points only.
+// the labeled points only.
 func (m *method) joinNearest(ctx context.Context, labels []int32) error {
 	if err := m.load(ctx, labels); err != nil {
 		return err
