@@ -13,19 +13,22 @@ type Result struct {
 	StopReason    StopReason
 	Iterations    int
 	ObjectiveName string
-	Objective     float64
-	History       []Entry
-	Shifts        []ShiftChange
-	Warnings      []Notice
-	Sigma         float64
-	Matrix        *kernel.Spec // what the entries were, of families that have a matrix
-	Restart       int
-	Satisfaction  constraint.Satisfaction
-	ClusterSizes  []int
-	Model         *Model     // vector family
-	Inference     *Inference // of the methods that do any
-	Eigen         *EigenReport
-	Embedding     *Embedding // spectral family
+	Objective     float64 // rewards and penalties of constraints included
+	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties of
+	// constraints: on A where Objective is on A + W (Kulis2009 Table 3). nil: the objective is not that of a graph.
+	PlainObjective *float64
+	History        []Entry
+	Shifts         []ShiftChange
+	Warnings       []Notice
+	Sigma          float64      // the diagonal shift at the end
+	Matrix         *kernel.Spec // what the entries were; nil: there is no matrix
+	Restart        int          // the one that won
+	Satisfaction   constraint.Satisfaction
+	ClusterSizes   []int
+	Model          *Model       // nil: there are no centroids
+	Inference      *Inference   // nil: nothing was inferred
+	Eigen          *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
+	Embedding      *Embedding
 }
 
 // Model is what new points can be assigned by: in the coordinates of the data, or of its rows as the
@@ -40,22 +43,23 @@ type Model struct {
 // Inference is about the last time that constrained points were assigned together.
 type Inference struct {
 	Engine    inference.Engine
-	Exact     bool
-	LPValue   *float64 // a lower bound of the objective then, unconstrained points included
-	Fallbacks int
+	Exact     bool     // no labels are better
+	LPValue   *float64 // a lower bound of the objective at that time, unconstrained points included; nil: the engine has none
+	Fallbacks int      // components of the constraints that were left to belief propagation
 	Rounds    int
 }
 
-// SpectralReport is about the eigenvectors that were used, in the order of their use.
+// EigenReport is about the eigenvectors that were used, in the order of their use. Beta, FeasibleVectors and
+// Satisfaction are those of constrained-spectral alone.
 type EigenReport struct {
-	Beta            *float64 // of ConstrainedSpectral, as what follows
+	Beta            *float64
 	FeasibleVectors *int
-	Volume          float64
+	Volume          float64 // the sum of all degrees
 	Eigenvalues     []float64
 	Costs           []float64 // v' Lbar v with v'v = vol
 	Satisfaction    []float64 // u' Q u
 	Residuals       []float64
-	Products        int
+	Products        int // of the matrix with a vector
 }
 
 // Embedding is the coordinates of the points, row by row.

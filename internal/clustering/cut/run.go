@@ -97,7 +97,7 @@ func (r *method) Step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	if result.Objective, err = r.family.ObjectiveOf(ctx, result.Labels); err != nil {
+	if result.Objective, result.PlainObjective, err = r.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
 	if r.options.Algorithm == Constrained {
@@ -115,7 +115,8 @@ func (r *method) Value() float64 { return 0 }
 
 // Conclude implements clustering.Method.
 func (r *method) Conclude(result *clustering.Result) {
-	result.Objective, result.Eigen, result.Embedding = r.found.Objective, r.found.Eigen, r.found.Embedding
+	result.Objective, result.PlainObjective = r.found.Objective, r.found.PlainObjective
+	result.Eigen, result.Embedding = r.found.Eigen, r.found.Embedding
 }
 
 // loadDegrees takes the degrees of the affinity alone.

@@ -148,15 +148,15 @@ func (f *Family) Weights() []float64 { return f.weights }
 // SetWeights sets a_i for everything that follows.
 func (f *Family) SetWeights(weights []float64) { f.weights = weights }
 
-// ObjectiveOf is the objective of labels, as kernel k-means reports it.
-func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (float64, error) {
+// ObjectiveOf is the objective of labels as kernel k-means reports it, and the same without the constraints (see
+// clustering.Result.PlainObjective).
+func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
 	self, err := f.x.Load(ctx, labels)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	m := &method{Family: f}
-	m.setLabels(labels, self)
-	return m.objective(), nil
+	l := f.newLabeling(labels, self)
+	return f.objective(l), f.plainObjective(l), nil
 }
 
 // remember keeps a notice for the result.

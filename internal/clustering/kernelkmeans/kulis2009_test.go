@@ -236,14 +236,14 @@ func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32
 	if objective <= ObjectiveKernelKmeans {
 		total += spread
 	}
-	withConstraints := newReference(data, spec, o.Rho)
-	withoutConstraints := newReference(data, plainObjective(spec), o.Rho)
+	constrained := newReference(data, spec, o.Rho)
+	unconstrained := newReference(data, withoutConstraints(spec), o.Rho)
 	for i := range n {
 		for j := range n {
 			if labels[i] != labels[j] {
 				continue
 			}
-			w := withConstraints.m[i][j] - withoutConstraints.m[i][j]
+			w := constrained.m[i][j] - unconstrained.m[i][j]
 			divisor := size[labels[i]]
 			if objective == ObjectiveNormalizedCut {
 				divisor = degree[labels[i]]
@@ -257,7 +257,7 @@ func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32
 	return total
 }
 
-func plainObjective(spec clustering.Spec) clustering.Spec {
+func withoutConstraints(spec clustering.Spec) clustering.Spec {
 	spec.Constraints = nil
 	return spec
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -28,27 +27,17 @@ type method struct {
 	seen map[[sha256.Size]byte]bool // labelings of accepted steps
 }
 
-// labeling is a partition of the points and its exact sums.
-type labeling struct {
-	labels      []int32
-	counts      []int32
-	weightUnits []kernel.Int128 // s_c in units of the weight grid
-	selfUnits   []kernel.Int128 // Q_c in units of the grid
-}
-
-func (l labeling) clone() labeling {
-	return labeling{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
-}
-
 // Labels implements Method.
 func (m *method) Labels() []int32 { return m.labels }
 
 // Conclude implements Method.
-func (m *method) Conclude(r *clustering.Result) { r.Sigma = m.sigma }
+func (m *method) Conclude(r *clustering.Result) {
+	r.Sigma, r.PlainObjective = m.sigma, m.plainObjective(m.labeling)
+}
 
 // Value implements Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
 func (m *method) Value() float64 {
-	association, _, _ := m.association()
+	association, _, _ := m.association(m.labeling)
 	return m.diagonalTerm - association
 }
 
@@ -68,7 +57,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
-	report := clustering.Report{Entry: &clustering.Entry{Objective: m.objective()}}
+	report := clustering.Report{Entry: &clustering.Entry{Objective: m.objective(m.labeling)}}
 	if m.restart == 0 {
 		report.Notices = m.lopsided(m.labels)
 	}
@@ -98,7 +87,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	}
 	m.seen[hash] = true
 	m.iteration++
-	report := clustering.Report{Entry: &clustering.Entry{Iteration: m.iteration, Objective: m.objective(), Moved: len(moves)}}
+	report := clustering.Report{Entry: &clustering.Entry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: len(moves)}}
 	switch decrease := valueBefore - m.Value(); {
 	case repeated:
 		report.Stop = clustering.StopCycle
@@ -159,20 +148,11 @@ func (m *method) apply(ctx context.Context, moves []kernel.Move) error {
 	}
 	for _, move := range moves {
 		m.labels[move.Point] = move.To
-		m.count(move.Point, move.From, -1)
-		m.count(move.Point, move.To, 1)
+		m.count(&m.labeling, move.Point, move.From, -1)
+		m.count(&m.labeling, move.Point, move.To, 1)
 	}
 	m.selfUnits = sums
 	return nil
-}
-
-// count adds or takes a point's weight to or from a cluster, exactly.
-func (m *method) count(point, cluster int32, sign int64) {
-	if cluster < 0 {
-		return
-	}
-	m.counts[cluster] += int32(sign)
-	m.weightUnits[cluster] = m.weightUnits[cluster].AddInt64(sign * m.weightGrid.Units(m.weights[point]))
 }
 
 // load sets all labels at once.
@@ -181,18 +161,8 @@ func (m *method) load(ctx context.Context, labels []int32) error {
 	if err != nil {
 		return err
 	}
-	m.setLabels(labels, sums)
+	m.labeling = m.newLabeling(labels, sums)
 	return nil
-}
-
-// setLabels takes labels and their self-affinities over.
-func (m *method) setLabels(labels []int32, self []kernel.Int128) {
-	m.labels, m.selfUnits = append([]int32(nil), labels...), self
-	m.counts = make([]int32, m.p.spec.K)
-	m.weightUnits = make([]kernel.Int128, m.p.spec.K)
-	for i, c := range labels {
-		m.count(int32(i), c, 1)
-	}
 }
 
 // fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in
@@ -232,46 +202,17 @@ func (m *method) stats() kernel.Stats {
 	return s
 }
 
-// association is sum_c Q_c/s_c over the clusters that are not empty, in order; with it the sum of
-// magnitudes and the number of such clusters.
-func (m *method) association() (sum, magnitude float64, clusters int) {
-	for c, count := range m.counts {
-		if count == 0 {
-			continue
-		}
-		share := m.p.Matrix.Grid.Value(m.selfUnits[c]) / m.weightGrid.Value(m.weightUnits[c])
-		sum += share
-		magnitude += math.Abs(share)
-		clusters++
-	}
-	return sum, magnitude, clusters
-}
-
 // shiftedValue is J with the shift counted in, J + sigma (n - clusters): the quantity that never
 // rises once the shifted kernel is positive semidefinite.
 func (m *method) shiftedValue() float64 {
-	association, _, clusters := m.association()
+	association, _, clusters := m.association(m.labeling)
 	return m.diagonalTerm - association + float64(m.sigma*float64(m.p.n-clusters))
 }
 
 // riseTolerance is how much J may grow by rounding alone.
 func (m *method) riseTolerance() float64 {
-	_, magnitude, _ := m.association()
+	_, magnitude, _ := m.association(m.labeling)
 	return 1e-9 * (m.diagonalSize + magnitude)
-}
-
-// objective is the value in its paper's own form, without shift.
-func (m *method) objective() float64 {
-	association, _, clusters := m.association()
-	switch m.p.Objective {
-	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
-		return association
-	case ObjectiveRatioCut: // Kulis2009 (8)
-		return -association
-	case ObjectiveNormalizedCut: // Kulis2009 (7)
-		return float64(clusters) - association
-	}
-	return m.diagonalTerm - association // Kulis2009 (3)
 }
 
 func hashLabels(labels []int32) [sha256.Size]byte {

@@ -1,0 +1,88 @@
+package kernelkmeans
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// labeling is a partition of the points and its exact sums.
+type labeling struct {
+	labels      []int32
+	counts      []int32
+	weightUnits []kernel.Int128 // s_c in units of the weight grid
+	selfUnits   []kernel.Int128 // Q_c in units of the grid
+}
+
+func (l labeling) clone() labeling {
+	return labeling{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
+}
+
+// newLabeling counts the points of labels whose self-affinities are known.
+func (f *Family) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling {
+	l := labeling{
+		labels: slices.Clone(labels), selfUnits: selfUnits,
+		counts: make([]int32, f.p.spec.K), weightUnits: make([]kernel.Int128, f.p.spec.K),
+	}
+	for i, c := range labels {
+		f.count(&l, int32(i), c, 1)
+	}
+	return l
+}
+
+// count adds a point and its weight to a cluster (sign 1), or removes them (sign -1), exactly.
+func (f *Family) count(l *labeling, point, cluster int32, sign int64) {
+	if cluster < 0 {
+		return
+	}
+	l.counts[cluster] += int32(sign)
+	l.weightUnits[cluster] = l.weightUnits[cluster].AddInt64(sign * f.weightGrid.Units(f.weights[point]))
+}
+
+// association is sum_c Q_c/s_c over the clusters that are not empty, in order; with it the sum of
+// magnitudes and the number of such clusters.
+func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) {
+	for c, count := range l.counts {
+		if count == 0 {
+			continue
+		}
+		share := f.p.Matrix.Grid.Value(l.selfUnits[c]) / f.weightGrid.Value(l.weightUnits[c])
+		sum += share
+		magnitude += math.Abs(share)
+		clusters++
+	}
+	return sum, magnitude, clusters
+}
+
+// objective is the value in its paper's own form, without shift.
+func (f *Family) objective(l labeling) float64 {
+	association, _, clusters := f.association(l)
+	switch f.p.Objective {
+	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
+		return association
+	case ObjectiveRatioCut: // Kulis2009 (8)
+		return -association
+	case ObjectiveNormalizedCut: // Kulis2009 (7)
+		return float64(clusters) - association
+	}
+	return f.diagonalTerm - association // Kulis2009 (3)
+}
+
+// plainObjective is the objective on A instead of M = A + W, so that it is a cut or an association of the graph and
+// nothing else; nil for kernel k-means, which is not about a graph. Every pair within a cluster has two
+// entries of W in Q_c, which are subtracted exactly, on the grid.
+func (f *Family) plainObjective(l labeling) *float64 {
+	if !f.p.isGraphObjective() {
+		return nil
+	}
+	l.selfUnits = slices.Clone(l.selfUnits)
+	grid := f.p.Matrix.Grid
+	for _, pair := range f.p.Constraints.Pairs() {
+		if c := l.labels[pair.I]; c >= 0 && c == l.labels[pair.J] {
+			l.selfUnits[c] = l.selfUnits[c].AddInt64(-2 * grid.Units(grid.Round(signedWeight(pair))))
+		}
+	}
+	value := f.objective(l)
+	return &value
+}
