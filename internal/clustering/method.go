@@ -26,8 +26,8 @@ type Method interface {
 	Labels() []int32
 	// Value is the current objective as it is minimized, to compare restarts by.
 	Value() float64
-	// Conclude adds to the result what only the method knows.
-	Conclude(r *Result)
+	// FillResult adds to the result what only the method knows.
+	FillResult(r *Result)
 }
 
 // StopReason is why a run ended.

@@ -13,8 +13,8 @@ type Lane struct {
 	ask func(request any) bool
 }
 
-// Asked is a request that waits for its answer.
-type Asked struct {
+// LaneRequest is a request that waits for its answer.
+type LaneRequest struct {
 	Lane    int
 	Request any
 }
@@ -30,14 +30,14 @@ func (l *Lane) Ask(request any) error {
 	return nil
 }
 
-// OneByOne is for families whose restarts run one after the other and ask the executor themselves.
-type OneByOne struct{}
+// Sequential is for families whose restarts run one after the other and ask the executor themselves.
+type Sequential struct{}
 
 // Lanes implements Family.
-func (OneByOne) Lanes() int { return 1 }
+func (Sequential) Lanes() int { return 1 }
 
 // Serve implements Family; nobody asks.
-func (OneByOne) Serve(context.Context, []Asked) []int { return nil }
+func (Sequential) Serve(context.Context, []LaneRequest) []int { return nil }
 
 // restarts runs the restarts of a job side by side, one in each lane. Every restart is a coroutine that
 // goes on until it asks something of the executor; what several ask at the same time is served together,
@@ -78,13 +78,13 @@ func (r *restarts) run(ctx context.Context) (*Result, error) {
 		}
 	}()
 	for {
-		var asked []Asked
+		var asked []LaneRequest
 		for at := range r.lanes {
 			if err := r.advance(ctx, at); err != nil {
 				return nil, err
 			}
 			if request := r.lanes[at].request; request != nil {
-				asked = append(asked, Asked{Lane: at, Request: request})
+				asked = append(asked, LaneRequest{Lane: at, Request: request})
 			}
 		}
 		if len(asked) == 0 {

@@ -25,9 +25,9 @@ type Family interface {
 	// Method is a fresh run, in a lane of its own.
 	Method(restart int, lane *Lane, o Observer) Method
 	// Serve answers at least one of the requests that wait, and returns the places of those it answered.
-	Serve(ctx context.Context, asked []Asked) (answered []int)
-	// Conclude adds to the result what is the same for all restarts.
-	Conclude(r *Result)
+	Serve(ctx context.Context, asked []LaneRequest) (answered []int)
+	// FillResult adds to the result what is the same for all restarts.
+	FillResult(r *Result)
 }
 
 // RunJob is the one loop of all families: every restart from its start until it stops; the best final
@@ -53,7 +53,7 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++
 	}
-	family.Conclude(result)
+	family.FillResult(result)
 	return result, nil
 }
 
@@ -105,7 +105,7 @@ func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observ
 		result.StopReason = report.Stop
 	}
 	result.Labels = slices.Clone(m.Labels())
-	m.Conclude(result)
+	m.FillResult(result)
 	a.result, a.value = result, m.Value()
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// vectorCase is one small problem of the vector family.
-type vectorCase struct {
+// testCase is one small problem of the vector family.
+type testCase struct {
 	name string
 	data dataset.Dataset
 	spec clustering.Spec
 }
 
-// vectorCases are all algorithms with all their distortions, penalties, metrics and engines.
-func vectorCases(t testing.TB, seed uint64) []vectorCase {
+// allCases are all algorithms with all their distortions, penalties, metrics and engines.
+func allCases(t testing.TB, seed uint64) []testCase {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	n, d, k := 24+rng.IntN(30), 1+rng.IntN(4), 2+rng.IntN(3)
 	data := clusteringtest.Blobs(t, rng, n, d, k)
@@ -44,10 +44,10 @@ func vectorCases(t testing.TB, seed uint64) []vectorCase {
 			constraints[at].Weight, constraints[at].Weighted = 3*rng.Float64(), true
 		}
 	}
-	var cases []vectorCase
+	var cases []testCase
 	add := func(name string, data dataset.Dataset, spec clustering.Spec) {
 		spec.K, spec.Seed, spec.MaxIterations = k, seed, 30
-		cases = append(cases, vectorCase{name, data, spec})
+		cases = append(cases, testCase{name, data, spec})
 	}
 	for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom} {
 		add("kmeans", data, clustering.Spec{Start: start, Algorithm: &Options{Algorithm: Kmeans}})
@@ -97,15 +97,15 @@ func vectorCases(t testing.TB, seed uint64) []vectorCase {
 
 // After every step the objective that is reported is that of an independent evaluation of the raw data,
 // to 1e-9, and it never rises: for every method, penalty, metric, distortion and engine.
-func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
+func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 	ctx := context.Background()
 	steps, infeasible := 0, 0
 	for seed := range uint64(25) {
-		for _, c := range vectorCases(t, seed) {
+		for _, c := range allCases(t, seed) {
 			name := fmt.Sprintf("seed %d, %s", seed, c.name)
 			p, err := Prepare(c.data, c.spec)
 			if err != nil {
-				if vectorOptions(c.spec).Algorithm == CopKmeans {
+				if optionsOf(c.spec).Algorithm == CopKmeans {
 					infeasible++
 					continue
 				}
@@ -123,7 +123,7 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			for range 30 {
 				report, err := m.Step(ctx)
 				if err != nil {
-					if vectorOptions(c.spec).Algorithm == CopKmeans {
+					if optionsOf(c.spec).Algorithm == CopKmeans {
 						infeasible++
 						break
 					}
@@ -134,10 +134,10 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				}
 				steps++
 				r := &clustering.Result{}
-				m.Conclude(r)
+				m.FillResult(r)
 				value := report.Entry.Objective
 				want := e.objective(m.Labels(), r.Model.Centroids, r.Model.Metric)
-				if p.options.Distortion == metric.Cosine && !p.options.Algorithm.withParts() {
+				if p.options.Distortion == metric.Cosine && !p.options.Algorithm.hasParts() {
 					want = float64(p.n) - want
 					value = want - (want - value) // maximized
 				}
@@ -163,4 +163,4 @@ func TestVectorObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 	t.Logf("%d steps; %d of the hard problems had no solution", steps, infeasible)
 }
 
-func vectorOptions(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }
+func optionsOf(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }

@@ -184,9 +184,9 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 	return colors, colorable
 }
 
-// cheapen turns a coloring into a cheaper one: in each connected piece colors are exchanged for those
+// reduceCost turns a coloring into a cheaper one: in each connected piece colors are exchanged for those
 // that cost less, then vertices change one by one as long as that pays.
-func (g *coloring) cheapen(colors []int32, costs []float64) []int32 {
+func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 	colors = slices.Clone(colors)
 	for _, piece := range g.pieces() {
 		total := make([]float64, g.k*g.k) // of all vertices of a color, for every color they could have

@@ -20,7 +20,7 @@ type cop struct {
 }
 
 func newCop(run state) *cop {
-	m := &cop{lloyd: lloyd{state: run}, coloring: run.p.search}
+	m := &cop{lloyd: lloyd{state: run}, coloring: run.p.coloring}
 	m.assign = m.assignPoints
 	return m
 }
@@ -36,11 +36,11 @@ func (p *Problem) checkFeasible() error {
 		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %d groups of points, too few for %d clusters that are not empty",
 			components, p.spec.K).OnField(field)
 	}
-	p.search = newColoring(p.Constraints, p.spec.K)
-	if clique := p.search.clique(); clique != nil {
+	p.coloring = newColoring(p.Constraints, p.spec.K)
+	if clique := p.coloring.clique(); clique != nil {
 		var names []string
 		for _, v := range clique[:min(len(clique), 12)] {
-			names = append(names, p.search.name(v))
+			names = append(names, p.coloring.describe(v))
 		}
 		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs as many clusters, and k is %d",
 			len(clique), strings.Join(names, ", "), p.spec.K).OnField(field)
@@ -48,8 +48,8 @@ func (p *Problem) checkFeasible() error {
 	return nil
 }
 
-// name is a component for people: its first point, and how many are must-linked to it.
-func (g *coloring) name(v int32) string {
+// describe is a component for people: its first point, and how many are must-linked to it.
+func (g *coloring) describe(v int32) string {
 	if more := len(g.members[v]) - 1; more > 0 {
 		return fmt.Sprintf("%d with %d must-linked to it", g.members[v][0], more)
 	}
@@ -88,12 +88,12 @@ func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
 			costs[int(v)*k+c] += distances[at*k+c]
 		}
 	}
-	colors, err := m.pass(costs)
+	colors, err := m.colorComponents(costs)
 	if err != nil {
 		return nil, err
 	}
 	// A greedy pass may be worse than what was there, which then stays: the objective never rises.
-	if current, had := m.current(); had && !(total(colors, costs, k) < total(current, costs, k)) {
+	if current, had := m.currentColors(); had && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
 		colors = current
 	}
 	var moves []kernel.Move
@@ -106,7 +106,7 @@ func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
 }
 
 // pass assigns all components: in index order, in random ones, by search.
-func (m *cop) pass(costs []float64) ([]int32, error) {
+func (m *cop) colorComponents(costs []float64) ([]int32, error) {
 	order := make([]int32, len(m.components))
 	for v := range order {
 		order[v] = int32(v)
@@ -127,11 +127,11 @@ func (m *cop) pass(costs []float64) ([]int32, error) {
 		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or more --max-restarts, or take pc-kmeans, which may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
-	return m.cheapen(colors, costs), nil
+	return m.reduceCost(colors, costs), nil
 }
 
 // current is the labels of the components, if they are whole and keep the cannot-links.
-func (m *cop) current() ([]int32, bool) {
+func (m *cop) currentColors() ([]int32, bool) {
 	colors := make([]int32, len(m.components))
 	for v, members := range m.members {
 		colors[v] = m.labels[members[0]]
@@ -144,7 +144,7 @@ func (m *cop) current() ([]int32, bool) {
 	return colors, m.satisfied(colors)
 }
 
-func total(colors []int32, costs []float64, k int) float64 {
+func totalCost(colors []int32, costs []float64, k int) float64 {
 	sum := 0.0
 	for v, c := range colors {
 		sum += costs[v*k+int(c)]

@@ -24,14 +24,14 @@ import (
 // assigned together), then the means, then the metric. None of the three raises J.
 type hmrf struct {
 	state
-	parts  *clustering.Parts // of J after the last step
-	points []int32
-	pairs  []constraint.Pair
-	links  []metric.Link // of the pairs; without rows where no penalty looks at them
-	last   clustering.Inference
+	parts         *clustering.Parts // of J after the last step
+	points        []int32
+	pairs         []constraint.Pair
+	links         []metric.Link // of the pairs; without rows where no penalty looks at them
+	lastInference clustering.Inference
 	// What was warned of already, and what is still to be said.
-	saidFallback, saidDegenerate bool
-	notices                      []clustering.Notice
+	warnedFallback, warnedDegenerate bool
+	notices                          []clustering.Notice
 }
 
 // newHMRF gathers the constrained points. M-KMeans knows no constraints once it has started.
@@ -49,20 +49,20 @@ func newHMRF(run state) *hmrf {
 	return m
 }
 
-// settled is the relative decrease of J at which a step without moves ends the run.
-const settled = 1e-9
+// convergedDecrease is the relative decrease of J at which a step without moves ends the run.
+const convergedDecrease = 1e-9
 
 // Value implements Method.
 func (m *hmrf) Value() float64 { return m.parts.Total() }
 
-// Conclude implements Method.
-func (m *hmrf) Conclude(r *clustering.Result) {
-	m.state.Conclude(r)
+// FillResult implements Method.
+func (m *hmrf) FillResult(r *clustering.Result) {
+	m.state.FillResult(r)
 	if len(r.History) == 0 { // the start alone
 		r.Objective = m.Value()
 	}
 	if m.p.options.Algorithm.constrained() {
-		last := m.last
+		last := m.lastInference
 		r.Inference = &last
 	}
 }
@@ -104,7 +104,7 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	m.completeBound(assigned)
+	m.completeLowerBound(assigned)
 	m.takeMeans()
 	if err := m.learn(ctx); err != nil {
 		return clustering.Report{}, err
@@ -117,9 +117,9 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	m.notices = nil
 	switch decrease := previous - m.Value(); {
 	case m.iteration == 1:
-	case moved == 0 && decrease <= settled*math.Abs(previous):
+	case moved == 0 && decrease <= convergedDecrease*math.Abs(previous):
 		report.Stop = clustering.StopConverged
-	case m.p.stopsAt(previous, m.Value()):
+	case m.p.withinTolerance(previous, m.Value()):
 		report.Stop = clustering.StopTolerance
 	}
 	return report, nil
@@ -168,14 +168,14 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 		return nil, err
 	}
 	m.warnFallback(result.Fallbacks)
-	m.last = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
+	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
 	if m.p.options.Inference == inference.LP {
 		// What the bound adds to: all other points' distortions are counted once they are known.
 		bound := result.LPValue
 		for at, c := range result.Labels {
 			bound -= distances[at*k+int(c)]
 		}
-		m.last.LPValue = &bound
+		m.lastInference.LPValue = &bound
 	}
 	var moves []kernel.Move
 	for at, point := range m.points {
@@ -186,21 +186,21 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	return moves, nil
 }
 
-// completeBound completes the lower bound that the relaxation gave: the distortions of all points less those of
+// completeLowerBound completes the lower bound that the relaxation gave: the distortions of all points less those of
 // the constrained ones, and the metric's term.
-func (m *hmrf) completeBound(assigned *clustering.Parts) {
-	if m.last.LPValue != nil {
-		whole := *m.last.LPValue + assigned.Distortion - assigned.LogDet
-		m.last.LPValue = &whole
+func (m *hmrf) completeLowerBound(assigned *clustering.Parts) {
+	if m.lastInference.LPValue != nil {
+		whole := *m.lastInference.LPValue + assigned.Distortion - assigned.LogDet
+		m.lastInference.LPValue = &whole
 	}
 }
 
 // warnFallback tells, once, when a component of the constraints was too much for the engine.
 func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
-	if len(fallbacks) == 0 || m.saidFallback {
+	if len(fallbacks) == 0 || m.warnedFallback {
 		return
 	}
-	m.saidFallback = true
+	m.warnedFallback = true
 	first := fallbacks[0]
 	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
 		"%s of the constraints were too much for %v (%s at %d points around point %d) and were left to bp",
@@ -209,10 +209,10 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 
 // warnDegenerate tells, once, when the data do not determine the metric in some direction.
 func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
-	if outcome.Kept+outcome.Floored == 0 || m.saidDegenerate {
+	if outcome.Kept+outcome.Floored == 0 || m.warnedDegenerate {
 		return
 	}
-	m.saidDegenerate = true
+	m.warnedDegenerate = true
 	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
 		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
 		outcome.Kept, outcome.Floored)})
@@ -240,15 +240,15 @@ func (m *hmrf) pairCosts() []inference.Pair {
 		}
 		must := pair.Kind == constraint.MustLink
 		costs[at] = inference.Pair{
-			I: m.place(pair.I), J: m.place(pair.J), MustLink: must,
+			I: m.indexOf(pair.I), J: m.indexOf(pair.J), MustLink: must,
 			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
 		}
 	}
 	return costs
 }
 
-// place is where a constrained point stands among them.
-func (m *hmrf) place(point int32) int32 {
+// indexOf is where a constrained point stands among them.
+func (m *hmrf) indexOf(point int32) int32 {
 	at, _ := slices.BinarySearch(m.points, point)
 	return int32(at)
 }
@@ -257,8 +257,8 @@ func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
 	return metric.Measure{Distortion: m.p.options.Distortion, Metric: a}
 }
 
-// judge marks the links that the labels violate.
-func (m *hmrf) judge() (violated int) {
+// markViolations marks the links that the labels violate.
+func (m *hmrf) markViolations() (violated int) {
 	for at, pair := range m.pairs {
 		if m.links[at].Violated = pair.Violates(m.labels); m.links[at].Violated {
 			violated++
@@ -274,7 +274,7 @@ func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metri
 		return nil, err
 	}
 	measure := m.measureOf(a)
-	parts := &clustering.Parts{Violated: m.judge(), Spread: a.Spread()}
+	parts := &clustering.Parts{Violated: m.markViolations(), Spread: a.Spread()}
 	parts.Distortion, parts.LogDet = distortion, a.LogDet()
 	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
 		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
@@ -295,7 +295,7 @@ func (m *hmrf) learn(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	violated := m.judge()
+	violated := m.markViolations()
 	step := metric.Step{Convention: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
 	outcome, err := step.Update(m.metric)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 // SPKMeans, which maximizes the sum of cosines, Basu2002 (2).
 type kmeans struct {
 	lloyd
-	// Seeds that keep to their labels, ascending: the certain ones never move, the loose ones go to the
+	// Seeds that keep to their labels, ascending: the certain ones never move, the ambiguous ones go to the
 	// nearest of the labels that they may have.
-	bound []int32
-	loose []looseSeed
+	held      []int32
+	ambiguous []ambiguousSeed
 }
 
-// looseSeed is a point that may have some of the labels.
-type looseSeed struct {
+// ambiguousSeed is a point that may have some of the labels.
+type ambiguousSeed struct {
 	point  int32
 	labels []int32 // ascending
 }
@@ -29,9 +29,9 @@ func newKmeans(run state) *kmeans {
 	m.assign, m.repair = m.assignPoints, m.fillEmpty
 	if run.p.options.Algorithm == ConstrainedKmeans {
 		for _, s := range run.p.seeds {
-			m.bound = append(m.bound, s.Point)
+			m.held = append(m.held, s.Point)
 			if len(s.Labels) > 1 {
-				m.loose = append(m.loose, looseSeed{s.Point, s.Labels})
+				m.ambiguous = append(m.ambiguous, ambiguousSeed{s.Point, s.Labels})
 			}
 		}
 	}
@@ -40,16 +40,16 @@ func newKmeans(run state) *kmeans {
 
 // assignPoints moves every point to its nearest centroid, as far as it may go there.
 func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(ctx, m.model(), m.bound)
+	moves, err := m.x.Assign(ctx, m.model(), m.held)
 	if err != nil {
 		return 0, err
 	}
-	loose, err := m.assignLoose(ctx)
+	ambiguous, err := m.assignAmbiguous(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if len(loose) > 0 {
-		moves = append(moves, loose...)
+	if len(ambiguous) > 0 {
+		moves = append(moves, ambiguous...)
 		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
 	}
 	if len(moves) == 0 {
@@ -58,13 +58,13 @@ func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
 	return len(moves), m.apply(ctx, moves)
 }
 
-// assignLoose finds for every loose seed the nearest of its labels; it stays where it is as near.
-func (m *kmeans) assignLoose(ctx context.Context) ([]kernel.Move, error) {
-	if len(m.loose) == 0 {
+// assignAmbiguous finds for every ambiguous seed the nearest of its labels; it stays where it is as near.
+func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
+	if len(m.ambiguous) == 0 {
 		return nil, nil
 	}
-	points := make([]int32, len(m.loose))
-	for at, seed := range m.loose {
+	points := make([]int32, len(m.ambiguous))
+	for at, seed := range m.ambiguous {
 		points[at] = seed.point
 	}
 	distances, err := m.x.Distances(ctx, m.model(), points)
@@ -72,7 +72,7 @@ func (m *kmeans) assignLoose(ctx context.Context) ([]kernel.Move, error) {
 		return nil, err
 	}
 	var moves []kernel.Move
-	for at, seed := range m.loose {
+	for at, seed := range m.ambiguous {
 		row := distances[at*m.p.spec.K : (at+1)*m.p.spec.K]
 		current := m.labels[seed.point]
 		best := current
@@ -99,7 +99,7 @@ func (m *kmeans) fillEmpty(ctx context.Context) error {
 		if count > 0 {
 			continue
 		}
-		far, err := m.x.Farthest(ctx, m.model(), m.bound, m.counts)
+		far, err := m.x.Farthest(ctx, m.model(), m.held, m.counts)
 		if err != nil || !far.Found {
 			return err
 		}

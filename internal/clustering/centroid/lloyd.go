@@ -19,9 +19,9 @@ type lloyd struct {
 // Value implements Method.
 func (m *lloyd) Value() float64 { return m.value }
 
-// Conclude implements Method.
-func (m *lloyd) Conclude(r *clustering.Result) {
-	m.state.Conclude(r)
+// FillResult implements Method.
+func (m *lloyd) FillResult(r *clustering.Result) {
+	m.state.FillResult(r)
 	if len(r.History) == 0 { // the start alone
 		r.Objective = m.reported(m.value)
 	}
@@ -79,7 +79,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	report := clustering.Report{Entry: &clustering.Entry{
 		Iteration: m.iteration, Objective: m.reported(m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
 	}}
-	if m.iteration > 1 && m.p.stopsAt(previous, m.value) {
+	if m.iteration > 1 && m.p.withinTolerance(previous, m.value) {
 		report.Stop = clustering.StopTolerance
 	}
 	return report, nil

@@ -55,33 +55,33 @@ func (a Algorithm) constrained() bool { return a == PCKmeans || a == MPCKmeans |
 // seeded tells whether the algorithm takes seeds.
 func (a Algorithm) seeded() bool { return a == SeededKmeans || a == ConstrainedKmeans }
 
-// withParts tells whether the algorithm is one of Basu2003 and Bilenko2004, whose objective has parts.
-func (a Algorithm) withParts() bool { return a >= PCKmeans }
+// hasParts tells whether the algorithm is one of Basu2003 and Bilenko2004, whose objective has parts.
+func (a Algorithm) hasParts() bool { return a >= PCKmeans }
 
 // withDefaults fills in what the algorithm implies.
-func (v Options) withDefaults() Options {
-	setDefault(&v.Distortion, metric.SquaredEuclidean)
-	setDefault(&v.MaxRestarts, 10)
-	switch v.Algorithm {
+func (o Options) withDefaults() Options {
+	setDefault(&o.Distortion, metric.SquaredEuclidean)
+	setDefault(&o.MaxRestarts, 10)
+	switch o.Algorithm {
 	case PCKmeans:
-		setDefault(&v.Penalty, metric.Potts)
-		setDefault(&v.Metric, metric.Identity)
+		setDefault(&o.Penalty, metric.Potts)
+		setDefault(&o.Metric, metric.Identity)
 	case MKmeans:
-		setDefault(&v.Metric, metric.Diagonal)
+		setDefault(&o.Metric, metric.Diagonal)
 	case MPCKmeans:
-		setDefault(&v.Penalty, metric.Basu2003)
-		setDefault(&v.Metric, metric.Diagonal)
+		setDefault(&o.Penalty, metric.Basu2003)
+		setDefault(&o.Metric, metric.Diagonal)
 	case HMRFKmeans:
-		setDefault(&v.Penalty, metric.Bilenko2004)
-		if v.Distortion == metric.SquaredEuclidean {
-			setDefault(&v.Metric, metric.Diagonal)
+		setDefault(&o.Penalty, metric.Bilenko2004)
+		if o.Distortion == metric.SquaredEuclidean {
+			setDefault(&o.Metric, metric.Diagonal)
 		}
 	}
-	if v.Algorithm.constrained() {
-		setDefault(&v.Inference, inference.ICM)
+	if o.Algorithm.constrained() {
+		setDefault(&o.Inference, inference.ICM)
 	}
-	setDefault(&v.Metric, metric.Identity)
-	return v
+	setDefault(&o.Metric, metric.Identity)
+	return o
 }
 
 func setDefault[T comparable](field *T, value T) {

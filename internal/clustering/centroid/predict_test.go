@@ -25,8 +25,8 @@ func predict(t testing.TB, m *clustering.Model, data dataset.Dataset) []int32 {
 func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	checked := 0
 	for seed := range uint64(12) {
-		for _, c := range vectorCases(t, seed) {
-			r, err := trySolveVector(c.data, c.spec)
+		for _, c := range allCases(t, seed) {
+			r, err := trySolve(c.data, c.spec)
 			if err != nil || r.StopReason != clustering.StopConverged {
 				continue // infeasible, or not at rest
 			}

@@ -21,14 +21,14 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 
-	spec    clustering.Spec
-	options Options
-	n, d    int
-	source  *vector.Source           // of the rows that the coordinator needs itself: constrained points, seeds
-	seeds   []clustering.SeededPoint // by point
-	links   []metric.Link            // of the constraints, with rows where the penalty looks at their distance
-	search  *coloring                // of COP-KMeans
-	ranges  []float64                // per feature, the largest less the smallest value; where a penalty needs them
+	spec     clustering.Spec
+	options  Options
+	n, d     int
+	source   *vector.Source           // of the rows that the coordinator needs itself: constrained points, seeds
+	seeds    []clustering.SeededPoint // by point
+	links    []metric.Link            // of the constraints, with rows where the penalty looks at their distance
+	coloring *coloring                // of COP-KMeans
+	ranges   []float64                // per feature, the largest less the smallest value; where a penalty needs them
 }
 
 // Rows is n.
@@ -65,9 +65,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFull).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
-	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > largestScatter {
+	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
-			p.d, size, p.n, int64(largestScatter)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
 		return nil, err
@@ -100,11 +100,11 @@ func (p *Problem) prepareConstraints() error {
 	return nil
 }
 
-// largestScatter bounds the scatter matrices of all tiles, which are added up in tile order.
-const largestScatter = 1 << 31
+// maxScatterBytes bounds the scatter matrices of all tiles, which are added up in tile order.
+const maxScatterBytes = 1 << 31
 
-// largestLinks bounds the memory of the rows of constrained points, which lie written out.
-const largestLinks = 1 << 31
+// maxLinkBytes bounds the memory of the rows of constrained points, which lie written out.
+const maxLinkBytes = 1 << 31
 
 // prepareLinks reads the rows of constrained points, once each.
 func (p *Problem) prepareLinks() error {
@@ -122,10 +122,10 @@ func (p *Problem) prepareLinks() error {
 			if rows[point] != nil {
 				continue
 			}
-			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > largestLinks {
+			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
 				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
 					"the penalty %v looks at the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
-					p.options.Penalty, p.d, int64(largestLinks)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
+					p.options.Penalty, p.d, int64(maxLinkBytes)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
 			}
 			rows[point] = make([]float64, p.d)
 			if err := p.row(rows[point], point); err != nil {
@@ -201,8 +201,8 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// original is centroids in the coordinates of the data, as far as rows have any.
-func (p *Problem) original(centroids []float64) []float64 {
+// inDataCoordinates is centroids in the coordinates of the data, as far as rows have any.
+func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
 		if p.Vectors.Mean != nil {
@@ -237,19 +237,19 @@ func (p *Problem) featureRanges() ([]float64, error) {
 	return most, nil
 }
 
-// stopsAt tells whether a decrease of the objective is small enough to stop.
-func (p *Problem) stopsAt(previous, value float64) bool {
+// withinTolerance tells whether a decrease of the objective is small enough to stop.
+func (p *Problem) withinTolerance(previous, value float64) bool {
 	return p.spec.Tolerance > 0 && previous-value <= p.spec.Tolerance*math.Abs(previous)
 }
 
 // startKind resolves the default start.
 func (p *Problem) startKind() clustering.Start { return p.options.startKind(p.spec.Start) }
 
-func (v Options) startKind(start clustering.Start) clustering.Start {
+func (o Options) startKind(start clustering.Start) clustering.Start {
 	if start != clustering.StartDefault {
 		return start
 	}
-	switch v.Algorithm {
+	switch o.Algorithm {
 	case Kmeans:
 		return clustering.StartKmeansPlusPlus
 	case SeededKmeans, ConstrainedKmeans:
@@ -264,7 +264,7 @@ func (v Options) startKind(start clustering.Start) clustering.Start {
 func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
 	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {
-	case p.options.Algorithm.withParts():
+	case p.options.Algorithm.hasParts():
 		return newHMRF(run)
 	case p.options.Algorithm == CopKmeans:
 		return newCop(run)

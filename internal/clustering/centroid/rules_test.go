@@ -18,16 +18,16 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-func solveVector(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
+func solve(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
 	t.Helper()
-	result, err := trySolveVector(data, spec)
+	result, err := trySolve(data, spec)
 	if err != nil {
-		t.Fatalf("%v: %v", vectorOptions(spec).Algorithm, err)
+		t.Fatalf("%v: %v", optionsOf(spec).Algorithm, err)
 	}
 	return result
 }
 
-func trySolveVector(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+func trySolve(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
 	problem, err := Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func line(t testing.TB, values ...float64) *dataset.Points {
 // clusters. In index order the first two may take both clusters; it is feasible all the same.
 func TestCopLeavesADeadEnd(t *testing.T) {
 	for seed := range uint64(20) {
-		result := solveVector(t, line(t, 0, 1, 0.5), clustering.Spec{
+		result := solve(t, line(t, 0, 1, 0.5), clustering.Spec{
 			K: 2, Seed: seed, MaxIterations: 100, Constraints: []constraint.Constraint{clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(1, 2)},
 			Algorithm: &Options{Algorithm: CopKmeans},
 		})
@@ -67,7 +67,7 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 func TestCopSaysWhyItFails(t *testing.T) {
 	points := line(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	cop := func(k int, cs ...constraint.Constraint) error {
-		_, err := trySolveVector(points, clustering.Spec{K: k, MaxIterations: 10, Constraints: cs, Algorithm: &Options{Algorithm: CopKmeans}})
+		_, err := trySolve(points, clustering.Spec{K: k, MaxIterations: 10, Constraints: cs, Algorithm: &Options{Algorithm: CopKmeans}})
 		return err
 	}
 	var clique []constraint.Constraint
@@ -134,7 +134,7 @@ func TestColoringAgainstBruteForce(t *testing.T) {
 			for at := range costs {
 				costs[at] = rng.Float64()
 			}
-			cheap := g.cheapen(colors, costs)
+			cheap := g.reduceCost(colors, costs)
 			if !g.satisfied(cheap) {
 				t.Fatalf("seed %d: cheapened to %v", seed, cheap)
 			}
@@ -156,7 +156,7 @@ func TestCopSatisfiesEveryConstraint(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n, k := 30+rng.IntN(40), 2+rng.IntN(3)
 		data := clusteringtest.Blobs(t, rng, n, 2, k)
-		result := solveVector(t, data, clustering.Spec{
+		result := solve(t, data, clustering.Spec{
 			K: k, Seed: seed, MaxIterations: 50, Constraints: clusteringtest.RandomConstraints(rng, n, k, n), Algorithm: &Options{Algorithm: CopKmeans},
 		})
 		if s := result.Satisfaction; s.Satisfied() != s.Total {
@@ -180,7 +180,7 @@ func TestLongMustLinkChain(t *testing.T) {
 		{Algorithm: CopKmeans}, {Algorithm: PCKmeans}, {Algorithm: PCKmeans, Inference: inference.BP}, {Algorithm: MPCKmeans},
 		{Algorithm: HMRFKmeans, Inference: inference.BP},
 	} {
-		result := solveVector(t, data, clustering.Spec{K: 3, MaxIterations: 3, Constraints: chain, Algorithm: &v})
+		result := solve(t, data, clustering.Spec{K: 3, MaxIterations: 3, Constraints: chain, Algorithm: &v})
 		if v.Algorithm == CopKmeans && result.Satisfaction.Satisfied() != result.Satisfaction.Total {
 			t.Errorf("%v: %+v", v.Algorithm, result.Satisfaction)
 		}
@@ -193,37 +193,37 @@ func TestSeeds(t *testing.T) {
 	data := line(t, 0, 1, 2, 10, 11, 12, 20, 21, 22)
 	seeds := []clustering.Seed{{Index: 0, Label: 2}, {Index: 1, Label: 2}, {Index: 4, Label: 0}, {Index: 8, Label: 1}}
 	spec := clustering.Spec{K: 3, Seeds: seeds, MaxIterations: 100, Algorithm: &Options{Algorithm: SeededKmeans}}
-	if got, want := solveVector(t, data, spec).Labels, []int32{2, 2, 2, 0, 0, 0, 1, 1, 1}; !slices.Equal(got, want) {
+	if got, want := solve(t, data, spec).Labels, []int32{2, 2, 2, 0, 0, 0, 1, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("labels %v, want %v", got, want)
 	}
 	// A wrong seed is let go by Seeded-KMeans and kept by Constrained-KMeans.
 	spec.Seeds = append(slices.Clone(seeds), clustering.Seed{Index: 6, Label: 2})
-	if got := solveVector(t, data, spec).Labels[6]; got != 1 {
+	if got := solve(t, data, spec).Labels[6]; got != 1 {
 		t.Errorf("seeded-kmeans keeps a wrong seed in %d", got)
 	}
 	spec.Algorithm = &Options{Algorithm: ConstrainedKmeans}
-	if got := solveVector(t, data, spec).Labels[6]; got != 2 {
+	if got := solve(t, data, spec).Labels[6]; got != 2 {
 		t.Errorf("constrained-kmeans moves a seed to %d", got)
 	}
 	// It may have one of two labels, of which the second is near.
 	spec.Seeds = append(slices.Clone(seeds), clustering.Seed{Index: 6, Label: 2, Probability: 0.9}, clustering.Seed{Index: 6, Label: 0, Probability: 0.1})
-	if got := solveVector(t, data, spec).Labels[6]; got != 0 {
+	if got := solve(t, data, spec).Labels[6]; got != 0 {
 		t.Errorf("a point that may be in 2 or 0 goes to %d", got)
 	}
 	// Fewer labels than clusters: allowed, and said.
 	spec.Seeds = seeds[:2]
-	result := solveVector(t, data, spec)
+	result := solve(t, data, spec)
 	if len(result.Warnings) != 1 || result.Warnings[0].Code != "INCOMPLETE_SEEDS" || slices.Contains(result.ClusterSizes, 0) {
 		t.Errorf("incomplete seeds: %v, sizes %v", result.Warnings, result.ClusterSizes)
 	}
 }
 
 // Sparse points are the same points.
-func TestSparseVectorsAreTheSamePoints(t *testing.T) {
+func TestSparsePointsAreTheSamePoints(t *testing.T) {
 	for seed := range uint64(4) {
-		for _, c := range vectorCases(t, seed) {
+		for _, c := range allCases(t, seed) {
 			dense, isDense := c.data.(*dataset.Points)
-			if !isDense || vectorOptions(c.spec).Distortion < metric.Cosine {
+			if !isDense || optionsOf(c.spec).Distortion < metric.Cosine {
 				continue // squared Euclidean points are centered when they are dense
 			}
 			starts, columns, values := []int64{0}, []int32{}, []float64{}
@@ -239,8 +239,8 @@ func TestSparseVectorsAreTheSamePoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, wantErr := trySolveVector(dense, c.spec)
-			got, gotErr := trySolveVector(sparse, c.spec)
+			want, wantErr := trySolve(dense, c.spec)
+			got, gotErr := trySolve(sparse, c.spec)
 			if (wantErr == nil) != (gotErr == nil) {
 				t.Fatalf("%s: %v or %v", c.name, wantErr, gotErr)
 			}
@@ -252,8 +252,8 @@ func TestSparseVectorsAreTheSamePoints(t *testing.T) {
 }
 
 // A run is the same on one thread and on several, and max iterations 0 gives the start.
-func TestVectorRunsAreReproducible(t *testing.T) {
-	for _, c := range vectorCases(t, 11) {
+func TestRunsAreReproducible(t *testing.T) {
+	for _, c := range allCases(t, 11) {
 		problem, err := Prepare(c.data, c.spec)
 		if err != nil {
 			continue
@@ -276,14 +276,14 @@ func TestVectorRunsAreReproducible(t *testing.T) {
 		}
 		spec := c.spec
 		spec.MaxIterations = 0
-		if start, err := trySolveVector(c.data, spec); err == nil && (len(start.History) > 0 || slices.Contains(start.Labels, -1) || start.Objective == 0) {
+		if start, err := trySolve(c.data, spec); err == nil && (len(start.History) > 0 || slices.Contains(start.Labels, -1) || start.Objective == 0) {
 			t.Errorf("%s: the start alone has %d entries and labels %v", c.name, len(start.History), start.Labels)
 		}
 	}
 }
 
 // Bad input of the vector family, each refused in words.
-func TestBadVectorInput(t *testing.T) {
+func TestBadInput(t *testing.T) {
 	points := line(t, 1, 2, 3, 4)
 	negative := line(t, 1, -2, 3, 4)
 	zero, err := dataset.NewPoints(3, 2, []float64{1, 1, 0, 0, 2, 1})
@@ -309,7 +309,7 @@ func TestBadVectorInput(t *testing.T) {
 		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: vector(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
-		_, err := trySolveVector(c.data, c.spec)
+		_, err := trySolve(c.data, c.spec)
 		f, is := errors.AsType[*fault.Error](err)
 		if !is || (c.reason != "" && f.Reason != c.reason) || !strings.Contains(f.Message, c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -320,12 +320,12 @@ func TestBadVectorInput(t *testing.T) {
 // k-means on separated blobs finds them; an emptied cluster is filled.
 func TestKmeansFindsBlobs(t *testing.T) {
 	data := line(t, 0, 0.1, 0.2, 10, 10.1, 10.2, 20, 20.1, 20.2)
-	empty := solveVector(t, data, clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartCentroids,
+	empty := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartCentroids,
 		Algorithm: &Options{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
 	if slices.Contains(empty.ClusterSizes, 0) {
 		t.Errorf("sizes %v", empty.ClusterSizes)
 	}
-	result := solveVector(t, data, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 5, Algorithm: &Options{Algorithm: Kmeans}})
+	result := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Restarts: 5, Algorithm: &Options{Algorithm: Kmeans}})
 	if !slices.Equal(result.ClusterSizes, []int{3, 3, 3}) || result.StopReason != clustering.StopConverged {
 		t.Errorf("sizes %v, %v", result.ClusterSizes, result.StopReason)
 	}
@@ -351,7 +351,7 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []metric.Form{metric.Diagonal, metric.Full} {
-		result := solveVector(t, data, clustering.Spec{K: 2, MaxIterations: 20, Start: clustering.StartKmeansPlusPlus, Algorithm: &Options{Algorithm: MKmeans, Metric: form}})
+		result := solve(t, data, clustering.Spec{K: 2, MaxIterations: 20, Start: clustering.StartKmeansPlusPlus, Algorithm: &Options{Algorithm: MKmeans, Metric: form}})
 		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "DEGENERATE_METRIC" })
 		if !said || !(result.Model.Metric.Spread() > 0) || math.IsInf(result.Model.Metric.Spread(), 0) {
 			t.Errorf("%v: warnings %v, spread %g", form, result.Warnings, result.Model.Metric.Spread())

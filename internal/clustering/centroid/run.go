@@ -9,7 +9,7 @@ import (
 
 // vectorFamily is a problem on its executor. Its restarts run one after the other.
 type family struct {
-	clustering.OneByOne
+	clustering.Sequential
 	p *Problem
 	x Executor
 }
@@ -39,8 +39,8 @@ func (f family) Method(restart int, _ *clustering.Lane, _ clustering.Observer) c
 	return f.p.newMethod(f.x, restart)
 }
 
-// Conclude implements clustering.Family.
-func (f family) Conclude(r *clustering.Result) {
+// FillResult implements clustering.Family.
+func (f family) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
 	r.ObjectiveName = f.p.options.Algorithm.String()
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)

@@ -13,87 +13,87 @@ import (
 
 // start makes the first centroids, and labels where the start is made of labels. After it the executor
 // has labels: -1 for every point that has none yet.
-func (r *state) start(ctx context.Context) error {
-	k, d := r.p.spec.K, r.p.d
-	r.centroids, r.absent = make([]float64, k*d), make([]bool, k)
-	for c := range r.absent {
-		r.absent[c] = true
+func (s *state) start(ctx context.Context) error {
+	k, d := s.p.spec.K, s.p.d
+	s.centroids, s.absent = make([]float64, k*d), make([]bool, k)
+	for c := range s.absent {
+		s.absent[c] = true
 	}
-	r.metric = metric.NewIdentity(d)
-	if r.p.options.Metric != metric.Identity {
-		unit, err := metric.NewUnit(r.p.options.Metric, d)
+	s.metric = metric.NewIdentity(d)
+	if s.p.options.Metric != metric.Identity {
+		unit, err := metric.NewUnit(s.p.options.Metric, d)
 		if err != nil {
 			return err
 		}
-		r.metric = unit
+		s.metric = unit
 	}
-	switch r.p.startKind() {
+	switch s.p.startKind() {
 	case clustering.StartLabels:
-		if err := r.load(ctx, r.p.spec.InitialLabels); err != nil {
+		if err := s.load(ctx, s.p.spec.InitialLabels); err != nil {
 			return err
 		}
-		r.takeMeans()
-		return r.startMissing(ctx)
+		s.takeMeans()
+		return s.startMissing(ctx)
 	case clustering.StartCentroids:
-		copy(r.centroids, r.p.options.InitialCentroids)
-		clear(r.absent)
+		copy(s.centroids, s.p.options.InitialCentroids)
+		clear(s.absent)
 	case clustering.StartKmeansPlusPlus:
-		if err := r.kmeansPlusPlus(ctx, nil); err != nil {
+		if err := s.kmeansPlusPlus(ctx, nil); err != nil {
 			return err
 		}
 	case clustering.StartRandom:
-		random := r.perturbedMeans
-		if r.p.options.Algorithm == CopKmeans {
-			random = r.randomComponents
+		random := s.perturbedMeans
+		if s.p.options.Algorithm == CopKmeans {
+			random = s.randomComponents
 		}
 		if err := random(ctx); err != nil {
 			return err
 		}
 	case clustering.StartSeeds:
-		if err := r.seedMeans(ctx); err != nil {
+		if err := s.seedMeans(ctx); err != nil {
 			return err
 		}
 	case clustering.StartNeighborhoods, clustering.StartWeightedFarthestFirst:
-		if err := r.neighborhoods(ctx); err != nil {
+		if err := s.neighborhoods(ctx); err != nil {
 			return err
 		}
 	}
-	return r.load(ctx, r.p.heldLabels())
+	return s.load(ctx, s.p.heldLabels())
 }
 
-// put puts the centroid of a cluster.
-func (r *state) put(c int, center []float64) {
-	copy(r.centroid(c), center)
-	r.absent[c] = false
+// setCentroid puts the centroid of a cluster.
+func (s *state) setCentroid(c int, center []float64) {
+	copy(s.centroid(c), center)
+	s.absent[c] = false
 }
 
 // startMissing gives clusters that the given labels leave empty a centroid by k-means++.
-func (r *state) startMissing(ctx context.Context) error {
-	if !slices.Contains(r.absent, true) {
+func (s *state) startMissing(ctx context.Context) error {
+	if !slices.Contains(s.absent, true) {
 		return nil
 	}
-	labels := slices.Clone(r.labels)
-	if err := r.kmeansPlusPlus(ctx, nil); err != nil {
+	labels := slices.Clone(s.labels)
+	if err := s.kmeansPlusPlus(ctx, nil); err != nil {
 		return err
 	}
-	return r.load(ctx, labels)
+	return s.load(ctx, labels)
 }
 
 // kmeansPlusPlus draws a point for every cluster without centroid: the first uniformly, each further
-// one with a chance proportional to its distortion to the nearest centroid there is. Points in taken
+// one with a chance proportional to its distortion to the nearest centroid there is. Points in exclude
 // are not drawn.
-func (r *state) kmeansPlusPlus(ctx context.Context, taken []int32) error {
-	n := r.p.n
+func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
+	n := s.p.n
 	chance, least := make([]float64, n), make([]float64, n)
 	for i := range chance {
 		chance[i], least[i] = 1, math.Inf(1)
 	}
-	closed := make([]bool, n)
-	for _, i := range taken {
-		closed[i] = true
+	excluded := make([]bool, n)
+	for _, i := range exclude {
+		excluded[i] = true
 	}
-	follow := func(c int) error {
-		distances, err := r.x.Nearest(ctx, r.single(r.centroid(c)))
+	updateChances := func(c int) error {
+		distances, err := s.x.Nearest(ctx, s.single(s.centroid(c)))
 		if err != nil {
 			return err
 		}
@@ -103,101 +103,101 @@ func (r *state) kmeansPlusPlus(ctx context.Context, taken []int32) error {
 		}
 		return nil
 	}
-	for c, absent := range r.absent {
+	for c, absent := range s.absent {
 		if !absent {
-			if err := follow(c); err != nil {
+			if err := updateChances(c); err != nil {
 				return err
 			}
 		}
 	}
-	for c, absent := range r.absent {
+	for c, absent := range s.absent {
 		if !absent {
 			continue
 		}
-		for i := range closed {
-			if closed[i] {
+		for i := range excluded {
+			if excluded[i] {
 				chance[i] = 0
 			}
 		}
-		q := clustering.Draw(r.rng.Float64(), chance)
+		q := clustering.Draw(s.rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first free one
-			q = max(0, slices.Index(closed, false))
+			q = max(0, slices.Index(excluded, false))
 		}
-		closed[q] = true
-		if err := r.p.row(r.centroid(c), int32(q)); err != nil {
+		excluded[q] = true
+		if err := s.p.row(s.centroid(c), int32(q)); err != nil {
 			return err
 		}
-		r.absent[c] = false
-		if err := follow(c); err != nil {
+		s.absent[c] = false
+		if err := updateChances(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// spread is how far perturbed means lie from the global one, in standard deviations.
-const spread = 0.01
+// perturbation is how far perturbed means lie from the global one, in standard deviations.
+const perturbation = 0.01
 
 // perturbedMeans puts every missing centroid near the global mean: Random-KMeans (Basu2002 4.2).
-func (r *state) perturbedMeans(ctx context.Context) error {
-	d := r.p.d
-	mean, deviation, err := r.overall(ctx)
+func (s *state) perturbedMeans(ctx context.Context) error {
+	d := s.p.d
+	mean, deviation, err := s.globalMoments(ctx)
 	if err != nil {
 		return err
 	}
 	center := make([]float64, d)
-	for c, absent := range r.absent {
+	for c, absent := range s.absent {
 		if !absent {
 			continue
 		}
 		for f := range center {
-			center[f] = mean[f] + float64(spread*deviation[f]*r.rng.NormFloat64())
+			center[f] = mean[f] + float64(perturbation*deviation[f]*s.rng.NormFloat64())
 		}
-		r.p.options.Distortion.Centre(center)
-		r.put(c, center)
+		s.p.options.Distortion.Centre(center)
+		s.setCentroid(c, center)
 	}
 	return nil
 }
 
-// overall is the mean of all points and the standard deviation of every feature. Divergences know no
+// globalMoments is the mean of all points and the standard deviation of every feature. Divergences know no
 // squares; there the mean itself stands for the deviation, so that what is perturbed stays positive.
-func (r *state) overall(ctx context.Context) (mean, deviation []float64, err error) {
-	if err := r.load(ctx, make([]int32, r.p.n)); err != nil {
+func (s *state) globalMoments(ctx context.Context) (mean, deviation []float64, err error) {
+	if err := s.load(ctx, make([]int32, s.p.n)); err != nil {
 		return nil, nil, err
 	}
-	mean = make([]float64, r.p.d)
-	r.p.Vectors.Centroid(mean, r.sums[:r.p.Vectors.Width()], r.p.n)
-	if r.p.options.Distortion == metric.KL || r.p.options.Distortion == metric.IDivergence {
+	mean = make([]float64, s.p.d)
+	s.p.Vectors.Centroid(mean, s.sums[:s.p.Vectors.Width()], s.p.n)
+	if s.p.options.Distortion == metric.KL || s.p.options.Distortion == metric.IDivergence {
 		return mean, mean, nil
 	}
-	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: r.p.spec.K, Centroids: make([]float64, len(r.centroids))}
+	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: s.p.spec.K, Centroids: make([]float64, len(s.centroids))}
 	copy(m.Centroids, mean)
-	scatter, err := r.x.Scatter(ctx, m, vector.Diagonal)
+	scatter, err := s.x.Scatter(ctx, m, vector.Diagonal)
 	if err != nil {
 		return nil, nil, err
 	}
 	for f := range scatter {
-		scatter[f] = math.Sqrt(scatter[f] / float64(r.p.n))
+		scatter[f] = math.Sqrt(scatter[f] / float64(s.p.n))
 	}
 	return mean, scatter, nil
 }
 
 // randomComponents are the means of k components of the must-links, drawn at random.
-func (r *state) randomComponents(context.Context) error {
-	components := r.p.Constraints.Components()
+func (s *state) randomComponents(context.Context) error {
+	components := s.p.Constraints.Components()
 	order := make([]int32, components.Count())
 	for c := range order {
 		order[c] = int32(c)
 	}
-	for c := range r.p.spec.K {
-		at := c + r.rng.IntN(len(order)-c)
+	for c := range s.p.spec.K {
+		at := c + s.rng.IntN(len(order)-c)
 		order[c], order[at] = order[at], order[c]
-		center, err := r.meanOf(components.Members(order[c]))
+		center, err := s.meanOf(components.Members(order[c]))
 		if err != nil {
 			return err
 		}
-		if r.p.options.Distortion.Centre(center) {
-			r.put(c, center)
+		if s.p.options.Distortion.Centre(center) {
+			s.setCentroid(c, center)
 		}
 	}
 	return nil
@@ -205,18 +205,18 @@ func (r *state) randomComponents(context.Context) error {
 
 // seedMeans are the means of the seeds, each counted by how likely its label is (Basu2002 Fig. 1);
 // clusters without seeds start by k-means++ among the other points.
-func (r *state) seedMeans(ctx context.Context) error {
-	row, totals, weights := make([]float64, r.p.d), make([]float64, len(r.centroids)), make([]float64, r.p.spec.K)
+func (s *state) seedMeans(ctx context.Context) error {
+	row, totals, weights := make([]float64, s.p.d), make([]float64, len(s.centroids)), make([]float64, s.p.spec.K)
 	var points []int32
-	for _, seed := range r.p.seeds {
-		if err := r.p.row(row, seed.Point); err != nil {
+	for _, seed := range s.p.seeds {
+		if err := s.p.row(row, seed.Point); err != nil {
 			return err
 		}
 		points = append(points, seed.Point)
 		for at, c := range seed.Labels {
 			weights[c] += seed.Chances[at]
 			for f, v := range row {
-				totals[int(c)*r.p.d+f] += float64(seed.Chances[at] * v)
+				totals[int(c)*s.p.d+f] += float64(seed.Chances[at] * v)
 			}
 		}
 	}
@@ -224,70 +224,70 @@ func (r *state) seedMeans(ctx context.Context) error {
 		if weight == 0 {
 			continue
 		}
-		center := totals[c*r.p.d : (c+1)*r.p.d]
+		center := totals[c*s.p.d : (c+1)*s.p.d]
 		for f := range center {
 			center[f] /= weight
 		}
-		if r.p.options.Distortion.Centre(center) {
-			r.put(c, center)
+		if s.p.options.Distortion.Centre(center) {
+			s.setCentroid(c, center)
 		}
 	}
-	return r.kmeansPlusPlus(ctx, points)
+	return s.kmeansPlusPlus(ctx, points)
 }
 
 // neighborhoods are the must-link components of at least two points (Basu2003 3.1): with k or more of
 // them the centroids of the largest or, by weighted farthest-first, of large ones far apart; with fewer
 // all of them, then the first point that is cannot-linked to every one, then perturbed global means.
-func (r *state) neighborhoods(ctx context.Context) error {
-	components := r.p.Constraints.Components()
-	var hoods []int32
+func (s *state) neighborhoods(ctx context.Context) error {
+	components := s.p.Constraints.Components()
+	var neighborhoods []int32
 	for c := range int32(components.Count()) {
 		if len(components.Members(c)) >= 2 {
-			hoods = append(hoods, c)
+			neighborhoods = append(neighborhoods, c)
 		}
 	}
 	size := func(c int32) int { return len(components.Members(c)) }
-	slices.SortStableFunc(hoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
-	k := r.p.spec.K
-	if r.p.startKind() == clustering.StartWeightedFarthestFirst {
-		chosen, err := r.weightedFarthestFirst(hoods)
+	slices.SortStableFunc(neighborhoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
+	k := s.p.spec.K
+	if s.p.startKind() == clustering.StartWeightedFarthestFirst {
+		chosen, err := s.weightedFarthestFirst(neighborhoods)
 		if err != nil {
 			return err
 		}
-		hoods = chosen
+		neighborhoods = chosen
 	}
-	hoods = hoods[:min(len(hoods), k)]
-	for c, hood := range hoods {
-		center, err := r.meanOf(components.Members(hood))
+	neighborhoods = neighborhoods[:min(len(neighborhoods), k)]
+	for c, neighborhood := range neighborhoods {
+		center, err := s.meanOf(components.Members(neighborhood))
 		if err != nil {
 			return err
 		}
-		if r.p.options.Distortion.Centre(center) {
-			r.put(c, center)
+		if s.p.options.Distortion.Centre(center) {
+			s.setCentroid(c, center)
 		}
 	}
-	if len(hoods) < k && len(hoods) > 0 {
-		if point := r.apartFromAll(hoods); point >= 0 {
-			if err := r.p.row(r.centroid(len(hoods)), point); err != nil {
+	if len(neighborhoods) < k && len(neighborhoods) > 0 {
+		if point := s.apartFromAll(neighborhoods); point >= 0 {
+			if err := s.p.row(s.centroid(len(neighborhoods)), point); err != nil {
 				return err
 			}
-			r.absent[len(hoods)] = false
+			s.absent[len(neighborhoods)] = false
 		}
 	}
-	if slices.Contains(r.absent, true) {
-		return r.perturbedMeans(ctx)
+	if slices.Contains(s.absent, true) {
+		return s.perturbedMeans(ctx)
 	}
 	return nil
 }
 
 // apartFromAll is the first point that is cannot-linked to every neighborhood; -1: there is none.
-func (r *state) apartFromAll(hoods []int32) int32 {
-	components := r.p.Constraints.Components()
-	for point := range int32(r.p.n) {
+func (s *state) apartFromAll(neighborhoods []int32) int32 {
+	components := s.p.Constraints.Components()
+	for point := range int32(s.p.n) {
 		own := components.Of(point)
 		apart := true
-		for _, hood := range hoods {
-			apart = apart && r.p.Constraints.Apart(own, hood)
+		for _, neighborhood := range neighborhoods {
+			apart = apart && s.p.Constraints.Apart(own, neighborhood)
 		}
 		if apart {
 			return point
@@ -298,29 +298,29 @@ func (r *state) apartFromAll(hoods []int32) int32 {
 
 // weightedFarthestFirst orders neighborhoods: the largest first, then always the one whose distance to
 // the nearest chosen one times its size is largest; ties by size, then index.
-func (r *state) weightedFarthestFirst(hoods []int32) ([]int32, error) {
-	if len(hoods) == 0 {
+func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
+	if len(neighborhoods) == 0 {
 		return nil, nil
 	}
-	components, measure := r.p.Constraints.Components(), metric.Measure{Distortion: r.p.options.Distortion, Metric: metric.NewIdentity(r.p.d)}
-	centers, least := make([][]float64, len(hoods)), make([]float64, len(hoods))
-	for at, hood := range hoods {
-		center, err := r.meanOf(components.Members(hood))
+	components, measure := s.p.Constraints.Components(), metric.Measure{Distortion: s.p.options.Distortion, Metric: metric.NewIdentity(s.p.d)}
+	centers, least := make([][]float64, len(neighborhoods)), make([]float64, len(neighborhoods))
+	for at, neighborhood := range neighborhoods {
+		center, err := s.meanOf(components.Members(neighborhood))
 		if err != nil {
 			return nil, err
 		}
-		r.p.options.Distortion.Centre(center)
+		s.p.options.Distortion.Centre(center)
 		centers[at], least[at] = center, math.Inf(1)
 	}
 	chosen, next := []int32{}, 0
-	taken := make([]bool, len(hoods))
-	for len(chosen) < min(len(hoods), r.p.spec.K) {
+	taken := make([]bool, len(neighborhoods))
+	for len(chosen) < min(len(neighborhoods), s.p.spec.K) {
 		taken[next] = true
-		chosen = append(chosen, hoods[next])
+		chosen = append(chosen, neighborhoods[next])
 		best, score := -1, 0.0
-		for at, hood := range hoods {
+		for at, neighborhood := range neighborhoods {
 			least[at] = min(least[at], measure.Between(centers[at], centers[next]))
-			if weighted := least[at] * float64(len(components.Members(hood))); !taken[at] && (best < 0 || weighted > score) {
+			if weighted := least[at] * float64(len(components.Members(neighborhood))); !taken[at] && (best < 0 || weighted > score) {
 				best, score = at, weighted
 			}
 		}
@@ -330,10 +330,10 @@ func (r *state) weightedFarthestFirst(hoods []int32) ([]int32, error) {
 }
 
 // meanOf is the mean of some points.
-func (r *state) meanOf(points []int32) ([]float64, error) {
-	mean, row := make([]float64, r.p.d), make([]float64, r.p.d)
+func (s *state) meanOf(points []int32) ([]float64, error) {
+	mean, row := make([]float64, s.p.d), make([]float64, s.p.d)
 	for _, point := range points {
-		if err := r.p.row(row, point); err != nil {
+		if err := s.p.row(row, point); err != nil {
 			return nil, err
 		}
 		for f, v := range row {

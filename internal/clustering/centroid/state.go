@@ -28,93 +28,93 @@ type state struct {
 }
 
 // Labels implements Method.
-func (r *state) Labels() []int32 { return r.labels }
+func (s *state) Labels() []int32 { return s.labels }
 
 // centroid is that of one cluster.
-func (r *state) centroid(c int) []float64 { return r.centroids[c*r.p.d : (c+1)*r.p.d] }
+func (s *state) centroid(c int) []float64 { return s.centroids[c*s.p.d : (c+1)*s.p.d] }
 
 // model is the centroids and the metric as they are now.
-func (r *state) model() *vector.Model {
+func (s *state) model() *vector.Model {
 	return &vector.Model{
-		Distortion: r.p.options.Distortion, Clusters: r.p.spec.K,
-		Centroids: r.centroids, Absent: r.absent, Metric: r.metric.Values(),
+		Distortion: s.p.options.Distortion, Clusters: s.p.spec.K,
+		Centroids: s.centroids, Absent: s.absent, Metric: s.metric.Values(),
 	}
 }
 
 // single is a model of one center.
-func (r *state) single(center []float64) *vector.Model {
-	m := r.model()
+func (s *state) single(center []float64) *vector.Model {
+	m := s.model()
 	m.Clusters, m.Centroids, m.Absent = 1, center, nil
 	return m
 }
 
 // load sets all labels.
-func (r *state) load(ctx context.Context, labels []int32) error {
-	sums, err := r.x.Load(ctx, labels)
+func (s *state) load(ctx context.Context, labels []int32) error {
+	sums, err := s.x.Load(ctx, labels)
 	if err != nil {
 		return err
 	}
-	r.labels, r.sums = slices.Clone(labels), sums
-	r.counts = make([]int32, r.p.spec.K)
+	s.labels, s.sums = slices.Clone(labels), sums
+	s.counts = make([]int32, s.p.spec.K)
 	for _, c := range labels {
 		if c >= 0 {
-			r.counts[c]++
+			s.counts[c]++
 		}
 	}
 	return nil
 }
 
 // apply moves points.
-func (r *state) apply(ctx context.Context, moves []kernel.Move) error {
-	sums, err := r.x.Update(ctx, moves)
+func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
+	sums, err := s.x.Update(ctx, moves)
 	if err != nil {
 		return err
 	}
 	for _, m := range moves {
-		r.labels[m.Point] = m.To
+		s.labels[m.Point] = m.To
 		if m.From >= 0 {
-			r.counts[m.From]--
+			s.counts[m.From]--
 		}
 		if m.To >= 0 {
-			r.counts[m.To]++
+			s.counts[m.To]++
 		}
 	}
-	r.sums = sums
+	s.sums = sums
 	return nil
 }
 
 // takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit
 // vectors that cancel out, keeps what it has.
-func (r *state) takeMeans() {
-	fresh, absent := slices.Clone(r.centroids), slices.Clone(r.absent) // a model keeps the old ones
-	mean, width := make([]float64, r.p.d), r.p.Vectors.Width()
-	for c, count := range r.counts {
+func (s *state) takeMeans() {
+	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // a model keeps the old ones
+	mean, width := make([]float64, s.p.d), s.p.Vectors.Width()
+	for c, count := range s.counts {
 		if count == 0 {
 			continue
 		}
-		r.p.Vectors.Centroid(mean, r.sums[c*width:(c+1)*width], int(count))
-		if r.p.options.Distortion.Centre(mean) {
-			copy(fresh[c*r.p.d:], mean)
+		s.p.Vectors.Centroid(mean, s.sums[c*width:(c+1)*width], int(count))
+		if s.p.options.Distortion.Centre(mean) {
+			copy(fresh[c*s.p.d:], mean)
 			absent[c] = false
 		}
 	}
-	r.centroids, r.absent = fresh, absent
+	s.centroids, s.absent = fresh, absent
 }
 
 // distortion is the sum of all labeled points' distortions to their centroids in a model.
-func (r *state) distortion(ctx context.Context, m *vector.Model) (float64, error) {
-	total, err := r.x.Scatter(ctx, m, vector.Total)
+func (s *state) distortion(ctx context.Context, m *vector.Model) (float64, error) {
+	total, err := s.x.Scatter(ctx, m, vector.Total)
 	if err != nil {
 		return 0, err
 	}
 	return total[0], nil
 }
 
-// Conclude implements Method.
-func (r *state) Conclude(result *clustering.Result) {
+// FillResult implements Method.
+func (s *state) FillResult(result *clustering.Result) {
 	result.Model = &clustering.Model{
-		Distortion: r.p.options.Distortion, K: r.p.spec.K, D: r.p.d,
-		Centroids: r.p.original(r.centroids), Metric: r.metric,
+		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,
+		Centroids: s.p.inDataCoordinates(s.centroids), Metric: s.metric,
 	}
 }
 
@@ -127,10 +127,10 @@ type snapshot struct {
 	metric          *metric.Metric
 }
 
-func (r *state) snapshot() snapshot {
-	return snapshot{slices.Clone(r.labels), slices.Clone(r.counts), r.sums, r.centroids, r.absent, r.metric}
+func (s *state) snapshot() snapshot {
+	return snapshot{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
 }
 
-func (r *state) restore(s snapshot) {
-	r.labels, r.counts, r.sums, r.centroids, r.absent, r.metric = s.labels, s.counts, s.sums, s.centroids, s.absent, s.metric
+func (s *state) restore(from snapshot) {
+	s.labels, s.counts, s.sums, s.centroids, s.absent, s.metric = from.labels, from.counts, from.sums, from.centroids, from.absent, from.metric
 }

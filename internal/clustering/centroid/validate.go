@@ -6,12 +6,12 @@ import (
 )
 
 // Name implements clustering.Algorithm.
-func (v *Options) Name() string { return v.Algorithm.String() }
+func (o *Options) Name() string { return o.Algorithm.String() }
 
 // Validate implements clustering.Algorithm.
-func (v *Options) Validate(_ int, spec clustering.Spec) error {
-	if len(spec.Seeds) == 0 && v.Algorithm.seeded() {
-		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", v.Algorithm).OnField("spec.supervision.seeds")
+func (o *Options) Validate(_ int, spec clustering.Spec) error {
+	if len(spec.Seeds) == 0 && o.Algorithm.seeded() {
+		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField("spec.supervision.seeds")
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func TestFeasibleVectorsBelowZero(t *testing.T) {
 		{-3, 4},  // and D^1/2 1 is above, which is no cut
 		{-50, 5}, // all six but that
 	} {
-		result, err := trySolveSpectral(graph, clustering.Spec{K: 2, Algorithm: &Options{
+		result, err := trySolve(graph, clustering.Spec{K: 2, Algorithm: &Options{
 			Algorithm: Constrained, Beliefs: q, BetaRule: BetaGiven, Beta: c.beta,
 		}})
 		if err != nil || *result.Eigen.FeasibleVectors != c.feasible {
@@ -145,7 +145,7 @@ func TestCutsByChanceAreTold(t *testing.T) {
 		{clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained}}, true},
 		{clustering.Spec{K: 3, Seeds: labels, Algorithm: &Options{Algorithm: Constrained}}, false},
 	} {
-		result, err := trySolveSpectral(graph, c.spec)
+		result, err := trySolve(graph, c.spec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,30 +31,30 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 // the constraints to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
-func (r *method) constrained(ctx context.Context, result *clustering.Result) error {
-	eigenvalues, err := r.beliefEigenvalues(ctx)
+func (m *method) constrained(ctx context.Context, result *clustering.Result) error {
+	eigenvalues, err := m.beliefEigenvalues(ctx)
 	if err != nil {
 		return err
 	}
-	beta, feasible, err := r.chooseBeta(eigenvalues)
+	beta, feasible, err := m.chooseBeta(eigenvalues)
 	if err != nil {
 		return err
 	}
-	k := r.spec.K
+	k := m.spec.K
 	// The cheapest cuts need not have the least lambda: a small problem is solved for all of them.
 	count := feasible
-	if r.n > exactSpectral {
-		count = min(feasible, k-1+furtherCuts)
+	if m.n > maxExactRows {
+		count = min(feasible, k-1+extraCuts)
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.Problem{
-		Affinity: r.affinity(), Beliefs: beliefOperator{r}, Ratio: beta / r.volume, Volume: r.volume, Null: r.nullVectors(),
-	}, spectral.Wanted{Cuts: k - 1, Among: count}, r.Random(clustering.StreamEigen), r.solverOptions())
+		Affinity: m.affinity(), Beliefs: beliefOperator{m}, Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
+	}, spectral.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
 	}
 	if len(cuts.Values) < k-1 {
 		remedy := "give a smaller beta"
-		if _, count := r.components(); count > 1 {
+		if _, count := m.components(); count > 1 {
 			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count: --components join connects them", count)
 		}
 		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
@@ -62,59 +62,59 @@ func (r *method) constrained(ctx context.Context, result *clustering.Result) err
 	}
 	used := k - 1
 	report := &clustering.EigenReport{
-		Beta: &beta, FeasibleVectors: &feasible, Volume: r.volume, Eigenvalues: cuts.Values[:used], Costs: cuts.Costs[:used],
+		Beta: &beta, FeasibleVectors: &feasible, Volume: m.volume, Eigenvalues: cuts.Values[:used], Costs: cuts.Costs[:used],
 		Residuals: cuts.Residuals[:used], Products: cuts.Products,
 	}
 	vectors := cuts.Vectors[:used]
 	for _, v := range vectors { // u = D^-1/2 v
 		for i := range v {
-			v[i] *= r.roots[i]
+			v[i] *= m.roots[i]
 		}
-		report.Satisfaction = append(report.Satisfaction, satisfaction(r.beliefs, v))
+		report.Satisfaction = append(report.Satisfaction, satisfaction(m.beliefs, v))
 	}
 	result.Eigen = report
-	r.warnUnconverged(cuts.Converged, report.Residuals)
-	r.floor = cuts.Floor / r.volume
-	return r.discretize(ctx, result, vectors, report.Costs)
+	m.warnUnconverged(cuts.Converged, report.Residuals)
+	m.leastCut = cuts.Floor / m.volume
+	return m.discretize(ctx, result, vectors, report.Costs)
 }
 
 // warnOfChance says that the data have no say in labels: cuts gather on the points with beliefs, or follow the
 // chance that pairs were drawn by, where beta asks for more than a clustering can satisfy. The normalized cut
 // of random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
-func (r *method) warnCutsByChance(result *clustering.Result) {
+func (m *method) warnCutsByChance(result *clustering.Result) {
 	const share = 0.75 // of the way from the least to chance
-	chance := float64(r.spec.K - 1)
+	chance := float64(m.spec.K - 1)
 	why := ""
-	sizes := make([]int, r.spec.K)
+	sizes := make([]int, m.spec.K)
 	for _, c := range result.Labels {
 		sizes[c]++
 	}
 	if empty := slices.Index(sizes, 0); empty >= 0 {
 		why = fmt.Sprintf("cluster %d is empty", empty)
-	} else if result.Objective > r.floor+float64(share*(chance-r.floor)) {
+	} else if result.Objective > m.leastCut+float64(share*(chance-m.leastCut)) {
 		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allow %.3g at best)",
-			result.Objective, chance, r.floor)
+			result.Objective, chance, m.leastCut)
 	} else {
 		return
 	}
 	beta := *result.Eigen.Beta
-	smaller := -float64(r.beliefs.count()) // below 0 beta is a weight: the less, the more the data count
+	smaller := -float64(m.beliefs.count()) // below 0 beta is a weight: the less, the more the data count
 	if beta <= smaller {
 		smaller = 10 * beta
 	}
-	r.family.Warn(r.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+	m.family.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
 		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
 		why, beta, smaller))
 }
 
 const (
-	exactSpectral = 2000 // problems up to here are solved for all cuts
-	furtherCuts   = 2    // that larger ones are solved for, beside the ones they need
+	maxExactRows = 2000 // problems up to here are solved for all cuts
+	extraCuts    = 2    // that larger ones are solved for, beside the ones they need
 )
 
 // discretize makes labels of the relaxed indicators.
-func (r *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
-	if r.spec.K == 2 {
+func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
+	if m.spec.K == 2 {
 		result.Labels = bySign(vectors[0]) // which also turns it
 		result.Embedding = embedding.New(vectors, false)
 		return nil
@@ -122,14 +122,14 @@ func (r *method) discretize(ctx context.Context, result *clustering.Result, vect
 	result.Embedding = embedding.New(vectors, false)
 	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
 	for at := range rows {
-		switch r.options.Discretization {
+		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
 			rows[at] = sign(rows[at])
 		case DiscretizeWeighted:
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := embedding.Cluster(ctx, rows, columns, r.rowsSpec())
+	labels, err := embedding.Cluster(ctx, rows, columns, m.kmeansSpec())
 	result.Labels = labels
 	return err
 }
@@ -166,11 +166,11 @@ func sign(v float64) float64 {
 
 // beliefEigenvalues are those of Qbar, descending: all of them, group by group, or, where a group of points is
 // large, the largest. Points without beliefs have the eigenvalue 0.
-func (r *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
-	groups, believed := r.beliefs.groups(), 0
+func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
+	groups, believed := m.beliefs.groups(), 0
 	for _, points := range groups {
-		if len(points) > exactSpectral {
-			found, err := spectral.Largest(ctx, beliefOperator{r}, min(r.n, r.spec.K+furtherCuts), r.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
+		if len(points) > maxExactRows {
+			found, err := spectral.Largest(ctx, beliefOperator{m}, min(m.n, m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)
@@ -181,20 +181,20 @@ func (r *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 		values := make([]float64, size*size)
 		for a, i := range points {
 			for b, j := range points {
-				values[a*size+b] = float64(float64(r.beliefs.entry(i, j)*r.roots[i]) * r.roots[j])
+				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
 			}
 		}
 		eigenvalues = append(eigenvalues, spectral.Values(size, values)...)
 	}
-	eigenvalues = append(eigenvalues, make([]float64, r.n-believed)...)
+	eigenvalues = append(eigenvalues, make([]float64, m.n-believed)...)
 	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
 	return eigenvalues, nil
 }
 
 // chooseBeta resolves beta and tells how many vectors are feasible with it: for a connected graph, the
 // eigenvalues of Qbar above beta/vol, less one if D^1/2 1, which is no cut, is among them.
-func (r *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
-	k, total := r.spec.K, r.beliefs.sum()
+func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
+	k, total := m.spec.K, m.beliefs.sum()
 	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
 		if place > len(eigenvalues) {
 			return math.Inf(-1)
@@ -204,7 +204,7 @@ func (r *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 	count := func(beta float64) int {
 		above := 0
 		for _, v := range eigenvalues {
-			if v > beta/r.volume {
+			if v > beta/m.volume {
 				above++
 			}
 		}
@@ -214,25 +214,25 @@ func (r *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		return above
 	}
 	// The largest beta at which k - 1 vectors are feasible: just below this.
-	limit := at(k-1) * r.volume
+	limit := at(k-1) * m.volume
 	if !(limit > total) {
-		limit = at(k) * r.volume
+		limit = at(k) * m.volume
 	}
 	switch {
-	case r.options.BetaRule == BetaGiven:
-		beta = r.options.Beta
-	case r.options.BetaRule == BetaStrict:
+	case m.options.BetaRule == BetaGiven:
+		beta = m.options.Beta
+	case m.options.BetaRule == BetaStrict:
 		upper, lower := at(k-1), at(k)
-		if total > (upper+lower)/2*r.volume {
+		if total > (upper+lower)/2*m.volume {
 			upper, lower = at(k), at(k+1)
 		}
-		beta = (upper + lower) / 2 * r.volume
-	case r.options.Transfer: // below the k-th largest eigenvalue: the largest is that of the whole graph
-		beta = (at(k) + at(k+1)) / 2 * r.volume
+		beta = (upper + lower) / 2 * m.volume
+	case m.options.Transfer: // below the k-th largest eigenvalue: the largest is that of the whole graph
+		beta = (at(k) + at(k+1)) / 2 * m.volume
 	case k == 2: // Wang2014 (19)
-		beta = float64(at(1)*r.volume) * (0.5 + float64(0.4*float64(r.beliefs.count())/(float64(r.n)*float64(r.n))))
+		beta = float64(at(1)*m.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
 	default:
-		if beta = 0.25 * at(k-1) * r.volume; count(beta) < k-1 {
+		if beta = 0.25 * at(k-1) * m.volume; count(beta) < k-1 {
 			beta = 0.25 * limit
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // 1 on must-links and 0 on cannot-links, then the k leading eigenvectors of
 //
 //	N = (A + d_max I - D) / d_max
-func (r *method) learning(ctx context.Context, result *clustering.Result) error {
-	maxima, err := r.x.Maxima(ctx)
+func (m *method) learning(ctx context.Context, result *clustering.Result) error {
+	maxima, err := m.x.Maxima(ctx)
 	if err != nil {
 		return err
 	}
@@ -23,28 +23,28 @@ func (r *method) learning(ctx context.Context, result *clustering.Result) error 
 	if !(largest > 0) {
 		largest = 1 // no affinity at all
 	}
-	corrections, err := r.corrections(ctx, largest)
+	corrections, err := m.corrections(ctx, largest)
 	if err != nil {
 		return err
 	}
-	degrees := make([]float64, r.n)
+	degrees := make([]float64, m.n)
 	dMax := 0.0
 	for i := range degrees {
-		degrees[i] = r.degrees[i] / largest
+		degrees[i] = m.degrees[i] / largest
 		_, values := corrections.row(i)
 		for _, v := range values {
 			degrees[i] += v
 		}
 		dMax = max(dMax, degrees[i])
 	}
-	k := r.spec.K
-	op := learned{r, corrections, degrees, largest, dMax}
-	pairs, err := spectral.Largest(ctx, op, k, r.Random(clustering.StreamEigen), r.solverOptions())
+	k := m.spec.K
+	op := learned{m, corrections, degrees, largest, dMax}
+	pairs, err := spectral.Largest(ctx, op, k, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
 	}
-	r.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return r.byRows(ctx, result, pairs.Vectors)
+	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
+	return m.clusterRows(ctx, result, pairs.Vectors)
 }
 
 // learned is N.
@@ -78,10 +78,10 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 
 // corrections are what constrained affinities lack of 1 or have over 0, after the division. Where a pair
 // is both must- and cannot-linked, it is apart.
-func (r *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
+func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
 	wanted := map[[2]int32]float64{}
 	var order [][2]int32
-	for _, pair := range r.given.Pairs() {
+	for _, pair := range m.given.Pairs() {
 		key := [2]int32{min(pair.I, pair.J), max(pair.I, pair.J)}
 		if _, seen := wanted[key]; !seen {
 			order = append(order, key)
@@ -91,11 +91,11 @@ func (r *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 			wanted[key] = 0
 		}
 	}
-	affinities, err := r.affinities(ctx, order)
+	affinities, err := m.affinities(ctx, order)
 	if err != nil {
 		return nil, err
 	}
-	s := newSymmetric(r.n)
+	s := newSymmetric(m.n)
 	for at, key := range order {
 		s.add(key[0], key[1], wanted[key]-affinities[at]/largest)
 	}
@@ -108,9 +108,9 @@ const columnsAtOnce = 16
 
 // affinities are single entries of the matrix: of a graph or a given matrix from the data, of points from
 // the workers' columns.
-func (r *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, error) {
+func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, error) {
 	values := make([]float64, len(pairs))
-	switch data := r.data.(type) {
+	switch data := m.data.(type) {
 	case *dataset.Graph:
 		for at, pair := range pairs {
 			neighbors, weights := data.Row(int(pair[0]))
@@ -138,7 +138,7 @@ func (r *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, e
 		for at, column := range some {
 			lists[at] = []int32{column}
 		}
-		sums, err := r.x.ColumnSums(ctx, lists)
+		sums, err := m.x.ColumnSums(ctx, lists)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 	answers := map[string]bool{}
 	for _, c := range []struct{ restarts, iterations int }{{1, 1}, {1, 300}, {3, 2}, {10, 300}, {0, 0}} {
 		vague.Eigenvectors = Eigenvectors{KmeansRestarts: c.restarts, KmeansMaxIterations: c.iterations}
-		result, err := trySolveSpectral(g, clustering.Spec{K: 6, Seed: 4, Algorithm: &vague})
+		result, err := trySolve(g, clustering.Spec{K: 6, Seed: 4, Algorithm: &vague})
 		if err != nil {
 			t.Fatal(err)
 		}

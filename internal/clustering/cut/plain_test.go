@@ -20,7 +20,7 @@ func TestPlainObjectiveCountsEdges(t *testing.T) {
 		{Algorithm: Spectral}, {Algorithm: Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation},
 		{Algorithm: Learning}, {Algorithm: Constrained},
 	} {
-		result, err := trySolveSpectral(g, clustering.Spec{K: k, Seed: 1, Constraints: links, Algorithm: &o})
+		result, err := trySolve(g, clustering.Spec{K: k, Seed: 1, Constraints: links, Algorithm: &o})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,23 +18,23 @@ import (
 // labels of them. Its history is empty; the steps of the eigensolver are heard instead.
 type method struct {
 	*Problem
-	family  *kernelkmeans.Family
-	x       kernelkmeans.Executor
-	o       clustering.Observer
-	roots   []float64 // D^-1/2, where the matrix is normalized by it
-	volume  float64   // sum of all degrees
-	degrees []float64
-	steps   *embedding.Steps
-	floor   float64           // the least normalized cut, of ConstrainedSpectral
-	joined  bool              // the components of the graph are connected by edges of our own
-	found   clustering.Result // once the step is done
-	stop    clustering.StopReason
+	family   *kernelkmeans.Family
+	x        kernelkmeans.Executor
+	o        clustering.Observer
+	roots    []float64 // D^-1/2, where the matrix is normalized by it
+	volume   float64   // sum of all degrees
+	degrees  []float64
+	reporter *embedding.Reporter
+	leastCut float64           // the least normalized cut, of ConstrainedSpectral
+	joined   bool              // the components of the graph are connected by edges of our own
+	result   clustering.Result // once the step is done
+	stop     clustering.StopReason
 }
 
 // spectralFamily is a problem on its executor. There is one run: the restarts that a user asks for are
 // those of k-means on the eigenvectors.
 type family struct {
-	clustering.OneByOne
+	clustering.Sequential
 	p      *Problem
 	x      kernelkmeans.Executor
 	kernel *kernelkmeans.Family
@@ -65,91 +65,91 @@ func (f *family) MaxIterations() int { return 1 }
 
 // Method implements clustering.Family.
 func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Method {
-	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, steps: embedding.NewSteps(o), stop: clustering.StopConverged}
+	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
 }
 
-// Conclude implements clustering.Family.
-func (f *family) Conclude(r *clustering.Result) {
+// FillResult implements clustering.Family.
+func (f *family) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = f.kernel.Notices(), f.p.Objective.String(), &f.p.Matrix
 	r.Satisfaction = f.p.given.Satisfaction(r.Labels)
 }
 
 // Init implements clustering.Method.
-func (r *method) Init(ctx context.Context) (clustering.Report, error) {
-	if err := r.loadDegrees(ctx); err != nil {
+func (m *method) Init(ctx context.Context) (clustering.Report, error) {
+	if err := m.loadDegrees(ctx); err != nil {
 		return clustering.Report{}, err
 	}
-	return clustering.Report{}, r.settleComponents(ctx)
+	return clustering.Report{}, m.handleComponents(ctx)
 }
 
 // Step implements clustering.Method.
-func (r *method) Step(ctx context.Context) (clustering.Report, error) {
+func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	var result clustering.Result
 	var err error
-	switch r.options.Algorithm {
+	switch m.options.Algorithm {
 	case Spectral:
-		err = r.leading(ctx, &result)
+		err = m.leading(ctx, &result)
 	case Learning:
-		err = r.learning(ctx, &result)
+		err = m.learning(ctx, &result)
 	default:
-		err = r.constrained(ctx, &result)
+		err = m.constrained(ctx, &result)
 	}
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	if result.Objective, result.PlainObjective, err = r.family.ObjectiveOf(ctx, result.Labels); err != nil {
+	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if r.options.Algorithm == Constrained {
-		r.warnCutsByChance(&result)
+	if m.options.Algorithm == Constrained {
+		m.warnCutsByChance(&result)
 	}
-	r.found = result
-	return clustering.Report{Stop: r.stop}, nil
+	m.result = result
+	return clustering.Report{Stop: m.stop}, nil
 }
 
 // Labels implements clustering.Method.
-func (r *method) Labels() []int32 { return r.found.Labels }
+func (m *method) Labels() []int32 { return m.result.Labels }
 
 // Value implements clustering.Method; there is no other run to compare it with.
-func (r *method) Value() float64 { return 0 }
+func (m *method) Value() float64 { return 0 }
 
-// Conclude implements clustering.Method.
-func (r *method) Conclude(result *clustering.Result) {
-	result.Objective, result.PlainObjective = r.found.Objective, r.found.PlainObjective
-	result.Eigen, result.Embedding = r.found.Eigen, r.found.Embedding
+// FillResult implements clustering.Method.
+func (m *method) FillResult(result *clustering.Result) {
+	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
+	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding
 }
 
 // loadDegrees takes the degrees of the affinity alone.
-func (r *method) loadDegrees(ctx context.Context) (err error) {
-	r.degrees = r.family.Weights()
-	if r.Objective != kernelkmeans.ObjectiveNormalizedCut {
-		if r.degrees, err = r.x.Degrees(ctx); err != nil {
+func (m *method) loadDegrees(ctx context.Context) (err error) {
+	m.degrees = m.family.Weights()
+	if m.Objective != kernelkmeans.ObjectiveNormalizedCut {
+		if m.degrees, err = m.x.Degrees(ctx); err != nil {
 			return err
 		}
 	}
-	r.setDegrees()
+	m.setDegrees()
 	return nil
 }
 
 // setDegrees is what follows from the degrees.
-func (r *method) setDegrees() {
-	r.volume = partition.Sum(r.n, func(i int) float64 { return r.degrees[i] })
-	r.roots = make([]float64, r.n)
-	for i, d := range r.degrees {
-		if r.Objective == kernelkmeans.ObjectiveNormalizedCut { // checked to be positive
-			r.roots[i] = 1 / math.Sqrt(d)
+func (m *method) setDegrees() {
+	m.volume = partition.Sum(m.n, func(i int) float64 { return m.degrees[i] })
+	m.roots = make([]float64, m.n)
+	for i, d := range m.degrees {
+		if m.Objective == kernelkmeans.ObjectiveNormalizedCut { // checked to be positive
+			m.roots[i] = 1 / math.Sqrt(d)
 		} else {
-			r.roots[i] = 1
+			m.roots[i] = 1
 		}
 	}
 }
 
 // affinity is D^-1/2 M D^-1/2.
-func (r *method) affinity() spectral.Operator { return embedding.NewBalanced(r.x, r.roots) }
+func (m *method) affinity() spectral.Operator { return embedding.NewScaled(m.x, m.roots) }
 
 // solverOptions let the observer hear the search.
-func (r *method) solverOptions() spectral.Options {
-	return r.steps.Options(cmp.Or(r.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
+func (m *method) solverOptions() spectral.Options {
+	return m.reporter.SolverOptions(cmp.Or(m.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
 }
 
 // Pairs is how many eigenpairs a search looks for.
@@ -157,12 +157,12 @@ func (p *Problem) Pairs() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
 	}
-	return p.spec.K - 1 + furtherCuts
+	return p.spec.K - 1 + extraCuts
 }
 
 // AtOnce tells whether the problem is small enough to be solved from all its entries.
 func (p *Problem) AtOnce() bool {
-	return p.options.Algorithm == Constrained && p.n <= exactSpectral
+	return p.options.Algorithm == Constrained && p.n <= maxExactRows
 }
 
 // Columns is how many eigenvectors the labels are made of.
@@ -186,44 +186,44 @@ func (p *Problem) OwnEntries() int64 {
 }
 
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
-func (r *method) leading(ctx context.Context, result *clustering.Result) error {
-	k := r.spec.K
-	pairs, err := spectral.Largest(ctx, r.affinity(), k, r.Random(clustering.StreamEigen), r.solverOptions())
+func (m *method) leading(ctx context.Context, result *clustering.Result) error {
+	k := m.spec.K
+	pairs, err := spectral.Largest(ctx, m.affinity(), k, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
 	}
-	r.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return r.byRows(ctx, result, pairs.Vectors)
+	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
+	return m.clusterRows(ctx, result, pairs.Vectors)
 }
 
 // report tells of eigenpairs.
-func (r *method) report(result *clustering.Result, pairs spectral.Eigen, cost func(j int) float64) {
+func (m *method) report(result *clustering.Result, pairs spectral.Eigen, cost func(j int) float64) {
 	result.Eigen = &clustering.EigenReport{
-		Volume: r.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
+		Volume: m.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
 	}
 	for j := range pairs.Values {
-		result.Eigen.Costs = append(result.Eigen.Costs, float64(r.volume*cost(j)))
+		result.Eigen.Costs = append(result.Eigen.Costs, float64(m.volume*cost(j)))
 	}
-	r.warnUnconverged(pairs.Converged, pairs.Residuals)
+	m.warnUnconverged(pairs.Converged, pairs.Residuals)
 }
 
-func (r *method) warnUnconverged(converged bool, residuals []float64) {
+func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
-		r.stop = clustering.StopMaxProducts
-		r.family.Warn(r.o, "NOT_CONVERGED", fmt.Sprintf(
+		m.stop = clustering.StopMaxProducts
+		m.family.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
 			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
 	}
 }
 
-// rowsSpec is what is asked of k-means on the rows of eigenvectors.
-func (r *method) rowsSpec() clustering.Spec {
-	e := r.options.Eigenvectors
-	return clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
+// kmeansSpec is what is asked of k-means on the rows of eigenvectors.
+func (m *method) kmeansSpec() clustering.Spec {
+	e := m.options.Eigenvectors
+	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
 }
 
-// byRows clusters the rows of some vectors by k-means.
-func (r *method) byRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
-	result.Embedding = embedding.New(vectors, r.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, r.rowsSpec())
+// clusterRows clusters the rows of some vectors by k-means.
+func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
+	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
+	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
 	return err
 }

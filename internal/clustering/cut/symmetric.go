@@ -64,8 +64,8 @@ func (s *symmetric) row(i int) ([]int32, []float64) {
 
 // multiply adds scale_i S_ij scale_j x_j to every row of dst, for each of several x. Threads share the rows.
 func (s *symmetric) multiply(dst, x [][]float64, scale []float64) {
-	const worthIt = 1 << 14 // entries
-	threads := min(runtime.GOMAXPROCS(0), 1+len(s.value)*len(x)/worthIt)
+	const entriesPerThread = 1 << 14 // entries
+	threads := min(runtime.GOMAXPROCS(0), 1+len(s.value)*len(x)/entriesPerThread)
 	var group sync.WaitGroup
 	for t := range threads {
 		rows := s.rows[t*len(s.rows)/threads : (t+1)*len(s.rows)/threads]

@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-func trySolveSpectral(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+func trySolve(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
 	problem, err := Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func TestWang2014Example(t *testing.T) {
 		"beta = 2 vol":                     {true, 2, 0.586383, []float64{1.33588, 1.33588, 1.00368, 0.40495, -0.91483, -0.91483}},
 		"beta = vol, without the diagonal": {false, 1, 0.242750, []float64{1.44328, 1.44328, 1.14953, 0.33339, -0.58524, -0.58524}},
 	} {
-		result, err := trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{
+		result, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{
 			Algorithm: Constrained, BetaRule: BetaGiven, Beta: 14 * c.ratio, Beliefs: wangBeliefs(c.diagonal)}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -94,17 +94,17 @@ func TestWang2014Example(t *testing.T) {
 // An infeasible beta is refused with the largest feasible one, and so is a Q that only says apart.
 func TestWang2014InfeasibleBeta(t *testing.T) {
 	g := wangGraph(t)
-	_, err := trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{
+	_, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{
 		Algorithm: Constrained, BetaRule: BetaGiven, Beta: 14 * 2.3, Beliefs: wangBeliefs(false)}})
 	clusteringtest.WantFault(t, err, "INFEASIBLE_BETA", "30.9449") // 2.21035 vol
-	if _, err := trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{
+	if _, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{
 		Algorithm: Constrained, BetaRule: BetaGiven, Beta: 14 * 2.21, Beliefs: wangBeliefs(false)}}); err != nil {
 		t.Errorf("just below the largest: %v", err)
 	}
-	_, err = trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{
+	_, err = trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{
 		Algorithm: Constrained, BetaRule: BetaGiven, Beta: 14, Beliefs: []Belief{{0, 5, -1}}}})
 	clusteringtest.WantFault(t, err, "INFEASIBLE_BETA")
-	_, err = trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: Constrained}})
+	_, err = trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: Constrained}})
 	clusteringtest.WantFault(t, err, "NO_BELIEFS")
 }
 
@@ -132,9 +132,9 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	}
 	score := func(data dataset.Dataset, truth []int32, spec clustering.Spec) float64 {
 		t.Helper()
-		result, err := trySolveSpectral(data, spec)
+		result, err := trySolve(data, spec)
 		if err != nil {
-			t.Fatalf("%v: %v", spectralOptions(spec).Algorithm, err)
+			t.Fatalf("%v: %v", optionsOf(spec).Algorithm, err)
 		}
 		scores, err := evaluate.Compare(result.Labels, truth, nil)
 		if err != nil {
@@ -193,13 +193,13 @@ func TestDisconnectedGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := trySolveSpectral(g, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: Spectral}})
+	plain, err := trySolve(g, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: Spectral}})
 	if err != nil || len(plain.Warnings) != 1 || plain.Warnings[0].Code != "DISCONNECTED_GRAPH" || plain.Objective > 1e-9 {
 		t.Errorf("spectral: %+v, %v", plain, err)
 	}
 	together := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(1, 4)}
 	for _, join := range []bool{false, true} {
-		result, err := trySolveSpectral(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, JoinComponents: join}})
+		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, JoinComponents: join}})
 		if !join { // nothing but the cut between them is feasible
 			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "--components join")
 			continue
@@ -220,7 +220,7 @@ func TestSpectralStart(t *testing.T) {
 		g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(seed), 120, 3)
 		start := solveMatrix(t, g, clustering.Spec{K: 3, Seed: seed, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}})
 		end := solveMatrix(t, g, clustering.Spec{K: 3, Seed: seed, MaxIterations: 100, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}})
-		spectral, err := trySolveSpectral(g, clustering.Spec{K: 3, Seed: seed, Algorithm: &Options{Algorithm: Spectral}})
+		spectral, err := trySolve(g, clustering.Spec{K: 3, Seed: seed, Algorithm: &Options{Algorithm: Spectral}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestSpectralStart(t *testing.T) {
 	}
 }
 
-func spectralOptions(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }
+func optionsOf(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }
 
 // solveRows runs k-means.
 func solveRows(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {

@@ -60,8 +60,8 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	return found.Labels, nil
 }
 
-// balanced is the executor's matrix between two diagonal ones: diag(f) M diag(f).
-type balanced struct {
+// scaledMatrix is the executor's matrix between two diagonal ones: diag(f) M diag(f).
+type scaledMatrix struct {
 	matrix  Multiplier
 	factors []float64
 }
@@ -71,14 +71,14 @@ type Multiplier interface {
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }
 
-// NewBalanced is diag(f) M diag(f).
-func NewBalanced(matrix Multiplier, factors []float64) spectral.Operator {
-	return balanced{matrix, factors}
+// NewScaled is diag(f) M diag(f).
+func NewScaled(matrix Multiplier, factors []float64) spectral.Operator {
+	return scaledMatrix{matrix, factors}
 }
 
-func (b balanced) Rows() int { return len(b.factors) }
+func (b scaledMatrix) Rows() int { return len(b.factors) }
 
-func (b balanced) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+func (b scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	scaled := make([][]float64, len(columns))
 	for v, column := range columns {
 		scaled[v] = make([]float64, len(column))

@@ -14,10 +14,10 @@ type forecast struct {
 }
 
 // Before so many steps there is no line.
-const fewestSteps = 6
+const minSteps = 6
 
-// surely is how many standard errors a slope must be below 0.
-const surely = 3
+// minStandardErrors is how many standard errors a slope must be below 0.
+const minStandardErrors = 3
 
 // next hears of a step: its largest residual, and the products up to then.
 func (f *forecast) next(residual float64, products int) (stepsLeft int, known bool) {
@@ -26,12 +26,12 @@ func (f *forecast) next(residual float64, products int) (stepsLeft int, known bo
 		return 0, true
 	}
 	steps := len(f.logs)
-	if steps < fewestSteps {
+	if steps < minSteps {
 		return 0, false
 	}
-	last := f.logs[min(steps/2, steps-fewestSteps):]
+	last := f.logs[min(steps/2, steps-minSteps):]
 	middle, slope, uncertainty := trend(last)
-	if !(slope+float64(surely*uncertainty) < 0) {
+	if !(slope+float64(minStandardErrors*uncertainty) < 0) {
 		return 0, false
 	}
 	end := float64(len(last)-1) / 2 // from the middle of the steps

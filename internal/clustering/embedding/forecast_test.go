@@ -19,14 +19,14 @@ func hear(f *forecast, residuals ...float64) (left int, known bool) {
 func TestForecastOfASteadySolver(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		factor := rapid.Float64Range(0.1, 0.9).Draw(t, "factor")
-		steps := rapid.IntRange(fewestSteps, 60).Draw(t, "steps")
+		steps := rapid.IntRange(minSteps, 60).Draw(t, "steps")
 		f, residual := &forecast{tolerance: 1e-8, products: math.MaxInt32}, 1.0
 		for at := range steps {
 			if residual *= factor; residual <= f.tolerance {
 				return
 			}
 			left, known := f.next(residual, 10*(at+1))
-			if known != (at+1 >= fewestSteps) {
+			if known != (at+1 >= minSteps) {
 				t.Fatalf("after step %d it is known: %v", at+1, known)
 			}
 			want := math.Log(f.tolerance/residual) / math.Log(factor)

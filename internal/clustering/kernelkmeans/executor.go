@@ -7,7 +7,7 @@ import (
 )
 
 // Executor runs one operation over every row, wherever the rows live. It has the lanes, labelings of
-// their own, that it was armed with, and keeps the row sums S_ic for each: clusters are numbered
+// their own, that it was armed with, and keeps the row sums S_ic for each: clusters are offsetLanes
 // through all lanes, those of lane l from l*K on. An operation either succeeds over all rows or
 // returns an error that ends the run; losing a worker on the way is the executor's own affair.
 type Executor interface {

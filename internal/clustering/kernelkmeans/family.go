@@ -32,7 +32,7 @@ type Family struct {
 	diagonal     []float64 // M_ii
 	diagonalTerm float64   // sum_i M_ii / a_i
 	diagonalSize float64   // sum_i |M_ii| / a_i
-	autoShift    *float64
+	shift        *float64  // that autoShift found; nil: not yet known
 	notices      []clustering.Notice
 }
 
@@ -107,20 +107,20 @@ func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	}
 }
 
-// lopsidedShare is the share of all points in one cluster above which a start is no start.
-const lopsidedShare = 0.95
+// maxStartShare is the share of all points in one cluster above which a start is no start.
+const maxStartShare = 0.95
 
-// lopsided tells when nearly all points start in one cluster: on a sparse graph most vertices
+// unbalancedStart tells when nearly all points start in one cluster: on a sparse graph most vertices
 // have no edge to the few chosen ones, so that all clusters are equally far and the first takes all.
-func (f *Family) lopsided(labels []int32) []clustering.Notice {
+func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	sizes := make([]int, f.p.spec.K)
 	for _, c := range labels {
 		sizes[c]++
 	}
 	start := f.p.start()
 	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
-		float64(largest) > lopsidedShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
-		return []clustering.Notice{f.remember("LOPSIDED_START", fmt.Sprintf(
+		float64(largest) > maxStartShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
+		return []clustering.Notice{f.addNotice("LOPSIDED_START", fmt.Sprintf(
 			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))}
 	}
 	return nil
@@ -136,7 +136,7 @@ func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
 
 // Warn tells the observer and keeps the notice for the result.
 func (f *Family) Warn(o clustering.Observer, code, message string) {
-	o.Notice(f.remember(code, message))
+	o.Notice(f.addNotice(code, message))
 }
 
 // Notices are what there was to warn of so far.
@@ -159,8 +159,8 @@ func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (objective flo
 	return f.objective(l), f.plainObjective(l), nil
 }
 
-// remember keeps a notice for the result.
-func (f *Family) remember(code, message string) clustering.Notice {
+// addNotice keeps a notice for the result.
+func (f *Family) addNotice(code, message string) clustering.Notice {
 	n := clustering.Notice{Code: code, Message: message}
 	f.notices = append(f.notices, n)
 	return n
@@ -169,9 +169,9 @@ func (f *Family) remember(code, message string) clustering.Notice {
 // auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
 // diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
 // two and a half percent are added against an eigenvalue beyond the residual.
-func (f *Family) auto(ctx context.Context) (float64, error) {
-	if f.autoShift != nil {
-		return *f.autoShift, nil
+func (f *Family) autoShift(ctx context.Context) (float64, error) {
+	if f.shift != nil {
+		return *f.shift, nil
 	}
 	roots := make([]float64, f.p.n)
 	for i, a := range f.weights {
@@ -197,6 +197,6 @@ func (f *Family) auto(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	shift := max(0, float64(1.025*(least.Residual-least.Value)))
-	f.autoShift = &shift
+	f.shift = &shift
 	return shift, nil
 }

@@ -31,4 +31,4 @@ func trySolve(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, e
 	return Run(ctx, problem, x, &clusteringtest.Recorder{})
 }
 
-func kernelOptions(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }
+func optionsOf(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }

@@ -77,9 +77,9 @@ func TestStepsEqualNaiveReference(t *testing.T) {
 	for seed := range uint64(4) {
 		for name, c := range cases(t, seed) {
 			t.Run(fmt.Sprintf("%s/seed%d", name, seed), func(t *testing.T) {
-				kernelOptions(c.spec).OnRise = RiseIgnore
+				optionsOf(c.spec).OnRise = RiseIgnore
 				result := solve(t, c.data, c.spec)
-				r := newReference(c.data, c.spec, kernelOptions(c.spec).Rho)
+				r := newReference(c.data, c.spec, optionsOf(c.spec).Rho)
 				r.labels = slices.Clone(c.spec.InitialLabels)
 				r.fill()
 				for _, entry := range result.History {
@@ -167,7 +167,7 @@ func vectorKmeans(points *dataset.Points, start []int32, k, iterations int) ([]i
 // the reported values, and these equal the traces of Y' D^-1/2 (A + W) D^-1/2 Y.
 func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 	for name, c := range cases(t, 11) {
-		o := kernelOptions(c.spec)
+		o := optionsOf(c.spec)
 		if len(o.Weights) > 0 {
 			continue // the printed forms have no weights
 		}
@@ -188,7 +188,7 @@ func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 
 // printedObjective evaluates the sums of links and penalties as the paper writes them.
 func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32) float64 {
-	o, n := kernelOptions(spec), data.Rows()
+	o, n := optionsOf(spec), data.Rows()
 	plain := spec
 	plain.Constraints = nil
 	options := *o

@@ -15,7 +15,7 @@ func TestPlainObjectiveIsThatOfTheGraphAlone(t *testing.T) {
 	differ := 0
 	for seed := range uint64(4) {
 		for name, c := range cases(t, seed) {
-			o := kernelOptions(c.spec)
+			o := optionsOf(c.spec)
 			if seed%2 == 1 { // clusters that stay empty, and a pair that is linked both ways
 				o.KeepEmpty, c.spec.MaxIterations = true, 0
 				for i := range c.spec.InitialLabels {

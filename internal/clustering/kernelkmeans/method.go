@@ -30,8 +30,8 @@ type method struct {
 // Labels implements Method.
 func (m *method) Labels() []int32 { return m.labels }
 
-// Conclude implements Method.
-func (m *method) Conclude(r *clustering.Result) {
+// FillResult implements Method.
+func (m *method) FillResult(r *clustering.Result) {
 	r.Sigma, r.PlainObjective = m.sigma, m.plainObjective(m.labeling)
 }
 
@@ -44,7 +44,7 @@ func (m *method) Value() float64 {
 // Init makes the first labels and their sums.
 func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.options.SigmaAuto {
-		shift, err := m.auto(ctx)
+		shift, err := m.autoShift(ctx)
 		if err != nil {
 			return clustering.Report{}, err
 		}
@@ -59,7 +59,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
 	report := clustering.Report{Entry: &clustering.Entry{Objective: m.objective(m.labeling)}}
 	if m.restart == 0 {
-		report.Notices = m.lopsided(m.labels)
+		report.Notices = m.unbalancedStart(m.labels)
 	}
 	return report, nil
 }
@@ -68,7 +68,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 // when the objective rose or the labeling was seen before.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
-	valueBefore, riseBefore := m.Value(), m.shiftedValue()
+	valueBefore, shiftedBefore := m.Value(), m.shiftedValue()
 	if err := m.batch(ctx); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
@@ -77,7 +77,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{Stop: clustering.StopConverged}, nil
 	}
 	hash := hashLabels(m.labels)
-	rose := m.shiftedValue()-riseBefore > m.riseTolerance()
+	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
 	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
 		if err := m.apply(ctx, reversed(moves)); err != nil {
@@ -119,7 +119,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	if m.p.options.OnRise == RiseStop {
 		return clustering.Report{Stop: stop}, nil
 	}
-	shift, err := m.auto(ctx)
+	shift, err := m.autoShift(ctx)
 	if err != nil {
 		return clustering.Report{}, err
 	}

@@ -36,7 +36,7 @@ func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float
 		}
 	}
 	half := len(squares) / 2
-	partitionAt(squares, half)
+	quickSelect(squares, half)
 	median := math.Sqrt(squares[half])
 	if len(squares)%2 == 0 {
 		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
@@ -47,9 +47,9 @@ func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float
 	return median, nil
 }
 
-// partitionAt puts the value that would be at a place in sorted order there, no larger one before it and
+// quickSelect puts the value that would be at a place in sorted order there, no larger one before it and
 // no smaller one after it (Hoare's selection): a tenth of the time of sorting.
-func partitionAt(values []float64, place int) {
+func quickSelect(values []float64, place int) {
 	for low, high := 0, len(values)-1; low < high; {
 		pivot := medianOfThree(values[low], values[low+(high-low)/2], values[high])
 		i, j := low, high

@@ -26,7 +26,7 @@ func TestKernelPredictionOfTheRunsOwnPoints(t *testing.T) {
 			for i := range weights {
 				weights[i] = 0.5 + rng.Float64()
 			}
-			kernelOptions(spec).Weights = weights
+			optionsOf(spec).Weights = weights
 		}
 		problem, err := Prepare(data, spec)
 		if err != nil {

@@ -55,7 +55,7 @@ func TestShiftLeavesReportedObjectiveAlone(t *testing.T) {
 	for name, c := range cases(t, 3) {
 		c.spec.MaxIterations = 0
 		plain := solve(t, c.data, c.spec)
-		kernelOptions(c.spec).Sigma = 17.5
+		optionsOf(c.spec).Sigma = 17.5
 		shifted := solve(t, c.data, c.spec)
 		if plain.Objective != shifted.Objective {
 			t.Errorf("%s: %v without shift, %v with", name, plain.Objective, shifted.Objective)
@@ -83,7 +83,7 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			shift, err := family.auto(ctx)
+			shift, err := family.autoShift(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 			if least > 1e-6 && shift > 1e-6 {
 				t.Errorf("%s: shift %g though the least eigenvalue is %g", name, shift, least)
 			}
-			kernelOptions(c.spec).SigmaAuto, kernelOptions(c.spec).OnRise = true, RiseStop
+			optionsOf(c.spec).SigmaAuto, optionsOf(c.spec).OnRise = true, RiseStop
 			if result := solve(t, c.data, c.spec); result.StopReason == clustering.StopRise || result.StopReason == clustering.StopCycle {
 				t.Errorf("%s: %v with sigma auto", name, result.StopReason)
 			}

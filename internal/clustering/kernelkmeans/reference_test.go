@@ -23,7 +23,7 @@ type reference struct {
 
 // newReference builds M and a straight from Kulis2009 Table 3.
 func newReference(data dataset.Dataset, spec clustering.Spec, rho float64) *reference {
-	n, o := data.Rows(), kernelOptions(spec)
+	n, o := data.Rows(), optionsOf(spec)
 	objective := o.Objective
 	if objective == ObjectiveDefault {
 		objective = ObjectiveKernelKmeans

@@ -62,7 +62,7 @@ func TestEmptyClusters(t *testing.T) {
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 2, 0}) {
 		t.Errorf("farthest gives %v", got)
 	}
-	kernelOptions(spec).KeepEmpty = true
+	optionsOf(spec).KeepEmpty = true
 	result := solve(t, points, spec)
 	if got := result.Labels; !slices.Equal(got, []int32{1, 1, 1, 1, 1}) {
 		t.Errorf("keep gives %v", got)
@@ -302,14 +302,14 @@ func TestNoticesAboutWeights(t *testing.T) {
 	}
 }
 
-func TestLopsidedStartIsTold(t *testing.T) {
+func TestUnbalancedStartIsReported(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 400, 2)
 	says := func(start clustering.Start) bool {
 		result := solve(t, graph, clustering.Spec{K: 2, Seed: 1, MaxIterations: 20, Start: start, Algorithm: &Options{}})
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "LOPSIDED_START" })
 	}
 	if !says(clustering.StartKmeansPlusPlus) || says(clustering.StartRandom) {
-		t.Error("k-means++ on a sparse graph must be told lopsided, a random start must not")
+		t.Error("k-means++ on a sparse graph must be told unbalancedStart, a random start must not")
 	}
 }
 

@@ -47,8 +47,8 @@ func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) 
 	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.options.Sigma}
 }
 
-// Conclude implements clustering.Family.
-func (f *Family) Conclude(r *clustering.Result) {
+// FillResult implements clustering.Family.
+func (f *Family) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = f.notices, f.p.Objective.String(), &f.p.Matrix
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 }

@@ -10,15 +10,15 @@ import (
 
 // Serve implements clustering.Family. It answers the requests of the kind that comes first, and all that
 // can be asked with it.
-func (f *Family) Serve(ctx context.Context, all []clustering.Asked) (answered []int) {
+func (f *Family) Serve(ctx context.Context, all []clustering.LaneRequest) (answered []int) {
 	first := askUpdate
 	for _, a := range all {
 		first = min(first, a.Request.(*request).kind)
 	}
-	var asked []inLane
+	var asked []laneRequest
 	for place, a := range all {
 		if r := a.Request.(*request); r.kind == first || first >= askLoad {
-			asked, answered = append(asked, inLane{a.Lane, r}), append(answered, place)
+			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
 		}
 	}
 	var err error
@@ -38,14 +38,14 @@ func (f *Family) Serve(ctx context.Context, all []clustering.Asked) (answered []
 	return answered
 }
 
-// inLane is a request and the lane that it comes from.
-type inLane struct {
+// laneRequest is a request and the lane that it comes from.
+type laneRequest struct {
 	lane int
 	*request
 }
 
 // stats are those of the lanes that ask.
-func (f *Family) stats(asked []inLane) []kernel.Stats {
+func (f *Family) stats(asked []laneRequest) []kernel.Stats {
 	stats := make([]kernel.Stats, len(asked))
 	for i, a := range asked {
 		stats[i] = a.stats
@@ -54,7 +54,7 @@ func (f *Family) stats(asked []inLane) []kernel.Stats {
 	return stats
 }
 
-func (f *Family) assign(ctx context.Context, asked []inLane) error {
+func (f *Family) assign(ctx context.Context, asked []laneRequest) error {
 	moves, err := f.x.Assign(ctx, f.stats(asked))
 	byLane := map[int]*request{}
 	for _, a := range asked {
@@ -62,12 +62,12 @@ func (f *Family) assign(ctx context.Context, asked []inLane) error {
 	}
 	for _, m := range moves {
 		at := int(m.To) / f.p.spec.K
-		byLane[at].moves = append(byLane[at].moves, f.numbered(m, -at))
+		byLane[at].moves = append(byLane[at].moves, f.offsetLanes(m, -at))
 	}
 	return err
 }
 
-func (f *Family) farthest(ctx context.Context, asked []inLane) error {
+func (f *Family) farthest(ctx context.Context, asked []laneRequest) error {
 	candidates, err := f.x.Farthest(ctx, f.stats(asked))
 	for i, candidate := range candidates {
 		asked[i].farthest = candidate
@@ -75,7 +75,7 @@ func (f *Family) farthest(ctx context.Context, asked []inLane) error {
 	return err
 }
 
-func (f *Family) columnSums(ctx context.Context, asked []inLane) error {
+func (f *Family) columnSums(ctx context.Context, asked []laneRequest) error {
 	lists := make([][]int32, len(asked))
 	for i, a := range asked {
 		lists[i] = a.columns
@@ -88,7 +88,7 @@ func (f *Family) columnSums(ctx context.Context, asked []inLane) error {
 }
 
 // sweep loads and updates. Once anything is loaded, setting all labels of a lane is so many moves.
-func (f *Family) sweep(ctx context.Context, asked []inLane) error {
+func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
 	self, err := f.sweepAll(ctx, asked)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (f *Family) sweep(ctx context.Context, asked []inLane) error {
 	return nil
 }
 
-func (f *Family) sweepAll(ctx context.Context, asked []inLane) ([]kernel.Int128, error) {
+func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
 	n, k := f.p.n, f.p.spec.K
 	if f.loaded == nil {
 		labels := clustering.Unassigned(f.lanes * n)
@@ -130,7 +130,7 @@ func (f *Family) sweepAll(ctx context.Context, asked []inLane) ([]kernel.Int128,
 			}
 		} else {
 			for _, m := range a.moves {
-				moves = append(moves, f.numbered(m, a.lane))
+				moves = append(moves, f.offsetLanes(m, a.lane))
 			}
 		}
 	}
@@ -143,8 +143,8 @@ func (f *Family) sweepAll(ctx context.Context, asked []inLane) ([]kernel.Int128,
 	return self, err
 }
 
-// numbered is a move with its clusters numbered from so many lanes further on.
-func (f *Family) numbered(m kernel.Move, lanes int) kernel.Move {
+// offsetLanes is a move with its clusters offsetLanes from so many lanes further on.
+func (f *Family) offsetLanes(m kernel.Move, lanes int) kernel.Move {
 	if m.From >= 0 {
 		m.From += int32(lanes * f.p.spec.K)
 	}

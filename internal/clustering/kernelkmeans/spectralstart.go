@@ -20,8 +20,8 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		factors[i] = 1 / math.Sqrt(a)
 	}
 	k := m.p.spec.K
-	options := embedding.NewSteps(m.o).Options(startTolerance)
-	pairs, err := spectral.Largest(ctx, embedding.NewBalanced(m.Family.x, factors), k, m.p.Random(clustering.StreamEigen), options)
+	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
+	pairs, err := spectral.Largest(ctx, embedding.NewScaled(m.Family.x, factors), k, m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}

@@ -6,31 +6,31 @@ import (
 )
 
 // solverSteps let an observer hear the eigensolvers of a run, one after the other.
-type Steps struct {
+type Reporter struct {
 	o        clustering.Observer
 	steps    int
 	forecast forecast
 }
 
-func NewSteps(o clustering.Observer) *Steps { return &Steps{o: o} }
+func NewReporter(o clustering.Observer) *Reporter { return &Reporter{o: o} }
 
 // mostProducts is what an eigensolver may ask for before it returns its best so far.
 const maxProducts = 20_000
 
 // options are those of a solver that the observer hears.
-func (s *Steps) Options(tolerance float64) spectral.Options {
+func (r *Reporter) SolverOptions(tolerance float64) spectral.Options {
 	return spectral.Options{Tolerance: tolerance, MaxProducts: maxProducts, Observe: func(p spectral.Progress) {
 		if p.Iteration == 1 { // another search
-			s.forecast = forecast{tolerance: p.Tolerance, products: maxProducts}
+			r.forecast = forecast{tolerance: p.Tolerance, products: maxProducts}
 		}
-		s.steps++
+		r.steps++
 		step := clustering.SolverStep{
-			Step: s.steps, Products: p.Products, Residual: p.Residual, Tolerance: p.Tolerance, Converged: p.Converged, Wanted: p.Wanted,
+			Step: r.steps, Products: p.Products, Residual: p.Residual, Tolerance: p.Tolerance, Converged: p.Converged, Wanted: p.Wanted,
 		}
-		if left, known := s.forecast.next(p.Residual, p.Products); known {
+		if left, known := r.forecast.next(p.Residual, p.Products); known {
 			step.StepsLeft = &left
 		}
-		s.o.Solver(step)
+		r.o.Solver(step)
 	}}
 }
 
