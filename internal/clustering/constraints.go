@@ -11,7 +11,8 @@ import (
 // MaxWeight bounds weights so that their grid and their squares stay representable.
 const MaxWeight = 1e150
 
-// NewConstraintSet is the constraints of a spec, entailed ones included where they are wanted.
+// NewConstraintSet is the constraints of a spec, with those that they imply if the spec asks for them. The weight is
+// that of constraints without one of their own.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Constraints, weight)
 	if err == nil && spec.Entail {

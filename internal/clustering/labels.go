@@ -9,7 +9,7 @@ func Unassigned(n int) []int32 {
 	return labels
 }
 
-// Ones are n ones.
+// Ones is n times 1, the weights of points that all count the same.
 func Ones(n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {

@@ -11,12 +11,12 @@ type Report struct {
 	Entry *Entry       // nil: nothing was accepted
 	Shift *ShiftChange // nil: the shift did not change
 	Stop  StopReason   // 0: go on
-	// Notices are what the step has to warn of.
+	// Notices are the warnings of this step.
 	Notices []Notice
 }
 
 // Method is one run of an algorithm as a state machine. It blocks on nothing but its executor, logs
-// nothing, and knows no clock. One Step is one iteration that a user would recognize.
+// nothing, and knows no clock. One Step is one iteration as users know it.
 type Method interface {
 	// Init makes the first labels.
 	Init(ctx context.Context) (Report, error)
@@ -24,7 +24,7 @@ type Method interface {
 	Step(ctx context.Context) (Report, error)
 	// Labels are the current labels.
 	Labels() []int32
-	// Value is the current objective as it is minimized, to compare restarts by.
+	// Value is the current objective in the form that is minimized: the restart with the lowest wins.
 	Value() float64
 	// FillResult adds to the result what only the method knows.
 	FillResult(r *Result)
@@ -48,14 +48,13 @@ func (r StopReason) String() string {
 	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS"}[r]
 }
 
-// Entry is one line of a run's history: the start (iteration 0, kernel family only) or an accepted
-// step.
+// Entry is one line of a run's history: an accepted step, or the start, which is iteration 0 of kernel k-means.
 type Entry struct {
 	Iteration int
 	Objective float64
 	Moved     int
-	// Vector family: the objective after the points were assigned, before means and metric were taken
-	// anew; and its parts, of the methods that have them.
+	// Of k-means and its relatives: the objective once points were assigned, before means and metric were updated, and
+	// the parts of Objective where it has any.
 	AssignmentObjective *float64
 	Parts               *Parts
 }
@@ -63,6 +62,6 @@ type Entry struct {
 // Parts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
 type Parts struct {
 	metric.Parts
-	Violated int     // constraints
-	Spread   float64 // of the metric: its largest eigenvalue over its smallest
+	Violated int     // constraints that the labels violate
+	Spread   float64 // largest over smallest eigenvalue of the metric
 }

@@ -1,8 +1,9 @@
 package clustering
 
-// Observer hears what happens, in the order the run determines.
+// Observer hears what happens in a run. The order of events is part of the answer: it depends on nothing but the data
+// and the spec.
 type Observer interface {
-	Restart(restart int) // only with several restarts
+	Restart(restart int) // a restart begins; not called where there is only one
 	Iteration(restart int, e Entry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
@@ -16,7 +17,7 @@ type SolverStep struct {
 	Residual          float64 // the largest of the wanted pairs
 	Tolerance         float64 // what it has to come down to
 	Converged, Wanted int
-	StepsLeft         *int // about; nil: it cannot be told
+	StepsLeft         *int // an estimate; nil: there is none
 }
 
 // Phase is a stage of a run.
@@ -31,14 +32,14 @@ const (
 // Notice is a warning that the data and the spec determine.
 type Notice struct{ Code, Message string }
 
-// ShiftChange says that a step was undone and the diagonal shift set.
+// ShiftChange says that a step was undone and the diagonal shifted.
 type ShiftChange struct {
 	Iteration int
 	Sigma     float64
 	Why       string
 }
 
-// Silent is an observer that hears nothing.
+// Silent ignores all events.
 type Silent struct{}
 
 // Restart implements Observer.

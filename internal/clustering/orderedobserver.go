@@ -1,63 +1,63 @@
 package clustering
 
-// orderedObserver lets an observer hear of restarts that run side by side as if they ran one after the
-// other: events of the first that has not ended pass at once, those of the others wait for their turn.
+// orderedObserver passes the events of restarts that run side by side on as if they ran one after the
+// other: those of the current restart, the first that has not ended, at once, those of later ones when they are current.
 type orderedObserver struct {
 	observer Observer
-	turn     int
+	current  int
 	restarts []restartObserver
 }
 
 // restartObserver observes one restart.
 type restartObserver struct {
-	all     *orderedObserver
+	ordered *orderedObserver
 	restart int
-	waiting []func(Observer)
+	pending []func(Observer) // events
 	ended   bool
 }
 
-func newOrderedObserver(o Observer, restarts int) *orderedObserver {
-	t := &orderedObserver{observer: o, restarts: make([]restartObserver, restarts)}
-	for restart := range t.restarts {
-		t.restarts[restart] = restartObserver{all: t, restart: restart}
+func newOrderedObserver(observer Observer, restarts int) *orderedObserver {
+	o := &orderedObserver{observer: observer, restarts: make([]restartObserver, restarts)}
+	for restart := range o.restarts {
+		o.restarts[restart] = restartObserver{ordered: o, restart: restart}
 	}
-	return t
+	return o
 }
 
-func (t *orderedObserver) of(restart int) Observer { return &t.restarts[restart] }
+func (o *orderedObserver) of(restart int) Observer { return &o.restarts[restart] }
 
-// end says that a restart is over, so that the events of the next pass.
-func (t *orderedObserver) end(restart int) {
-	t.restarts[restart].ended = true
-	for t.turn < len(t.restarts) && t.restarts[t.turn].ended {
-		if t.turn++; t.turn < len(t.restarts) {
-			next := &t.restarts[t.turn]
-			for _, say := range next.waiting {
-				say(t.observer)
+// end says that a restart is over, so that the events of the next are passed on.
+func (o *orderedObserver) end(restart int) {
+	o.restarts[restart].ended = true
+	for o.current < len(o.restarts) && o.restarts[o.current].ended {
+		if o.current++; o.current < len(o.restarts) {
+			next := &o.restarts[o.current]
+			for _, event := range next.pending {
+				event(o.observer)
 			}
-			next.waiting = nil
+			next.pending = nil
 		}
 	}
 }
 
-func (t *restartObserver) say(what func(Observer)) {
-	if t.restart == t.all.turn {
-		what(t.all.observer)
+func (r *restartObserver) pass(event func(Observer)) {
+	if r.restart == r.ordered.current {
+		event(r.ordered.observer)
 		return
 	}
-	t.waiting = append(t.waiting, what)
+	r.pending = append(r.pending, event)
 }
 
-func (t *restartObserver) Restart(restart int) { t.say(func(o Observer) { o.Restart(restart) }) }
+func (r *restartObserver) Restart(restart int) { r.pass(func(o Observer) { o.Restart(restart) }) }
 
-func (t *restartObserver) Iteration(restart int, e Entry) {
-	t.say(func(o Observer) { o.Iteration(restart, e) })
+func (r *restartObserver) Iteration(restart int, e Entry) {
+	r.pass(func(o Observer) { o.Iteration(restart, e) })
 }
 
-func (t *restartObserver) Shift(s ShiftChange) { t.say(func(o Observer) { o.Shift(s) }) }
+func (r *restartObserver) Shift(s ShiftChange) { r.pass(func(o Observer) { o.Shift(s) }) }
 
-func (t *restartObserver) Notice(n Notice) { t.say(func(o Observer) { o.Notice(n) }) }
+func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(n) }) }
 
-func (t *restartObserver) Solver(s SolverStep) { t.say(func(o Observer) { o.Solver(s) }) }
+func (r *restartObserver) Solver(s SolverStep) { r.pass(func(o Observer) { o.Solver(s) }) }
 
-func (t *restartObserver) Phase(p Phase) { t.say(func(o Observer) { o.Phase(p) }) }
+func (r *restartObserver) Phase(p Phase) { r.pass(func(o Observer) { o.Phase(p) }) }

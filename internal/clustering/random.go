@@ -6,13 +6,13 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Streams of randomness: one generator for each purpose, so that none disturbs another. Restarts
-// take the streams 0, 1, 2...
+// Streams of randomness: each purpose has a generator of its own, so that what one draws does not change what another
+// gets. Restarts have the streams 0, 1, 2...
 const (
-	StreamRho uint64 = 1<<63 + iota
-	StreamLanczos
-	StreamEigen
-	StreamBeliefs
+	StreamRho     uint64 = 1<<63 + iota // the sample for the kernel width
+	StreamLanczos                       // the least eigenvalue, for the shift
+	StreamEigen                         // eigenvectors
+	StreamBeliefs                       // eigenvalues of the beliefs
 )
 
 // Random is the generator of one stream.
@@ -20,7 +20,7 @@ func (s Spec) Random(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, stream))
 }
 
-// Draw picks an index with probability proportional to chance from u in [0, 1); -1 when all are 0.
+// Draw turns u in [0, 1) into an index, with probabilities proportional to chance; -1 when all are 0.
 // Sums are taken tile by tile, as everywhere.
 func Draw(u float64, chance []float64) int {
 	n := len(chance)
@@ -39,5 +39,5 @@ func Draw(u float64, chance []float64) int {
 		}
 		before += part
 	}
-	return last // rounding at the very end
+	return last // the target is the total, up to rounding
 }

@@ -6,23 +6,22 @@ import (
 	"iter"
 )
 
-// Lane is where a restart runs beside others. What it asks of the executor through its lane is asked
-// together with what the others ask at the same time.
+// Lane is where one restart runs beside others. Requests of several lanes are served together, so that one pass over the
+// matrix answers all of them.
 type Lane struct {
-	At  int // its number, from 0 on
 	ask func(request any) bool
 }
 
-// LaneRequest is a request that waits for its answer.
+// LaneRequest is a request to the executor that waits for its answer.
 type LaneRequest struct {
 	Lane    int
 	Request any
 }
 
-// errAbandoned ends a restart that nobody will answer any more.
+// errAbandoned ends a restart whose requests nobody answers any more.
 var errAbandoned = errors.New("clustering: the run was abandoned")
 
-// Ask waits until the family has served a request, which has room for the answer.
+// Ask waits until the family has served a request, which carries its answer back.
 func (l *Lane) Ask(request any) error {
 	if !l.ask(request) {
 		return errAbandoned
@@ -30,25 +29,25 @@ func (l *Lane) Ask(request any) error {
 	return nil
 }
 
-// Sequential is for families whose restarts run one after the other and ask the executor themselves.
+// Sequential is embedded by families whose restarts run one after the other and call the executor themselves.
 type Sequential struct{}
 
 // Lanes implements Family.
 func (Sequential) Lanes() int { return 1 }
 
-// Serve implements Family; nobody asks.
+// Serve implements Family; there are no requests.
 func (Sequential) Serve(context.Context, []LaneRequest) []int { return nil }
 
 // restarts runs the restarts of a job side by side, one in each lane. Every restart is a coroutine that
-// goes on until it asks something of the executor; what several ask at the same time is served together,
-// so that one reading of the matrix serves them all. Only one of them ever runs at a time.
+// runs until its next request; then the waiting requests of all lanes are served together. Only one
+// coroutine runs at a time.
 //
-// Sums are exact, so no answer depends on what else was asked: each restart is bit for bit the run that
-// it would be alone, and the observer hears of them one after the other, as if they were.
+// Sums are exact, so no answer depends on the requests that it was served with: each restart is bit for
+// bit the run that it would be alone, and the observer hears of them one after the other.
 type restarts struct {
 	family   Family
 	total    int
-	next     int // the first that has not begun
+	next     int // the first restart that has not begun
 	lanes    []running
 	observer *orderedObserver
 	best     *attempt
@@ -57,10 +56,10 @@ type restarts struct {
 // running is the restart in a lane.
 type running struct {
 	attempt *attempt // nil: the lane is free
-	request any      // that waits for its answer; nil: none
+	request any      // waits for its answer; nil: there is none
 	resume  func() (any, bool)
 	stop    func()
-	err     error // that the restart ended with
+	err     error // of the restart, once it has ended
 }
 
 func newRestarts(f Family, o Observer) *restarts {
@@ -68,7 +67,7 @@ func newRestarts(f Family, o Observer) *restarts {
 	return &restarts{family: f, total: total, lanes: make([]running, min(f.Lanes(), total)), observer: newOrderedObserver(o, total)}
 }
 
-// run is all restarts. It ends early, with the best so far, when the context does.
+// run runs all restarts and returns the best result: the best so far, when the context ends.
 func (r *restarts) run(ctx context.Context) (*Result, error) {
 	defer func() {
 		for at := range r.lanes {
@@ -100,8 +99,8 @@ func (r *restarts) run(ctx context.Context) (*Result, error) {
 	return r.best.result, nil
 }
 
-// advance lets the restart in a lane go on until its next request, unless that still waits for its
-// answer, and gives a free lane to the next restart.
+// advance runs the restart in a lane until its next request, unless one still waits for its answer; when the
+// restart ends, the lane goes to the next one.
 func (r *restarts) advance(ctx context.Context, at int) error {
 	lane := &r.lanes[at]
 	for lane.request == nil {
@@ -132,12 +131,12 @@ func (r *restarts) begin(ctx context.Context, at int) {
 		if r.total > 1 {
 			o.Restart(restart)
 		}
-		m := r.family.Method(restart, &Lane{At: at, ask: yield}, o)
+		m := r.family.Method(restart, &Lane{ask: yield}, o)
 		lane.err = lane.attempt.run(ctx, m, r.family.MaxIterations(), o)
 	})
 }
 
-// end takes the result of a restart over.
+// end compares the result of a restart that ended with the best so far.
 func (r *restarts) end(ctx context.Context, lane *running) error {
 	done := lane.attempt
 	lane.attempt = nil
@@ -147,8 +146,8 @@ func (r *restarts) end(ctx context.Context, lane *running) error {
 	if done.result != nil && complete(done.result.Labels) && (r.best == nil || done.better(r.best)) {
 		r.best = done
 	}
-	// When the context ended on the way, the observer hears no more of the restarts that follow: in a run
-	// that goes on, other events would come first.
+	// After a cancellation the observer hears nothing of later restarts: the uninterrupted run would first have had
+	// more events of this one, and what is heard must be how that run begins.
 	if ctx.Err() == nil {
 		r.observer.end(done.restart)
 	}

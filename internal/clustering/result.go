@@ -31,8 +31,8 @@ type Result struct {
 	Embedding      *Embedding
 }
 
-// Model is what new points can be assigned by: in the coordinates of the data, or of its rows as the
-// distortion prepares them.
+// Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
+// the distortion prepares them: unit vectors for cosines, probabilities for KL.
 type Model struct {
 	Distortion metric.Distortion
 	K, D       int

@@ -7,32 +7,31 @@ import (
 
 // Job is a problem on its executor, ready to run.
 type Job interface {
-	// Notices are what there is to warn of before anything runs.
+	// Notices are the warnings that are known before anything runs.
 	Notices() []Notice
-	// Begin does what all restarts share.
+	// Begin prepares what all restarts share.
 	Begin(ctx context.Context, o Observer) (Family, error)
 }
 
-// Family is what the restarts of one job share, and how they ask the executor.
+// Family is what the restarts of one job share, and how their requests reach the executor.
 type Family interface {
 	// K is the number of clusters.
 	K() int
 	// Restarts is how many runs there are, and Lanes how many of them go side by side.
 	Restarts() int
 	Lanes() int
-	// MaxIterations ends a run.
+	// MaxIterations is after how many iterations a run ends.
 	MaxIterations() int
-	// Method is a fresh run, in a lane of its own.
+	// Method is a new run, in the given lane.
 	Method(restart int, lane *Lane, o Observer) Method
-	// Serve answers at least one of the requests that wait, and returns the places of those it answered.
-	Serve(ctx context.Context, asked []LaneRequest) (answered []int)
-	// FillResult adds to the result what is the same for all restarts.
+	// Serve answers at least one of the requests, and returns the indices of those it answered.
+	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
+	// FillResult adds to the result of the best restart what all restarts share.
 	FillResult(r *Result)
 }
 
-// RunJob is the one loop of all families: every restart from its start until it stops; the best final
-// value wins, ties by restart number. When the context ends, the labels so far are the result, if there
-// are any.
+// Run is the one loop of all families. It runs every restart until it stops; the lowest final value wins, and of
+// equal ones the first restart. When the context ends, the labels so far are the result, if there are any.
 func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	for _, notice := range j.Notices() {
 		o.Notice(notice)
@@ -61,10 +60,10 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 type attempt struct {
 	restart int
 	result  *Result // nil: it ended before it had labels
-	value   float64 // of the result, as it is minimized
+	value   float64 // the final Method.Value
 }
 
-// run is the restart's own loop. It returns an error only when there is no result for it.
+// run is the loop of one restart. An error means that there is no result.
 func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observer) error {
 	report, err := m.Init(ctx)
 	if err != nil {
@@ -110,13 +109,12 @@ func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observ
 	return nil
 }
 
-// better compares results: the lower value wins, ties by restart number.
+// better tells whether a wins over b: by the lower value, of equal ones by the lower restart number.
 func (a *attempt) better(b *attempt) bool {
 	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
 }
 
-// complete tells whether every point has a label: a run that is canceled before its first assignment
-// has not.
+// complete tells whether every point has a label. In a run that is canceled before its first assignment not all do.
 func complete(labels []int32) bool {
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(c int32) bool { return c < 0 })
 }

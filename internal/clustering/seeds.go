@@ -2,14 +2,14 @@ package clustering
 
 import "slices"
 
-// SeededPoint is a point and the labels that it may have, with their chances, which add up to 1.
+// SeededPoint is a point and the labels that it may have, with their probabilities, which add up to 1.
 type SeededPoint struct {
 	Point   int32
 	Labels  []int32
 	Chances []float64
 }
 
-// GatherSeeds brings the seeds of each point together, points ascending, and scales their chances.
+// GatherSeeds groups seeds by point, in ascending order, and scales the probabilities of each point to the sum 1.
 func GatherSeeds(given []Seed) []SeededPoint {
 	sorted := slices.Clone(given)
 	slices.SortStableFunc(sorted, func(a, b Seed) int {
@@ -31,7 +31,7 @@ func GatherSeeds(given []Seed) []SeededPoint {
 		}
 		of := &seeds[last]
 		if at := len(of.Labels) - 1; at >= 0 && of.Labels[at] == s.Label {
-			if s.Probability != 0 { // said again: certain stays certain
+			if s.Probability != 0 { // a certain seed that is given twice stays certain
 				of.Chances[at] += chance
 			}
 			continue

@@ -1,6 +1,6 @@
-// Package clustering is what all algorithms share: the spec of a job, the Method that an algorithm is, the
-// one loop that runs methods and their restarts, and the result. The algorithms themselves are in the rooms
-// below: centroid, kernelkmeans and cut. Nothing here logs, knows a clock, or where rows live.
+// Package clustering is what all algorithms share: the spec of a job, the interface Method that every algorithm
+// implements, the one loop that runs methods and their restarts, and the result. The algorithms themselves are in
+// the packages below: centroid, kernelkmeans and cut. None of them logs, reads a clock, or knows where rows live.
 package clustering
 
 import (
@@ -13,13 +13,13 @@ import (
 type Spec struct {
 	K    int
 	Seed uint64
-	// The next three are 0 in the spectral family, which has its own: see cut.Eigenvectors.
-	Restarts      int // 0 means 1
-	MaxIterations int // 0 only initializes
-	Tolerance     float64
+	// The next three are 0 for the algorithms of package cut, which have their own: see cut.Eigenvectors.
+	Restarts      int     // 0 means 1
+	MaxIterations int     // 0: the start is the result
+	Tolerance     float64 // stop when the objective decreases by at most this share; 0: never
 
 	Constraints []constraint.Constraint
-	Entail      bool // turn every implied pair into a constraint
+	Entail      bool // turn every pair that the constraints imply into a constraint
 	Seeds       []Seed
 
 	Start         Start
@@ -29,30 +29,31 @@ type Spec struct {
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
-	// Algorithm is one of the families' options.
+	// Algorithm is the Options of one of the packages centroid, kernelkmeans and cut.
 	Algorithm Algorithm
 }
 
-// AnyAlgorithm is an algorithm with its options.
+// Algorithm is an algorithm with its options.
 type Algorithm interface {
 	// Name is the algorithm's name in the catalog.
 	Name() string
-	// Validate checks the tables of a spec of this algorithm. What goes with what is the catalog's to say.
+	// Validate checks the tables of a spec of this algorithm; which options go together is checked by the catalog.
 	Validate(rows int, spec Spec) error
 }
 
 // Seed is a point whose label is known, or one of its labels and how likely it is.
 type Seed struct {
 	Index, Label int32
-	// Probability is 0 for certain. The seeds of one point are a distribution, scaled to the sum 1.
+	// Probability is that of this label; 0 stands for a label that is certain. The probabilities of one point are
+	// scaled to the sum 1.
 	Probability float64
 }
 
 // Start is a way to make the first labels.
 type Start uint8
 
-// The starts. StartDefault, kernel family: seeds if there are any, else farthest-first if there are
-// constraints, else k-means++. Vector family: see Vector.
+// The starts. StartDefault is, for kernel k-means, from seeds if there are any, else farthest-first if there are
+// constraints, else k-means++; for the others see centroid.Options.
 const (
 	StartDefault Start = iota
 	StartFarthestFirst
@@ -63,10 +64,10 @@ const (
 	StartNeighborhoods
 	StartWeightedFarthestFirst
 	StartCentroids
-	StartSpectral // kernel family: k-means on the leading eigenvectors
+	StartSpectral // kernel k-means alone: by k-means on the leading eigenvectors
 )
 
-// Field is the API's name of an option of an algorithm.
+// Field is the path of an algorithm's option in the API.
 func Field(a Algorithm, option string) string {
 	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Validate checks a spec against the number of rows: what the catalog cannot tell without reading tables.
+// Validate checks what the catalog cannot: the tables of a spec, against the number of rows.
 func Validate(rows int, spec Spec) error {
 	switch {
 	case spec.Algorithm == nil:
@@ -39,7 +39,7 @@ func validateStart(rows int, spec Spec) error {
 }
 
 func validateSeeds(rows int, spec Spec) error {
-	certain := map[int32]int32{} // the label of points that are certain of it, -1 of those that are not
+	certain := map[int32]int32{} // the label of a point that is certain of it, -1 for one that is not
 	for at, s := range spec.Seeds {
 		if s.Index < 0 || int(s.Index) >= rows {
 			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", at, s.Index, rows-1).OnField("spec.supervision.seeds")
@@ -56,7 +56,7 @@ func validateSeeds(rows int, spec Spec) error {
 		}
 		if other, seen := certain[s.Index]; seen && other != label {
 			if min(other, label) < 0 {
-				return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with a certain label and with a probability; give all its seeds a probability, or it one label", s.Index).OnField("spec.supervision.seeds")
+				return fault.Invalid("CONTRADICTORY_SEEDS", "point %d has a seed with a probability and one without; give all its seeds a probability, or give it one seed", s.Index).OnField("spec.supervision.seeds")
 			}
 			return fault.Invalid("CONTRADICTORY_SEEDS", "point %d is seeded with label %d and with label %d", s.Index, other, s.Label).OnField("spec.supervision.seeds")
 		}

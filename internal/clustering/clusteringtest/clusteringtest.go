@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// recorder keeps what an observer hears.
+// Recorder is an observer that keeps what it hears.
 type Recorder struct {
 	Entries    []clustering.Entry
 	Shifts     []clustering.ShiftChange
@@ -24,6 +24,7 @@ type Recorder struct {
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
+// Restart implements clustering.Observer, like the methods that follow.
 func (r *Recorder) Restart(restart int)            { r.Restarts = append(r.Restarts, restart) }
 func (r *Recorder) Shift(s clustering.ShiftChange) { r.Shifts = append(r.Shifts, s) }
 func (r *Recorder) Notice(n clustering.Notice)     { r.Notices = append(r.Notices, n) }
@@ -37,9 +38,10 @@ func (r *Recorder) Iteration(_ int, e clustering.Entry) {
 	r.Entries = append(r.Entries, e)
 }
 
+// NewRand is a generator with a seed.
 func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// blobs are n points around k centers in d dimensions.
+// Blobs are n points around k centers in d dimensions.
 func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
 	t.Helper()
 	values := make([]float64, n*d)
@@ -55,7 +57,7 @@ func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
 	return points
 }
 
-// randomGraph is a connected graph of n vertices in k groups.
+// RandomGraph is a connected graph of n vertices in k groups.
 func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
 	t.Helper()
 	var edges []dataset.Edge
@@ -75,7 +77,7 @@ func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
 	return g
 }
 
-// randomConstraints are m statements about pairs, must when the points agree modulo k.
+// RandomConstraints are m constraints: must-links between points that are equal modulo k, else cannot-links.
 func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
 	var cs []constraint.Constraint
 	for len(cs) < m {
@@ -92,6 +94,7 @@ func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
 	return cs
 }
 
+// RandomLabels are n labels of k clusters.
 func RandomLabels(rng *rand.Rand, n, k int) []int32 {
 	labels := make([]int32, n)
 	for i := range labels {
@@ -100,14 +103,17 @@ func RandomLabels(rng *rand.Rand, n, k int) []int32 {
 	return labels
 }
 
+// MustLink is a must-link of default weight.
 func MustLink(i, j int32) constraint.Constraint {
 	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
 }
 
+// CannotLink is a cannot-link of default weight.
 func CannotLink(i, j int32) constraint.Constraint {
 	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
 }
 
+// WantFault fails the test unless err is a fault for this reason whose message has all these parts.
 func WantFault(t testing.TB, err error, reason string, says ...string) {
 	t.Helper()
 	f, is := errors.AsType[*fault.Error](err)

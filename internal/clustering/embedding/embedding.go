@@ -1,5 +1,5 @@
-// Package embedding clusters points by eigenvectors: it puts vectors side by side as coordinates, runs k-means
-// on their rows, and reports the steps of the eigensolver that finds them.
+// Package embedding is what spectral methods share: it takes eigenvectors as coordinates of the points, runs
+// k-means on them, and reports the steps of the eigensolver that finds them.
 package embedding
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// embed puts vectors side by side, row by row, each row stretched to length 1 if unit is set; a row of
-// zeros stays.
+// New makes vectors the columns of an embedding. If unit is set, every row is scaled to length 1; a row of zeros stays.
 func New(vectors [][]float64, unit bool) *clustering.Embedding {
 	n, columns := len(vectors[0]), len(vectors)
 	e := &clustering.Embedding{Rows: n, Columns: columns, Values: make([]float64, n*columns)}
@@ -35,8 +34,8 @@ func New(vectors [][]float64, unit bool) *clustering.Embedding {
 	return e
 }
 
-// kmeansOn clusters the rows of an embedding, where it is: it is small beside the matrix. Of the spec it
-// takes k, the seed, the restarts and the iterations.
+// Cluster runs k-means on the rows of an embedding, in this process: an embedding is small beside the matrix. Of the
+// spec it uses k, the seed, the restarts and the iterations.
 func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) ([]int32, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
@@ -60,13 +59,12 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	return found.Labels, nil
 }
 
-// scaledMatrix is the executor's matrix between two diagonal ones: diag(f) M diag(f).
 type scaledMatrix struct {
 	matrix  Multiplier
 	factors []float64
 }
 
-// Multiplier is a matrix that can be multiplied with vectors: an executor's.
+// Multiplier is a matrix that can be multiplied with vectors. Executors are.
 type Multiplier interface {
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }
@@ -76,20 +74,20 @@ func NewScaled(matrix Multiplier, factors []float64) spectral.Operator {
 	return scaledMatrix{matrix, factors}
 }
 
-func (b scaledMatrix) Rows() int { return len(b.factors) }
+func (s scaledMatrix) Rows() int { return len(s.factors) }
 
-func (b scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+func (s scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	scaled := make([][]float64, len(columns))
 	for v, column := range columns {
 		scaled[v] = make([]float64, len(column))
 		for i := range column {
-			scaled[v][i] = float64(column[i] * b.factors[i])
+			scaled[v][i] = float64(column[i] * s.factors[i])
 		}
 	}
-	products, err := b.matrix.Multiply(ctx, scaled)
+	products, err := s.matrix.Multiply(ctx, scaled)
 	for _, y := range products {
 		for i := range y {
-			y[i] *= b.factors[i]
+			y[i] *= s.factors[i]
 		}
 	}
 	return products, err

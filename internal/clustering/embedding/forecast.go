@@ -2,24 +2,24 @@ package embedding
 
 import "math"
 
-// forecast tells from the residuals of an eigensolver so far how many steps are left. Once a search has
-// found its subspace its residuals come down by about the same factor in every step. So the line of
-// their logarithms over the last half of the steps is drawn on to the tolerance; where that half does
-// not come down for certain, nothing is said.
+// forecast estimates from the residuals of an eigensolver so far how many steps are left. Once a search has
+// found its subspace, residuals decrease by about the same factor in every step. So a line is fitted to
+// their logarithms over the last half of the steps and extended to the tolerance. Where it does not clearly
+// decrease, there is no estimate.
 type forecast struct {
 	tolerance float64
-	products  int // that end the search in any case
+	products  int // the limit that ends the search in any case
 
 	logs []float64 // to the base 2, of the residuals
 }
 
-// Before so many steps there is no line.
+// minSteps is how many steps a line is fitted to at least.
 const minSteps = 6
 
-// minStandardErrors is how many standard errors a slope must be below 0.
+// minStandardErrors is how many standard errors the slope must be below 0.
 const minStandardErrors = 3
 
-// next hears of a step: its largest residual, and the products up to then.
+// next takes a step's largest residual and the products so far.
 func (f *forecast) next(residual float64, products int) (stepsLeft int, known bool) {
 	f.logs = append(f.logs, log2(residual))
 	if residual <= f.tolerance {
@@ -40,8 +40,8 @@ func (f *forecast) next(residual float64, products int) (stepsLeft int, known bo
 	return int(math.Ceil(max(1, min(left, most)))), true
 }
 
-// trend is the least squares line through values one step apart: its value in their middle, its slope, and
-// the standard error of that.
+// trend is the least squares line through values one step apart: its value in the middle, its slope, and the
+// standard error of the slope.
 func trend(values []float64) (middle, slope, uncertainty float64) {
 	n := float64(len(values))
 	for _, v := range values {
@@ -62,8 +62,8 @@ func trend(values []float64) (middle, slope, uncertainty float64) {
 	return middle, slope, math.Sqrt(rest / (n - 2) / squares)
 }
 
-// log2 is the logarithm to within 0.09: straight between powers of two. A forecast is part of the events
-// of a job, which are the same on every machine; a library's logarithm need not be.
+// log2 is the logarithm to within 0.09: linear between powers of two. A forecast is part of the events of a
+// job, which are the same on every machine; math.Log2 need not be.
 func log2(v float64) float64 {
 	if !(v > 0) {
 		return -1075 // below all that is above 0

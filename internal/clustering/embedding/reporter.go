@@ -5,22 +5,23 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// solverSteps let an observer hear the eigensolvers of a run, one after the other.
+// Reporter tells an observer of the steps of a run's eigensolvers, which are numbered through.
 type Reporter struct {
 	o        clustering.Observer
 	steps    int
 	forecast forecast
 }
 
+// NewReporter reports to an observer.
 func NewReporter(o clustering.Observer) *Reporter { return &Reporter{o: o} }
 
-// mostProducts is what an eigensolver may ask for before it returns its best so far.
+// maxProducts is after how many products an eigensolver returns its best so far.
 const maxProducts = 20_000
 
-// options are those of a solver that the observer hears.
+// SolverOptions are those of an eigensolver whose steps are reported.
 func (r *Reporter) SolverOptions(tolerance float64) spectral.Options {
 	return spectral.Options{Tolerance: tolerance, MaxProducts: maxProducts, Observe: func(p spectral.Progress) {
-		if p.Iteration == 1 { // another search
+		if p.Iteration == 1 { // a new search begins
 			r.forecast = forecast{tolerance: p.Tolerance, products: maxProducts}
 		}
 		r.steps++
@@ -34,10 +35,10 @@ func (r *Reporter) SolverOptions(tolerance float64) spectral.Options {
 	}}
 }
 
-// productsAtOnce is how many vectors the matrix is multiplied with at a time where eigenvectors are wanted.
+// ProductsAtOnce is how many vectors an eigensolver multiplies the matrix with at a time.
 const ProductsAtOnce = 16
 
-// What holds where nothing else is asked for.
+// The defaults of spectral methods.
 const (
 	DefaultRestarts   = 10   // starts of k-means on eigenvectors
 	DefaultIterations = 300  // of each

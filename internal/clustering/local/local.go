@@ -1,5 +1,5 @@
-// Package local runs a job of any algorithm within this process: no coordinator, no workers, no wire. It is
-// what every cluster has to agree with, bit for bit.
+// Package local runs a job of any algorithm within this process, without coordinator or workers. A cluster has to give
+// the same answer, bit for bit.
 package local
 
 import (
