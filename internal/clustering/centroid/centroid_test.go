@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// testCase is one small problem of the vector family.
+// testCase is one small problem.
 type testCase struct {
 	name string
 	data dataset.Dataset
@@ -95,8 +95,8 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	return cases
 }
 
-// After every step the objective that is reported is that of an independent evaluation of the raw data,
-// to 1e-9, and it never rises: for every method, penalty, metric, distortion and engine.
+// After every step the reported objective agrees to 1e-9 with an independent evaluation of the raw data, and it
+// never rises: for every method, penalty, metric, distortion and engine.
 func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 	ctx := context.Background()
 	steps, infeasible := 0, 0

@@ -8,16 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// coloring is the hard part of COP-KMeans: components of the must-links are vertices, cannot-links
-// between them are edges, and clusters are colors. Vertices are the components that are not free: of at
-// least two points, or cannot-linked to another.
+// coloring is the constraints of COP-KMeans as a graph to color: components of the must-links are vertices,
+// cannot-links between them are edges, and clusters are colors. Points without constraints are no vertices.
 type coloring struct {
 	k          int
 	components []int32   // ascending
 	members    [][]int32 // of each, ascending
 	neighbors  [][]int32 // places in components, ascending
 	points     []int32   // all members, ascending
-	place      []int32   // of each of the points: its vertex
+	place      []int32   // the vertex of each of the points
 }
 
 func newColoring(set *constraint.Set, k int) *coloring {
@@ -62,8 +61,8 @@ func (g *coloring) adjacent(a, b int32) bool {
 	return found
 }
 
-// clique looks for more than k components that are all cannot-linked to each other: greedily from every
-// vertex, so that it may miss one, but what it finds is one.
+// clique looks for more than k components that are all cannot-linked to each other, greedily from every
+// vertex. It may miss a clique; what it returns is one.
 func (g *coloring) clique() []int32 {
 	for v := range int32(len(g.neighbors)) {
 		if len(g.neighbors[v]) < g.k {
@@ -87,8 +86,8 @@ func (g *coloring) clique() []int32 {
 	return nil
 }
 
-// greedy gives the vertices, in an order, the cheapest color that no neighbor has; it is not ok when
-// a vertex finds none. Costs are k of each vertex.
+// greedy gives each vertex, in the given order, the cheapest color that no neighbor has; it is not ok when
+// no color is left for a vertex. Costs has k values for each vertex.
 func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bool) {
 	colors = clustering.Unassigned(len(g.components))
 	taken := make([]bool, g.k)
@@ -112,7 +111,7 @@ func (g *coloring) greedy(order []int32, costs []float64) (colors []int32, ok bo
 	return colors, true
 }
 
-// searchLimit is how many vertices the exact search may color.
+// searchLimit is how many times the exact search may color a vertex.
 const searchLimit = 2_000_000
 
 // verdict is what the exact search found.
@@ -124,14 +123,14 @@ const (
 	undecided
 )
 
-// exact looks for any coloring by exhaustive search, always at the vertex with the fewest colors left
-// (DSATUR). Colors that no vertex has yet are all alike, so that only the first of them is tried.
+// exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors
+// left (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried.
 func (g *coloring) exact(limit int) ([]int32, verdict) {
 	n := len(g.components)
 	colors := clustering.Unassigned(n)
 	// blocked[v*k+c] counts the neighbors of v that have color c; saturation is how many are not 0.
 	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
-	set := func(v, c, sign int32) {
+	mark := func(v, c, sign int32) {
 		for _, u := range g.neighbors[v] {
 			count := &blocked[int(u)*g.k+int(c)]
 			if *count == 0 || (*count == 1 && sign < 0) {
@@ -167,7 +166,7 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 			}
 			path = append(path, choice{v, c, used})
 			colors[v] = c
-			set(v, c, 1)
+			mark(v, c, 1)
 			used = max(used, c+1)
 			v, c = pick(), 0
 			continue
@@ -178,18 +177,18 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 		last := path[len(path)-1]
 		path = path[:len(path)-1]
 		colors[last.vertex] = -1
-		set(last.vertex, last.color, -1)
+		mark(last.vertex, last.color, -1)
 		v, c, used = last.vertex, last.color+1, last.used
 	}
 	return colors, colorable
 }
 
-// reduceCost turns a coloring into a cheaper one: in each connected piece colors are exchanged for those
-// that cost less, then vertices change one by one as long as that pays.
+// reduceCost turns a coloring into a cheaper one: colors are permuted within each connected piece, then single
+// vertices change their color as long as that costs less.
 func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 	colors = slices.Clone(colors)
 	for _, piece := range g.pieces() {
-		total := make([]float64, g.k*g.k) // of all vertices of a color, for every color they could have
+		total := make([]float64, g.k*g.k) // [a*k+b]: the cost of all vertices of color a if they had color b
 		for _, v := range piece {
 			for c := range g.k {
 				total[int(colors[v])*g.k+c] += costs[int(v)*g.k+c]
@@ -227,7 +226,7 @@ func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 	return colors
 }
 
-// pieces are the connected vertices, each piece ascending.
+// pieces are the connected components of the graph, the vertices of each ascending.
 func (g *coloring) pieces() [][]int32 {
 	seen := make([]bool, len(g.components))
 	var pieces [][]int32

@@ -12,8 +12,8 @@ import (
 )
 
 // cop is COP-KMeans: k-means under hard constraints. Components of the must-links are assigned as a
-// whole, in index order, each to the nearest cluster that holds nothing it is cannot-linked to. A dead
-// end on the way is not yet infeasible: other orders are tried, then an exact search.
+// whole, in index order, each to the nearest cluster that has no point it is cannot-linked to. A dead
+// end does not prove that there is no way: random orders are tried next, then an exact search.
 type cop struct {
 	lloyd
 	*coloring
@@ -25,7 +25,7 @@ func newCop(run state) *cop {
 	return m
 }
 
-// checkFeasible refuses constraints that no labels can satisfy, as far as that is easy to see.
+// checkFeasible refuses constraints that no labels can satisfy, where a quick check can prove it.
 func (p *Problem) checkFeasible() error {
 	const field = "spec.supervision.constraints"
 	if p.Constraints.CountConflicts() > 0 {
@@ -48,7 +48,7 @@ func (p *Problem) checkFeasible() error {
 	return nil
 }
 
-// describe is a component for people: its first point, and how many are must-linked to it.
+// describe names a component in messages: its first point, and how many are must-linked to it.
 func (g *coloring) describe(v int32) string {
 	if more := len(g.members[v]) - 1; more > 0 {
 		return fmt.Sprintf("%d with %d must-linked to it", g.members[v][0], more)
@@ -56,7 +56,7 @@ func (g *coloring) describe(v int32) string {
 	return fmt.Sprint(g.members[v][0])
 }
 
-// assignPoints moves free points to the nearest centroid and components where the pass puts them.
+// assignPoints moves points without constraints to the nearest centroid, and components to their new clusters.
 func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(ctx, m.model(), m.points)
 	if err != nil {
@@ -92,8 +92,8 @@ func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A greedy pass may be worse than what was there, which then stays: the objective never rises.
-	if current, had := m.currentColors(); had && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
+	// The greedy coloring may cost more than the current one, which is then kept: the objective never rises.
+	if current, valid := m.currentColors(); valid && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
 		colors = current
 	}
 	var moves []kernel.Move
@@ -105,7 +105,8 @@ func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
 	return moves, nil
 }
 
-// pass assigns all components: in index order, in random ones, by search.
+// colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
+// search.
 func (m *cop) colorComponents(costs []float64) ([]int32, error) {
 	order := make([]int32, len(m.components))
 	for v := range order {
@@ -124,13 +125,13 @@ func (m *cop) colorComponents(costs []float64) ([]int32, error) {
 		return nil, fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked groups of points into %d clusters",
 			len(m.components), m.coloring.k).OnField(field)
 	case undecided:
-		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or more --max-restarts, or take pc-kmeans, which may violate some",
+		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or a larger max_restarts, or take pc-kmeans, which may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
 	return m.reduceCost(colors, costs), nil
 }
 
-// current is the labels of the components, if they are whole and keep the cannot-links.
+// currentColors are the labels of the components, if all points of each agree and no cannot-link is violated.
 func (m *cop) currentColors() ([]int32, bool) {
 	colors := make([]int32, len(m.components))
 	for v, members := range m.members {

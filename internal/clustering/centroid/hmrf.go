@@ -25,16 +25,16 @@ import (
 type hmrf struct {
 	state
 	parts         *clustering.Parts // of J after the last step
-	points        []int32
+	points        []int32           // those with constraints, ascending
 	pairs         []constraint.Pair
-	links         []metric.Link // of the pairs; without rows where no penalty looks at them
+	links         []metric.Link // of the pairs; without rows where the penalty does not need them
 	lastInference clustering.Inference
-	// What was warned of already, and what is still to be said.
+	// What was warned of already, and the notices for the next report.
 	warnedFallback, warnedDegenerate bool
 	notices                          []clustering.Notice
 }
 
-// newHMRF gathers the constrained points. M-KMeans knows no constraints once it has started.
+// newHMRF gathers the constrained points. M-KMeans uses constraints for its start only.
 func newHMRF(run state) *hmrf {
 	m := &hmrf{state: run, parts: &clustering.Parts{}}
 	if run.p.options.Algorithm == MKmeans {
@@ -52,13 +52,13 @@ func newHMRF(run state) *hmrf {
 // convergedDecrease is the relative decrease of J at which a step without moves ends the run.
 const convergedDecrease = 1e-9
 
-// Value implements Method.
+// Value implements clustering.Method.
 func (m *hmrf) Value() float64 { return m.parts.Total() }
 
-// FillResult implements Method.
+// FillResult implements clustering.Method.
 func (m *hmrf) FillResult(r *clustering.Result) {
 	m.state.FillResult(r)
-	if len(r.History) == 0 { // the start alone
+	if len(r.History) == 0 { // the start is the result
 		r.Objective = m.Value()
 	}
 	if m.p.options.Algorithm.constrained() {
@@ -75,7 +75,7 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.spec.MaxIterations > 0 {
 		return clustering.Report{}, nil
 	}
-	if _, err := m.assign(ctx); err != nil { // the start is all there will be
+	if _, err := m.assign(ctx); err != nil { // the start is the result
 		return clustering.Report{}, err
 	}
 	var err error
@@ -159,7 +159,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	problem := &inference.Problem{K: k, Unary: distances, Pairs: m.pairCosts()}
 	current := make([]int32, len(m.points))
 	for at, point := range m.points {
-		if current[at] = m.labels[point]; current[at] < 0 { // only centroids are given: the nearest
+		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
 			current[at] = nearest(distances[at*k : (at+1)*k])
 		}
 	}
@@ -170,7 +170,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	m.warnFallback(result.Fallbacks)
 	m.lastInference = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
 	if m.p.options.Inference == inference.LP {
-		// What the bound adds to: all other points' distortions are counted once they are known.
+		// These distortions are taken out: completeLowerBound adds those of all points.
 		bound := result.LPValue
 		for at, c := range result.Labels {
 			bound -= distances[at*k+int(c)]
@@ -186,8 +186,8 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	return moves, nil
 }
 
-// completeLowerBound completes the lower bound that the relaxation gave: the distortions of all points less those of
-// the constrained ones, and the metric's term.
+// completeLowerBound turns the lower bound of the relaxation, which is about the constrained points, into one of J: it
+// adds the distortions of all other points and the metric's term.
 func (m *hmrf) completeLowerBound(assigned *clustering.Parts) {
 	if m.lastInference.LPValue != nil {
 		whole := *m.lastInference.LPValue + assigned.Distortion - assigned.LogDet
@@ -195,7 +195,7 @@ func (m *hmrf) completeLowerBound(assigned *clustering.Parts) {
 	}
 }
 
-// warnFallback tells, once, when a component of the constraints was too much for the engine.
+// warnFallback warns once when a component of the constraints was too large for the engine.
 func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	if len(fallbacks) == 0 || m.warnedFallback {
 		return
@@ -203,11 +203,11 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	m.warnedFallback = true
 	first := fallbacks[0]
 	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
-		"%s of the constraints were too much for %v (%s at %d points around point %d) and were left to bp",
+		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to bp",
 		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
 }
 
-// warnDegenerate tells, once, when the data do not determine the metric in some direction.
+// warnDegenerate warns once when the data do not determine the metric in some direction.
 func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	if outcome.Kept+outcome.Floored == 0 || m.warnedDegenerate {
 		return
@@ -228,7 +228,7 @@ func nearest(distances []float64) int32 {
 	return int32(best)
 }
 
-// pairCosts is what each pair costs where it is violated.
+// pairCosts is what each pair costs if it is violated.
 func (m *hmrf) pairCosts() []inference.Pair {
 	measure := m.measureOf(m.metric)
 	limit := measure.Bound(m.p.options.Penalty, m.links, m.p.ranges)
@@ -247,7 +247,7 @@ func (m *hmrf) pairCosts() []inference.Pair {
 	return costs
 }
 
-// indexOf is where a constrained point stands among them.
+// indexOf is the index of a constrained point in m.points.
 func (m *hmrf) indexOf(point int32) int32 {
 	at, _ := slices.BinarySearch(m.points, point)
 	return int32(at)
@@ -257,7 +257,7 @@ func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
 	return metric.Measure{Distortion: m.p.options.Distortion, Metric: a}
 }
 
-// markViolations marks the links that the labels violate.
+// markViolations marks the links that the labels violate, and counts them.
 func (m *hmrf) markViolations() (violated int) {
 	for at, pair := range m.pairs {
 		if m.links[at].Violated = pair.Violates(m.labels); m.links[at].Violated {
@@ -267,7 +267,7 @@ func (m *hmrf) markViolations() (violated int) {
 	return violated
 }
 
-// measure is J and its parts in a model, which has a metric, with the labels as they are.
+// measure is J and its parts for the current labels, in a model and its metric.
 func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metric) (*clustering.Parts, error) {
 	distortion, err := m.distortion(ctx, model)
 	if err != nil {
@@ -281,7 +281,7 @@ func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metri
 	return parts, nil
 }
 
-// learn takes the metric anew and J with it.
+// learn updates the metric, and J with it.
 func (m *hmrf) learn(ctx context.Context) (err error) {
 	if m.metric.Form() == metric.Identity {
 		m.parts, err = m.measure(ctx, m.model(), m.metric)

@@ -12,13 +12,13 @@ import (
 // SPKMeans, which maximizes the sum of cosines, Basu2002 (2).
 type kmeans struct {
 	lloyd
-	// Seeds that keep to their labels, ascending: the certain ones never move, the ambiguous ones go to the
-	// nearest of the labels that they may have.
+	// The seeds of Constrained-KMeans, ascending. They do not go to the nearest centroid: certain ones never move, and
+	// ambiguous ones, which are also in held, go to the nearest of the clusters that they may be in.
 	held      []int32
 	ambiguous []ambiguousSeed
 }
 
-// ambiguousSeed is a point that may have some of the labels.
+// ambiguousSeed is a point that may have several labels.
 type ambiguousSeed struct {
 	point  int32
 	labels []int32 // ascending
@@ -38,7 +38,7 @@ func newKmeans(run state) *kmeans {
 	return m
 }
 
-// assignPoints moves every point to its nearest centroid, as far as it may go there.
+// assignPoints moves every point to the nearest centroid that it may go to.
 func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(ctx, m.model(), m.held)
 	if err != nil {
@@ -58,7 +58,7 @@ func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
 	return len(moves), m.apply(ctx, moves)
 }
 
-// assignAmbiguous finds for every ambiguous seed the nearest of its labels; it stays where it is as near.
+// assignAmbiguous finds for every ambiguous seed the nearest of its clusters; of equally near ones it prefers its own.
 func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
 	if len(m.ambiguous) == 0 {
 		return nil, nil
@@ -92,8 +92,8 @@ func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
 }
 
 // fillEmpty gives every empty cluster the point farthest from its own mean, in order of the clusters.
-// Held seeds stay. The sum of distortions does not rise: the point's own becomes 0, and the mean that
-// it leaves gets no worse.
+// Held seeds stay. The sum of distortions does not rise: that of the point becomes 0, and the cluster that it
+// leaves fits its new mean at least as well.
 func (m *kmeans) fillEmpty(ctx context.Context) error {
 	for c, count := range m.counts {
 		if count > 0 {

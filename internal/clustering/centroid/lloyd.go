@@ -13,16 +13,16 @@ type lloyd struct {
 	state
 	value  float64 // the sum of distortions
 	assign func(ctx context.Context) (moved int, err error)
-	repair func(ctx context.Context) error // of emptied clusters, once the means are taken; nil: they stay
+	repair func(ctx context.Context) error // fills emptied clusters, once the means are taken; nil: they stay empty
 }
 
-// Value implements Method.
+// Value implements clustering.Method.
 func (m *lloyd) Value() float64 { return m.value }
 
-// FillResult implements Method.
+// FillResult implements clustering.Method.
 func (m *lloyd) FillResult(r *clustering.Result) {
 	m.state.FillResult(r)
-	if len(r.History) == 0 { // the start alone
+	if len(r.History) == 0 { // the start is the result
 		r.Objective = m.reported(m.value)
 	}
 }
@@ -35,14 +35,14 @@ func (m *lloyd) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.spec.MaxIterations > 0 {
 		return clustering.Report{}, nil
 	}
-	_, err := m.assign(ctx) // the start is all there will be
+	_, err := m.assign(ctx) // the start is the result
 	if err == nil {
 		m.value, err = m.distortion(ctx, m.model())
 	}
 	return clustering.Report{}, err
 }
 
-// Step is one iteration. One that fails leaves the labels of the last.
+// Step is one iteration. If it fails, the labels are those of the last one.
 func (m *lloyd) Step(ctx context.Context) (clustering.Report, error) {
 	before := m.snapshot()
 	report, err := m.step(ctx)
@@ -85,7 +85,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// reported is a sum of distortions in the form that is reported: for unit vectors the sum of cosines,
+// reported turns a sum of distortions into the objective that is reported: for unit vectors the sum of cosines,
 // Basu2002 (2).
 func (m *lloyd) reported(value float64) float64 {
 	if m.p.options.Distortion == metric.Cosine {

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// LocalVectors is the vector executor within one process: a shard that holds every tile.
+// Local is the executor within one process: a shard that holds every tile.
 type Local struct {
 	shard *vector.Shard
 	k     int
@@ -18,7 +18,7 @@ type Local struct {
 	step  uint64
 }
 
-// NewLocalVectors builds all tiles of a problem.
+// NewLocal builds all tiles of a problem.
 func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int) (*Local, error) {
 	source, err := vector.NewSource(p.Vectors, data)
 	if err != nil {
@@ -29,30 +29,30 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	return l, err
 }
 
-// Load implements VectorExecutor.
+// Load implements Executor.
 func (l *Local) Load(ctx context.Context, labels []int32) ([]float64, error) {
 	l.step++
 	return l.shard.Load(ctx, l.tiles, l.step, l.k, labels)
 }
 
-// Update implements VectorExecutor.
+// Update implements Executor.
 func (l *Local) Update(ctx context.Context, moves []kernel.Move) ([]float64, error) {
 	sums, err := l.shard.Update(ctx, l.tiles, l.step, moves)
 	l.step++
 	return sums, err
 }
 
-// Assign implements VectorExecutor.
+// Assign implements Executor.
 func (l *Local) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, m, skip)
 }
 
-// Distances implements VectorExecutor.
+// Distances implements Executor.
 func (l *Local) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
 	return l.shard.Distances(ctx, l.tiles, m, points)
 }
 
-// Scatter implements VectorExecutor.
+// Scatter implements Executor.
 func (l *Local) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
 	tiles, err := l.shard.Scatter(ctx, l.tiles, l.step, m, kind)
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *Local) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatte
 	return AddTiles(tiles, len(l.tiles)), nil
 }
 
-// AddTiles adds the values of so many tiles, which lie one after the other, in tile order.
+// AddTiles adds up the values of several tiles, given one after the other, in tile order.
 func AddTiles(values []float64, tiles int) []float64 {
 	size := len(values) / tiles
 	total := slices.Clone(values[:size])
@@ -73,12 +73,12 @@ func AddTiles(values []float64, tiles int) []float64 {
 	return total
 }
 
-// Farthest implements VectorExecutor.
+// Farthest implements Executor.
 func (l *Local) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, m, skip, counts)
 }
 
-// Nearest implements VectorExecutor.
+// Nearest implements Executor.
 func (l *Local) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
 	return l.shard.Nearest(ctx, l.tiles, m)
 }

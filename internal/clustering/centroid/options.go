@@ -1,4 +1,4 @@
-// Package centroid is the vector family: k-means and its seeded, constrained and metric-learning relatives,
+// Package centroid is k-means and its relatives with seeds, constraints and learned metrics: algorithms
 // whose clusters are described by centroids. A Problem is a spec made exact for its data, an Executor runs
 // the operations over all rows wherever they live, and Run runs the one on the other.
 package centroid
@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// Algorithm is one of the vector family.
+// Algorithm is one of the algorithms of this package.
 type Algorithm uint8
 
-// The algorithms of the vector family.
+// The algorithms.
 const (
 	Kmeans            Algorithm = iota + 1
 	SeededKmeans                // Basu2002: starts at the means of the seeds
@@ -27,18 +27,18 @@ func (a Algorithm) String() string {
 	return [...]string{"", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans"}[a]
 }
 
-// Vector are the options of the vector family. A field of 0 takes the algorithm's default:
+// Options are an algorithm and its options. A field of 0 takes the algorithm's default:
 //
 //	algorithm                          start           distortion         penalty       metric
 //	kmeans                             kmeans++        squared Euclidean
 //	seeded-kmeans, constrained-kmeans  seeds           squared Euclidean
 //	cop-kmeans                         random          squared Euclidean
-//	pc-kmeans                          neighborhoods  squared Euclidean  potts         identity
-//	m-kmeans                           neighborhoods  squared Euclidean                diagonal
-//	mpc-kmeans                         neighborhoods  squared Euclidean  basu2003      diagonal
-//	hmrf-kmeans                        neighborhoods  squared Euclidean  bilenko2004   diagonal
+//	pc-kmeans                          neighborhoods   squared Euclidean  potts         identity
+//	m-kmeans                           neighborhoods   squared Euclidean                diagonal
+//	mpc-kmeans                         neighborhoods   squared Euclidean  basu2003      diagonal
+//	hmrf-kmeans                        neighborhoods   squared Euclidean  bilenko2004   diagonal
 //
-// Inference is ICM where there is any. Distortions other than the squared Euclidean learn no metric.
+// The default of Inference is ICM. A metric is learned for the squared Euclidean distortion only.
 type Options struct {
 	Algorithm        Algorithm
 	Distortion       metric.Distortion // Cosine stands for the spherical geometry of the first four
@@ -58,7 +58,7 @@ func (a Algorithm) seeded() bool { return a == SeededKmeans || a == ConstrainedK
 // hasParts tells whether the algorithm is one of Basu2003 and Bilenko2004, whose objective has parts.
 func (a Algorithm) hasParts() bool { return a >= PCKmeans }
 
-// withDefaults fills in what the algorithm implies.
+// withDefaults fills in the algorithm's defaults.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Distortion, metric.SquaredEuclidean)
 	setDefault(&o.MaxRestarts, 10)

@@ -12,9 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// Predict gives every row of the data the cluster whose centroid is nearest, of several as near the
-// lowest. Rows are prepared and compared as in a run, so that the points of the run itself get their
-// labels again, but for those that constraints or seeds hold elsewhere.
+// Predict gives every row of the data the cluster of the nearest centroid, of equally near ones the lowest.
+// Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
+// again, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
 	spec, err := vector.NewSpec(data, preparations[m.Distortion])
 	if err != nil {

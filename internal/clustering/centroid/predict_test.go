@@ -21,14 +21,14 @@ func predict(t testing.TB, m *clustering.Model, data dataset.Dataset) []int32 {
 	return labels
 }
 
-// A run that converged assigned every point that nothing holds elsewhere to its nearest centroid.
+// A run that converged has assigned every point without constraints and seeds to its nearest centroid.
 func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	checked := 0
 	for seed := range uint64(12) {
 		for _, c := range allCases(t, seed) {
 			r, err := trySolve(c.data, c.spec)
 			if err != nil || r.StopReason != clustering.StopConverged {
-				continue // infeasible, or not at rest
+				continue // infeasible, or not converged
 			}
 			held := map[int32]bool{}
 			for _, link := range c.spec.Constraints {
@@ -54,7 +54,7 @@ func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	}
 }
 
-// distancesBy are those of points to centroids by package metric, a row and a centroid at a time.
+// distancesBy are distances of points to centroids by package metric, one row and one centroid at a time.
 func distancesBy(t testing.TB, m *clustering.Model, points *dataset.Points) func(i int, label int32) float64 {
 	measure := metric.Measure{Distortion: m.Distortion, Metric: m.Metric}
 	return func(i int, label int32) float64 {
@@ -110,7 +110,7 @@ func randomModel(t testing.TB, rng *rand.Rand, distortion metric.Distortion, for
 	return m
 }
 
-// sparseTwin is the same points, sparse.
+// sparseTwin is the same points as a sparse data set.
 func sparseTwin(t testing.TB, points *dataset.Points) *dataset.SparsePoints {
 	starts, columns, values := []int64{0}, []int32{}, []float64{}
 	for i := range points.N {

@@ -14,8 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// VectorProblem is a spec of the vector family made exact for its data: every choice resolved, every
-// value fixed to the last bit.
+// Problem is a spec made exact for its data: every choice resolved, every value fixed to the last bit.
 type Problem struct {
 	Vectors     *vector.Spec
 	Constraints *constraint.Set
@@ -24,11 +23,11 @@ type Problem struct {
 	spec     clustering.Spec
 	options  Options
 	n, d     int
-	source   *vector.Source           // of the rows that the coordinator needs itself: constrained points, seeds
+	source   *vector.Source           // of the rows that methods read themselves: constrained points, seeds
 	seeds    []clustering.SeededPoint // by point
-	links    []metric.Link            // of the constraints, with rows where the penalty looks at their distance
+	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
 	coloring *coloring                // of COP-KMeans
-	ranges   []float64                // per feature, the largest less the smallest value; where a penalty needs them
+	ranges   []float64                // of the features; nil where no penalty needs them
 }
 
 // Rows is n.
@@ -40,7 +39,7 @@ func (p *Problem) Columns() int { return p.d }
 // K is the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// PrepareVector checks a spec of the vector family against the data and resolves it.
+// Prepare checks a spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
@@ -100,10 +99,10 @@ func (p *Problem) prepareConstraints() error {
 	return nil
 }
 
-// maxScatterBytes bounds the scatter matrices of all tiles, which are added up in tile order.
+// maxScatterBytes bounds the scatter matrices of all tiles, which are kept until they are added up in tile order.
 const maxScatterBytes = 1 << 31
 
-// maxLinkBytes bounds the memory of the rows of constrained points, which lie written out.
+// maxLinkBytes bounds the memory of the rows of constrained points, which are kept dense.
 const maxLinkBytes = 1 << 31
 
 // prepareLinks reads the rows of constrained points, once each.
@@ -124,14 +123,14 @@ func (p *Problem) prepareLinks() error {
 			}
 			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > maxLinkBytes {
 				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
-					"the penalty %v looks at the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
+					"the penalty %v needs the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
 					p.options.Penalty, p.d, int64(maxLinkBytes)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
 			}
 			rows[point] = make([]float64, p.d)
 			if err := p.row(rows[point], point); err != nil {
 				return err
 			}
-			// Two rows may each have what the other lacks, which a divergence between them must survive.
+			// Each of two rows may be 0 where the other is not; prepared rows are above 0, so that divergences are finite.
 			if p.options.Distortion == metric.IDivergence {
 				if err := p.options.Distortion.Prepare(int(point), rows[point]); err != nil {
 					return err
@@ -156,8 +155,8 @@ func (p *Problem) prepareSeeds() {
 	}
 }
 
-// heldLabels are the labels that points have before the first assignment: those of certain seeds, where
-// seeds are held.
+// heldLabels are the labels that points have before the first assignment: those of certain seeds in
+// Constrained-KMeans, else none.
 func (p *Problem) heldLabels() []int32 {
 	labels := clustering.Unassigned(p.n)
 	if p.options.Algorithm == ConstrainedKmeans {
@@ -170,7 +169,7 @@ func (p *Problem) heldLabels() []int32 {
 	return labels
 }
 
-// prepareCentroids checks the centroids to start from and turns them into what rows are.
+// prepareCentroids checks the centroids to start from and prepares them like rows.
 func (p *Problem) prepareCentroids() error {
 	given := p.options.InitialCentroids
 	if p.startKind() != clustering.StartCentroids {
@@ -201,7 +200,7 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// inDataCoordinates is centroids in the coordinates of the data, as far as rows have any.
+// inDataCoordinates undoes the centering of rows.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -212,7 +211,7 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	return moved
 }
 
-// row writes out one prepared row.
+// row writes one prepared row to dst.
 func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
 
 // featureRanges is, for every feature, the largest less the smallest value.
@@ -237,7 +236,7 @@ func (p *Problem) featureRanges() ([]float64, error) {
 	return most, nil
 }
 
-// withinTolerance tells whether a decrease of the objective is small enough to stop.
+// withinTolerance tells whether the objective decreased so little that the run stops.
 func (p *Problem) withinTolerance(previous, value float64) bool {
 	return p.spec.Tolerance > 0 && previous-value <= p.spec.Tolerance*math.Abs(previous)
 }
@@ -260,7 +259,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 	return clustering.StartNeighborhoods
 }
 
-// newMethod is a fresh run.
+// newMethod is a new run.
 func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
 	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {

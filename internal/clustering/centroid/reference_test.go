@@ -10,9 +10,9 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// evaluator computes J from the raw data by the formulas of the papers, one by one.
+// evaluator computes J naively from the raw data, by the formulas of the papers.
 type evaluator struct {
-	rows        [][]float64 // as the distortion wants them
+	rows        [][]float64 // as the distortion prepares them
 	distortion  metric.Distortion
 	penalty     metric.Convention
 	constraints []constraint.Pair

@@ -282,7 +282,7 @@ func TestRunsAreReproducible(t *testing.T) {
 	}
 }
 
-// Bad input of the vector family, each refused in words.
+// Bad input is refused with its reason.
 func TestBadInput(t *testing.T) {
 	points := line(t, 1, 2, 3, 4)
 	negative := line(t, 1, -2, 3, 4)
@@ -290,23 +290,23 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vector := func(v Options) *Options { return &v }
+	options := func(o Options) *Options { return &o }
 	for name, c := range map[string]struct {
 		data   dataset.Dataset
 		spec   clustering.Spec
 		reason string
 		says   string
 	}{
-		"no seeds":                      {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
-		"seed of label k":               {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 0, Label: 2}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
-		"contradictory seeds":           {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"half certain seed":             {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"probability":                   {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0, Probability: math.NaN()}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "BAD_PROBABILITY", "point 1"},
-		"negative for KL":               {negative, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
-		"negative for I":                {negative, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
-		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
-		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: vector(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
-		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: vector(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
+		"no seeds":                      {points, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
+		"seed of label k":               {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 0, Label: 2}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
+		"contradictory seeds":           {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
+		"half certain seed":             {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
+		"probability":                   {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0, Probability: math.NaN()}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "BAD_PROBABILITY", "point 1"},
+		"negative for KL":               {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
+		"negative for I":                {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
+		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
+		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
+		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)

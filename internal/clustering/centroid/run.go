@@ -7,14 +7,14 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// vectorFamily is a problem on its executor. Its restarts run one after the other.
+// family is a problem on its executor. Its restarts run one after the other.
 type family struct {
 	clustering.Sequential
 	p *Problem
 	x Executor
 }
 
-// RunVector runs a problem.
+// Run runs a problem.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, family{p: p, x: x}, o)
 }

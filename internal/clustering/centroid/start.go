@@ -11,8 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// start makes the first centroids, and labels where the start is made of labels. After it the executor
-// has labels: -1 for every point that has none yet.
+// start makes the first centroids. Afterwards the executor has labels: those that the start gives, else -1.
 func (s *state) start(ctx context.Context) error {
 	k, d := s.p.spec.K, s.p.d
 	s.centroids, s.absent = make([]float64, k*d), make([]bool, k)
@@ -61,13 +60,13 @@ func (s *state) start(ctx context.Context) error {
 	return s.load(ctx, s.p.heldLabels())
 }
 
-// setCentroid puts the centroid of a cluster.
+// setCentroid sets the centroid of a cluster.
 func (s *state) setCentroid(c int, center []float64) {
 	copy(s.centroid(c), center)
 	s.absent[c] = false
 }
 
-// startMissing gives clusters that the given labels leave empty a centroid by k-means++.
+// startMissing draws centroids by k-means++ for clusters that the given labels leave empty.
 func (s *state) startMissing(ctx context.Context) error {
 	if !slices.Contains(s.absent, true) {
 		return nil
@@ -79,9 +78,8 @@ func (s *state) startMissing(ctx context.Context) error {
 	return s.load(ctx, labels)
 }
 
-// kmeansPlusPlus draws a point for every cluster without centroid: the first uniformly, each further
-// one with a chance proportional to its distortion to the nearest centroid there is. Points in exclude
-// are not drawn.
+// kmeansPlusPlus draws a point for every cluster without centroid: with a probability proportional to its
+// distortion to the nearest centroid, or uniformly if there is none yet. Points in exclude are not drawn.
 func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
 	n := s.p.n
 	chance, least := make([]float64, n), make([]float64, n)
@@ -135,7 +133,7 @@ func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
 	return nil
 }
 
-// perturbation is how far perturbed means lie from the global one, in standard deviations.
+// perturbation is how far perturbed means are from the global mean, in standard deviations.
 const perturbation = 0.01
 
 // perturbedMeans puts every missing centroid near the global mean: Random-KMeans (Basu2002 4.2).
@@ -159,8 +157,8 @@ func (s *state) perturbedMeans(ctx context.Context) error {
 	return nil
 }
 
-// globalMoments is the mean of all points and the standard deviation of every feature. Divergences know no
-// squares; there the mean itself stands for the deviation, so that what is perturbed stays positive.
+// globalMoments is the mean of all points and the standard deviation of every feature. For divergences the mean
+// stands in for the deviation, so that perturbed means stay positive.
 func (s *state) globalMoments(ctx context.Context) (mean, deviation []float64, err error) {
 	if err := s.load(ctx, make([]int32, s.p.n)); err != nil {
 		return nil, nil, err
@@ -235,9 +233,10 @@ func (s *state) seedMeans(ctx context.Context) error {
 	return s.kmeansPlusPlus(ctx, points)
 }
 
-// neighborhoods are the must-link components of at least two points (Basu2003 3.1): with k or more of
-// them the centroids of the largest or, by weighted farthest-first, of large ones far apart; with fewer
-// all of them, then the first point that is cannot-linked to every one, then perturbed global means.
+// neighborhoods starts from the must-link components of at least two points, which Basu2003 3.1 calls
+// neighborhoods. If there are k or more, centroids are the means of the largest or, with weighted farthest-first, of
+// large ones that are far apart. Otherwise they are the means of all, then the first point that is cannot-linked to
+// every neighborhood, then perturbed global means.
 func (s *state) neighborhoods(ctx context.Context) error {
 	components := s.p.Constraints.Components()
 	var neighborhoods []int32
@@ -296,8 +295,8 @@ func (s *state) apartFromAll(neighborhoods []int32) int32 {
 	return -1
 }
 
-// weightedFarthestFirst orders neighborhoods: the largest first, then always the one whose distance to
-// the nearest chosen one times its size is largest; ties by size, then index.
+// weightedFarthestFirst chooses up to k neighborhoods: the largest first, then always the one whose size times
+// its distance to the nearest chosen one is largest; ties by size, then index.
 func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 	if len(neighborhoods) == 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// vectorRun is what the methods of the vector family share: a labeling with its exact sums, the
-// centroids, and the metric.
+// state is what all methods of this package share: a labeling with its exact sums, the centroids, and the
+// metric.
 type state struct {
 	p         *Problem
 	x         Executor
@@ -21,13 +21,13 @@ type state struct {
 	labels    []int32
 	counts    []int32
 	sums      []float64
-	centroids []float64 // k x d, of rows as they are prepared
+	centroids []float64 // k x d, in the coordinates of prepared rows
 	absent    []bool    // clusters that have no centroid yet
 	metric    *metric.Metric
 	iteration int
 }
 
-// Labels implements Method.
+// Labels implements clustering.Method.
 func (s *state) Labels() []int32 { return s.labels }
 
 // centroid is that of one cluster.
@@ -41,7 +41,7 @@ func (s *state) model() *vector.Model {
 	}
 }
 
-// single is a model of one center.
+// single is a model with one centroid.
 func (s *state) single(center []float64) *vector.Model {
 	m := s.model()
 	m.Clusters, m.Centroids, m.Absent = 1, center, nil
@@ -64,7 +64,7 @@ func (s *state) load(ctx context.Context, labels []int32) error {
 	return nil
 }
 
-// apply moves points.
+// apply moves points and takes over the new sums.
 func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
 	sums, err := s.x.Update(ctx, moves)
 	if err != nil {
@@ -83,10 +83,10 @@ func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
 	return nil
 }
 
-// takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit
-// vectors that cancel out, keeps what it has.
+// takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors
+// whose sum is 0, keeps its centroid.
 func (s *state) takeMeans() {
-	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // a model keeps the old ones
+	fresh, absent := slices.Clone(s.centroids), slices.Clone(s.absent) // models share the old slices
 	mean, width := make([]float64, s.p.d), s.p.Vectors.Width()
 	for c, count := range s.counts {
 		if count == 0 {
@@ -110,7 +110,7 @@ func (s *state) distortion(ctx context.Context, m *vector.Model) (float64, error
 	return total[0], nil
 }
 
-// FillResult implements Method.
+// FillResult implements clustering.Method.
 func (s *state) FillResult(result *clustering.Result) {
 	result.Model = &clustering.Model{
 		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,
@@ -118,8 +118,8 @@ func (s *state) FillResult(result *clustering.Result) {
 	}
 }
 
-// snapshot keeps what a step changes, so that a step that fails half way leaves the labels of the last
-// accepted one.
+// snapshot is what a step changes. It is restored when a step fails halfway, so that labels are those of the last
+// accepted step.
 type snapshot struct {
 	labels, counts  []int32
 	sums, centroids []float64

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// kernelFamily is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the
-// diagonal, and the least eigenvalue once it is known.
+// Family is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the
+// automatic shift once it is known.
 //
 //	objective           weights a    M
 //	kernel-kmeans       given or 1   a_i a_j k(x_i, x_j) + W
@@ -36,6 +36,7 @@ type Family struct {
 	notices      []clustering.Notice
 }
 
+// NewFamily sets the operands of the executor and reads the diagonal. It warns of weights that drown the data.
 func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
 	f := &Family{p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
 	var sparseDiagonal []float64
@@ -89,12 +90,12 @@ func medianMagnitude(values []float64) float64 {
 	return magnitudes[len(magnitudes)/2]
 }
 
-// heavyConstraint is how many times the typical diagonal entry a default weight may be before a
-// pair's own bond hides the data from it.
+// heavyConstraint is how many times the median diagonal entry a default weight may be: pairs of larger
+// weight are placed by their constraint alone, whatever the data say.
 const heavyConstraint = 5
 
-// warnHeavyConstraints tells when few constraints on many points share the total weight n/k: the
-// pairs then bind so strongly that clusters shrink to them.
+// warnHeavyConstraints warns when few constraints on many points share the total weight n/k: each is then
+// so heavy that clusters shrink to the constrained pairs.
 func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	count := f.p.Constraints.Len()
 	if count == 0 || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
@@ -107,11 +108,11 @@ func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	}
 }
 
-// maxStartShare is the share of all points in one cluster above which a start is no start.
+// maxStartShare is how large a share of all points may start in one cluster without a warning.
 const maxStartShare = 0.95
 
-// unbalancedStart tells when nearly all points start in one cluster: on a sparse graph most vertices
-// have no edge to the few chosen ones, so that all clusters are equally far and the first takes all.
+// unbalancedStart warns when nearly all points start in one cluster: on a sparse graph most vertices have no
+// edge to the few chosen ones, so that all clusters are equally far and the first gets them all.
 func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	sizes := make([]int, f.p.spec.K)
 	for _, c := range labels {
@@ -126,7 +127,7 @@ func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	return nil
 }
 
-// warnCoarseGrid tells when one outlier eats the bits of everything else.
+// warnCoarseGrid warns when a few large values make the grid so coarse that other entries lose most of their bits.
 func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
 	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
 		f.Warn(o, "COARSE_GRID", fmt.Sprintf(
@@ -134,12 +135,12 @@ func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
 	}
 }
 
-// Warn tells the observer and keeps the notice for the result.
+// Warn sends a notice to the observer and keeps it for the result.
 func (f *Family) Warn(o clustering.Observer, code, message string) {
 	o.Notice(f.addNotice(code, message))
 }
 
-// Notices are what there was to warn of so far.
+// Notices are the warnings so far.
 func (f *Family) Notices() []clustering.Notice { return f.notices }
 
 // Weights are a_i.
@@ -166,9 +167,9 @@ func (f *Family) addNotice(code, message string) clustering.Notice {
 	return n
 }
 
-// auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
-// diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
-// two and a half percent are added against an eigenvalue beyond the residual.
+// autoShift is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
+// diag(a)^-1/2 M diag(a)^-1/2. The Ritz value that approximates lambda_min lies above it: its residual is
+// subtracted, and 2.5 percent are added in case lambda_min is farther away than that.
 func (f *Family) autoShift(ctx context.Context) (float64, error) {
 	if f.shift != nil {
 		return *f.shift, nil

@@ -98,26 +98,26 @@ func TestStepsEqualNaiveReference(t *testing.T) {
 	}
 }
 
-// With the linear kernel each step is one of vector k-means (Kulis2009 2.1): same start, same
+// With the linear kernel each step is one of plain k-means (Kulis2009 2.1): same start, same
 // assignments to the nearest mean.
-func TestLinearKernelIsVectorKmeans(t *testing.T) {
+func TestLinearKernelIsPlainKmeans(t *testing.T) {
 	rng := clusteringtest.NewRand(7)
 	points := clusteringtest.Blobs(t, rng, 150, 3, 4)
 	labels := clusteringtest.RandomLabels(rng, 150, 4)
 	for iterations := range 12 {
 		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
 			Algorithm: &Options{Function: kernel.Linear}})
-		want, cost := vectorKmeans(points, labels, 4, result.Iterations)
+		want, cost := plainKmeans(points, labels, 4, result.Iterations)
 		if !slices.Equal(result.Labels, want) {
-			t.Fatalf("after %d iterations the labels differ from vector k-means", iterations)
+			t.Fatalf("after %d iterations the labels differ from plain k-means", iterations)
 		}
 		if math.Abs(result.Objective-cost) > 1e-6*cost {
-			t.Fatalf("after %d iterations J = %g, vector k-means cost %g", iterations, result.Objective, cost)
+			t.Fatalf("after %d iterations J = %g, plain k-means cost %g", iterations, result.Objective, cost)
 		}
 	}
 }
 
-func vectorKmeans(points *dataset.Points, start []int32, k, iterations int) ([]int32, float64) {
+func plainKmeans(points *dataset.Points, start []int32, k, iterations int) ([]int32, float64) {
 	labels := slices.Clone(start)
 	means := func() [][]float64 {
 		sums, counts := make([][]float64, k), make([]float64, k)

@@ -69,9 +69,9 @@ func (f *Family) objective(l labeling) float64 {
 	return f.diagonalTerm - association // Kulis2009 (3)
 }
 
-// plainObjective is the objective on A instead of M = A + W, so that it is a cut or an association of the graph and
-// nothing else; nil for kernel k-means, which is not about a graph. Every pair within a cluster has two
-// entries of W in Q_c, which are subtracted exactly, on the grid.
+// plainObjective is the objective on A instead of M = A + W: the cut or the association of the graph without the
+// constraints. It is nil for kernel k-means, whose objective is not about a graph. Every constrained pair within a
+// cluster has two entries of W in Q_c, which are subtracted exactly, on the grid.
 func (f *Family) plainObjective(l labeling) *float64 {
 	if !f.p.isGraphObjective() {
 		return nil

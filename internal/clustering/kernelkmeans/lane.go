@@ -5,25 +5,26 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// lane is the executor as one restart sees it: one labeling with clusters 0..k-1.
+// lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
 type lane struct{ *clustering.Lane }
 
-// request is what a restart asks of the executor, with room for the answer.
+// request is an operation that a restart asks of the executor, with its answer once it is served.
 type request struct {
 	kind    requestKind
 	columns []int32
 	labels  []int32
-	moves   []kernel.Move // also the answer of an assignment
+	moves   []kernel.Move // operands of an update, answer of an assignment
 	stats   kernel.Stats
 
+	// The answer.
 	sums     []float64
 	self     []kernel.Int128
 	farthest kernel.Candidate
 	err      error
 }
 
-// requestKind orders requests: those that read nothing of the matrix come first, so that the sweeps of
-// restarts that are not in step fall together all the same.
+// requestKind orders requests: those that do not read the matrix are served first, so that the sweeps of all
+// restarts come together even where restarts are at different points of an iteration.
 type requestKind uint8
 
 const (
@@ -34,6 +35,7 @@ const (
 	askUpdate
 )
 
+// answer asks and waits for the answer.
 func (l lane) answer(r *request) error {
 	if err := l.Ask(r); err != nil {
 		return err

@@ -12,30 +12,30 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// kernelKmeans is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it
-// KERNEL-HMRF-KMEANS (Algorithm 2) and SS-KERNEL-KMEANS (Algorithm 4): batch steps, every point to
-// its nearest cluster at once, with the shift, rise and empty-cluster rules around them.
+// method is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it
+// KERNEL-HMRF-KMEANS (Algorithm 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their
+// nearest clusters at once; rules for shifts, rises and empty clusters surround it.
 type method struct {
 	*Family
 	x         lane
-	o         clustering.Observer // hears of eigensolvers
+	o         clustering.Observer // of the eigensolver of a spectral start
 	restart   int
 	rng       *rand.Rand
 	sigma     float64
 	iteration int
 	labeling
-	seen map[[sha256.Size]byte]bool // labelings of accepted steps
+	seen map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
 }
 
-// Labels implements Method.
+// Labels implements clustering.Method.
 func (m *method) Labels() []int32 { return m.labels }
 
-// FillResult implements Method.
+// FillResult implements clustering.Method.
 func (m *method) FillResult(r *clustering.Result) {
 	r.Sigma, r.PlainObjective = m.sigma, m.plainObjective(m.labeling)
 }
 
-// Value implements Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
+// Value implements clustering.Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
 func (m *method) Value() float64 {
 	association, _, _ := m.association(m.labeling)
 	return m.diagonalTerm - association
@@ -53,7 +53,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.start(ctx); err != nil {
 		return clustering.Report{}, err
 	}
-	if _, err := m.fillEmpty(ctx); err != nil {
+	if err := m.fillEmpty(ctx); err != nil {
 		return clustering.Report{}, err
 	}
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
@@ -64,8 +64,8 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// Step moves all points at once to their nearest cluster, fills emptied clusters, and undoes it all
-// when the objective rose or the labeling was seen before.
+// Step moves all points at once to their nearest clusters and fills emptied clusters. All of it is undone when
+// the objective rose or the labeling was seen before.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
 	valueBefore, shiftedBefore := m.Value(), m.shiftedValue()
@@ -106,11 +106,10 @@ func (m *method) batch(ctx context.Context) error {
 	if err := m.apply(ctx, moves); err != nil {
 		return err
 	}
-	_, err = m.fillEmpty(ctx)
-	return err
+	return m.fillEmpty(ctx)
 }
 
-// afterUndo decides how to go on from the labels before a step that rose or repeated.
+// afterUndo decides how to go on once a step was undone: with another shift, or not at all.
 func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Report, error) {
 	stop, why := clustering.StopRise, "the objective rose"
 	if repeated {
@@ -133,8 +132,8 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	}}, nil
 }
 
-// restoreAfter keeps the labeling of the last accepted step when an operation failed on the way, so
-// that a canceled run ends with labels that belong to its history.
+// restoreAfter returns to the labeling of the last accepted step when an operation failed halfway, so that
+// the labels of a canceled run belong to its history.
 func (m *method) restoreAfter(err error, before labeling) error {
 	m.labeling = before
 	return err
@@ -165,11 +164,11 @@ func (m *method) load(ctx context.Context, labels []int32) error {
 	return nil
 }
 
-// fillEmpty turns the point farthest from its cluster into each empty cluster's only point, in
-// order of the clusters; with a positive semidefinite kernel that never raises J.
-func (m *method) fillEmpty(ctx context.Context) (filled int, err error) {
+// fillEmpty moves the point farthest from its cluster to each empty cluster, in order of the clusters. With
+// a positive semidefinite kernel that never raises J.
+func (m *method) fillEmpty(ctx context.Context) error {
 	if m.p.options.KeepEmpty {
-		return 0, nil
+		return nil
 	}
 	for c, count := range m.counts {
 		if count > 0 {
@@ -177,15 +176,14 @@ func (m *method) fillEmpty(ctx context.Context) (filled int, err error) {
 		}
 		farthest, err := m.x.Farthest(m.stats())
 		if err != nil || !farthest.Found {
-			return filled, err
+			return err
 		}
 		move := kernel.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
 		if err := m.apply(ctx, []kernel.Move{move}); err != nil {
-			return filled, err
+			return err
 		}
-		filled++
 	}
-	return filled, nil
+	return nil
 }
 
 func (m *method) stats() kernel.Stats {
@@ -202,8 +200,8 @@ func (m *method) stats() kernel.Stats {
 	return s
 }
 
-// shiftedValue is J with the shift counted in, J + sigma (n - clusters): the quantity that never
-// rises once the shifted kernel is positive semidefinite.
+// shiftedValue is J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
+// positive semidefinite.
 func (m *method) shiftedValue() float64 {
 	association, _, clusters := m.association(m.labeling)
 	return m.diagonalTerm - association + float64(m.sigma*float64(m.p.n-clusters))
@@ -223,7 +221,7 @@ func hashLabels(labels []int32) [sha256.Size]byte {
 	return sha256.Sum256(raw)
 }
 
-// difference is the moves that lead from one labeling to another, in row order.
+// difference is the moves from one labeling to another, in row order.
 func difference(from, to []int32) []kernel.Move {
 	var moves []kernel.Move
 	for i := range from {

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// KernelKmeans are the options of the kernel family (Kulis2009).
+// Options are the options of kernel k-means (Kulis2009).
 type Options struct {
 	Objective Objective
 	Function  kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
@@ -19,21 +19,21 @@ type Options struct {
 	Gamma     *float64        // nil: 1
 	Coef0     *float64        // nil: 0
 	Degree    int             // 0: 2
-	Sigma     float64
-	SigmaAuto bool
+	Sigma     float64         // the diagonal shift
+	SigmaAuto bool            // the least shift that makes the kernel positive semidefinite
 	OnRise    RisePolicy
 	KeepEmpty bool // leave empty clusters empty instead of filling them
 	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
 	Weights   []float64
 
-	// MatrixOf is the name of another algorithm whose matrix this is, which errors then speak of.
+	// MatrixOf is the algorithm that these options make a matrix for, to be named in errors; "": kernel k-means itself.
 	MatrixOf string
 }
 
-// Name implements clustering.Algorithm. It is that of the algorithm which asks for the matrix.
+// Name implements clustering.Algorithm.
 func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
 
-// field is the API's name of an option.
+// field is the path of an option in the API.
 func (o *Options) field(option string) string { return clustering.Field(o, option) }
 
 // Objective is what is minimized or maximized, and reported.

@@ -22,8 +22,8 @@ func columnMeans(points *dataset.Points) []float64 {
 // medianSample is how many points the automatic kernel width looks at.
 const medianSample = 1000
 
-// MedianDistance is the median Euclidean distance over pairs of all points, or of a sample. The field is that
-// of the request which asks for it.
+// MedianDistance is the median Euclidean distance over pairs of all points, or of a sample of them. A fault
+// names the given field of the API.
 func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float64, error) {
 	sample := sampleIndices(points.N, medianSample, rng)
 	if len(sample) < 2 {
@@ -47,8 +47,8 @@ func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float
 	return median, nil
 }
 
-// quickSelect puts the value that would be at a place in sorted order there, no larger one before it and
-// no smaller one after it (Hoare's selection): a tenth of the time of sorting.
+// quickSelect puts the value at a place that sorting would put there, with no larger one before it and no
+// smaller one after it (Hoare's selection). It takes a tenth of the time of sorting.
 func quickSelect(values []float64, place int) {
 	for low, high := 0, len(values)-1; low < high; {
 		pivot := medianOfThree(values[low], values[low+(high-low)/2], values[high])
@@ -104,6 +104,7 @@ func sampleIndices(n, size int, rng *rand.Rand) []int {
 	return sample
 }
 
+// SquaredDistance is the squared Euclidean distance.
 func SquaredDistance(x, y []float64) float64 {
 	square := 0.0
 	for f, v := range x {

@@ -10,14 +10,14 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// KernelPrediction assigns points that a run of kernel k-means has not seen. A cluster has no centroid
-// that could be kept: its mean is that of its points in kernel space, so that a new point needs its
-// kernel values with all of them,
+// Prediction assigns points that a run of kernel k-means has not seen. A cluster has no centroid that could be
+// kept: its mean is in kernel space, so that the distance of a new point needs its kernel values with all
+// points of the cluster,
 //
 //	d(x, c) = k(x, x) - 2 sum_j a_j k(x, x_j) / s_c + Q_c / s_c^2       Kulis2009 (1)
 //
-// with j in c. They are rows of one matrix over the old points and the new ones together, of which only
-// the old ones have labels. Constraints and the diagonal shift are not part of the clusters' shape.
+// with j in c. So there is one matrix over old and new points, of which only the old ones have labels.
+// Constraints and the diagonal shift play no part: they say nothing about new points.
 type Prediction struct {
 	Matrix kernel.Spec     // over the old points, then the new
 	Points *dataset.Points // both
@@ -26,7 +26,7 @@ type Prediction struct {
 	old    *Problem
 }
 
-// NewKernelPrediction puts old and new points together.
+// NewPrediction puts the points of a run and new ones together.
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
 	before, isPoints := trained.(*dataset.Points)
 	if !isPoints || p.Objective != ObjectiveKernelKmeans {
@@ -61,7 +61,7 @@ func (p *Prediction) Rows() int { return p.Points.N }
 // K is the number of clusters.
 func (p *Prediction) K() int { return p.k }
 
-// Run gives the clusters of the new points; ties go to the lowest.
+// Run finds the clusters of the new points, of equally near ones the lowest.
 func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	n := len(p.labels)
 	weights, grid := p.Matrix.Scale, p.old.weightGrid

@@ -13,9 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// The points of a run that has converged, taken for new ones, get their own labels; new points near a
-// cluster join it.
-func TestKernelPredictionOfTheRunsOwnPoints(t *testing.T) {
+// The points of a run that has converged get their own labels when they are taken for new ones.
+func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	ctx := context.Background()
 	for seed, function := range []kernel.Function{kernel.Gaussian, kernel.Linear, kernel.Laplacian, kernel.Cosine} {
 		rng := clusteringtest.NewRand(uint64(seed))
@@ -64,8 +63,8 @@ func localOver(t *testing.T, p *Prediction) *Local {
 	return l
 }
 
-// What cannot be predicted is refused in words.
-func TestKernelPredictionRefuses(t *testing.T) {
+// What cannot be predicted is refused with its reason.
+func TestPredictionRefuses(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 30, 2, 2)
 	other := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 30, 3, 2)
 	for name, c := range map[string]struct {

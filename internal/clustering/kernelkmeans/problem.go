@@ -17,7 +17,7 @@ import (
 // Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
 // fixed to the last bit.
 type Problem struct {
-	// MostLanes bounds how many restarts run side by side, where memory is short; 0: as many as pay.
+	// MostLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MostLanes   int
 	Matrix      kernel.Spec
 	Objective   Objective
@@ -75,7 +75,7 @@ func (p *Problem) prepareConstraints() error {
 	return nil
 }
 
-// prepareWeights puts given weights on a grid 62 bits below their sum: exact but for the tiniest.
+// prepareWeights rounds the given weights to a grid 62 bits below their sum, which is exact for all but tiny ones.
 func (p *Problem) prepareWeights() error {
 	if len(p.options.Weights) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
 			}
 		}
 	}
-	if named.Has("gamma") { // the kernels on products have the degree as well, if only one uses it
+	if named.Has("gamma") { // of these kernels only one uses the degree; it is set for both
 		m.Gamma, m.Coef0, m.Degree = 1, 0, 2
 		if p.options.Gamma != nil {
 			m.Gamma = *p.options.Gamma
@@ -164,7 +164,7 @@ func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
 	return nil
 }
 
-// checkCut finds what forbids a cut early, where the values are at hand.
+// checkCut refuses graphs that cannot be cut, before any tile is built.
 func (p *Problem) checkCut(data dataset.Dataset) error {
 	graph, isGraph := data.(*dataset.Graph)
 	if !isGraph || !p.isCut() {
@@ -184,7 +184,7 @@ func (p *Problem) checkCut(data dataset.Dataset) error {
 	return p.checkDegrees(degrees)
 }
 
-// checkDegrees: normalized cut divides by every vertex's degree.
+// checkDegrees refuses isolated vertices: normalized cut divides by every degree.
 func (p *Problem) checkDegrees(degrees []float64) error {
 	if p.Objective != ObjectiveNormalizedCut {
 		return nil

@@ -66,7 +66,7 @@ func TestShiftLeavesReportedObjectiveAlone(t *testing.T) {
 	}
 }
 
-// auto is max(0, -lambda_min), from just below to 5% above, and then the run never rises.
+// The automatic shift is max(0, -lambda_min), from just below to 5% above; with it a run never rises.
 func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 	for seed := range uint64(6) {
 		for name, c := range cases(t, seed) {

@@ -14,7 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Restarts that share their sweeps are, bit for bit and word for word, those that run one by one.
+// Restarts that share their sweeps have the results, bit for bit, and the events, word for word, of restarts that
+// run one by one.
 func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 	shifted, filled := false, false
 	for seed := range uint64(10) {
@@ -28,13 +29,13 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 			spec.Algorithm = &Options{Function: kernel.Sigmoid, Gamma: new(0.3), Coef0: new(-1.0)}
 		}
 		spec.Constraints = clusteringtest.RandomConstraints(rng, data.Rows(), spec.K, int(seed)*4)
-		run := func(most int) (*clustering.Result, *log) {
+		run := func(maxLanes int) (*clustering.Result, *log) {
 			problem, err := Prepare(data, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			problem.MostLanes = most
-			if want := min(most, spec.Restarts, data.Rows()/(rowsPerLaneK*spec.K)); problem.Lanes() != want {
+			problem.MostLanes = maxLanes
+			if want := min(maxLanes, spec.Restarts, data.Rows()/(rowsPerLaneK*spec.K)); problem.Lanes() != want {
 				t.Fatalf("%d lanes, want %d", problem.Lanes(), want)
 			}
 			x, err := NewLocal(context.Background(), problem, data, 2)
@@ -79,8 +80,8 @@ func (l *log) Notice(n clustering.Notice)                { l.add("%+v", n) }
 func (l *log) Phase(p clustering.Phase)                  { l.add("phase %d", p) }
 func (l *log) Solver(s clustering.SolverStep)            { l.add("%+v", s) }
 
-// An executor that fails ends the run with its error; a context that ends leaves the best so far. What is
-// heard until then is how the whole run begins: a job that is interrupted repeats its events.
+// An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
+// heard until then is how the whole run begins, so that an interrupted job can repeat its events.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 300, 3, 3)
 	spec := clustering.Spec{K: 3, Restarts: 6, Start: clustering.StartRandom, MaxIterations: 100, Algorithm: &Options{Function: kernel.Gaussian, Rho: 2}}
@@ -135,7 +136,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 	}
 }
 
-// fragile is an executor of which the sweeps fail from some time on.
+// fragile is an executor whose sweeps fail after the first few.
 type fragile struct {
 	*Local
 	left int

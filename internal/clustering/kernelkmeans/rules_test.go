@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// pair is a cycle of two vertices and a loop-free edge: batch steps swap them for ever.
+// swappingGraph is two heavy edges joined by a light one: batch steps swap the ends of the heavy ones forever.
 func swappingGraph(t *testing.T) *dataset.Graph {
 	t.Helper()
 	g, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 2, Target: 3, Weight: 1}, {Source: 1, Target: 2, Weight: 0.1}})
@@ -309,7 +309,7 @@ func TestUnbalancedStartIsReported(t *testing.T) {
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "LOPSIDED_START" })
 	}
 	if !says(clustering.StartKmeansPlusPlus) || says(clustering.StartRandom) {
-		t.Error("k-means++ on a sparse graph must be told unbalancedStart, a random start must not")
+		t.Error("k-means++ on a sparse graph must be reported as unbalanced, a random start must not")
 	}
 }
 

@@ -13,7 +13,7 @@ type job struct {
 	x Executor
 }
 
-// RunKernel runs a problem of kernel k-means.
+// Run runs a problem.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, job{p, x}, o)
 }
@@ -53,7 +53,7 @@ func (f *Family) FillResult(r *clustering.Result) {
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 }
 
-// restarts is how many runs there will be: starts without randomness are all the same one.
+// restarts is how many runs there are: one where the start does not depend on chance.
 func (p *Problem) restarts() int {
 	if !p.start().Random() {
 		return 1
@@ -61,12 +61,13 @@ func (p *Problem) restarts() int {
 	return max(1, p.spec.Restarts)
 }
 
-// rowsPerLaneK bounds the lanes so that all their sums take at most an eighth of a stored matrix: a row
-// has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
+// rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a
+// stored matrix: a row has 8 bytes for each of lanes * k clusters, and 4 for each of n columns.
 const rowsPerLaneK = 16
 
-// Lanes is how many restarts run side by side, sharing each reading of the matrix. The answer does not
-// depend on it. A sweep of a graph reads little more than what its own moves touch: nothing to share.
+// Lanes is how many restarts run side by side and share every pass over the matrix. The answer does not depend
+// on it. On a graph there is one: a sweep reads little more than the edges of the points that moved, so that
+// there is nothing to share.
 func (p *Problem) Lanes() int {
 	if p.Matrix.Function == kernel.Adjacency {
 		return 1

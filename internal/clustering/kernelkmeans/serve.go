@@ -8,15 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Serve implements clustering.Family. It answers the requests of the kind that comes first, and all that
-// can be asked with it.
-func (f *Family) Serve(ctx context.Context, all []clustering.LaneRequest) (answered []int) {
+// Serve implements clustering.Family. It answers all requests of the first kind that is asked for; loads and
+// updates are one kind here, since one sweep does both.
+func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
 	first := askUpdate
-	for _, a := range all {
+	for _, a := range requests {
 		first = min(first, a.Request.(*request).kind)
 	}
 	var asked []laneRequest
-	for place, a := range all {
+	for place, a := range requests {
 		if r := a.Request.(*request); r.kind == first || first >= askLoad {
 			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
 		}
@@ -44,7 +44,7 @@ type laneRequest struct {
 	*request
 }
 
-// stats are those of the lanes that ask.
+// stats are those of the lanes with requests.
 func (f *Family) stats(asked []laneRequest) []kernel.Stats {
 	stats := make([]kernel.Stats, len(asked))
 	for i, a := range asked {
@@ -87,7 +87,7 @@ func (f *Family) columnSums(ctx context.Context, asked []laneRequest) error {
 	return err
 }
 
-// sweep loads and updates. Once anything is loaded, setting all labels of a lane is so many moves.
+// sweep serves loads and updates together.
 func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
 	self, err := f.sweepAll(ctx, asked)
 	if err != nil {
@@ -100,6 +100,8 @@ func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
 	return nil
 }
 
+// sweepAll loads the labels of all lanes the first time. Later, a lane that loads is updated by the moves from its
+// old labels to the new ones, beside the other lanes' updates.
 func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
 	n, k := f.p.n, f.p.spec.K
 	if f.loaded == nil {
@@ -143,7 +145,7 @@ func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.In
 	return self, err
 }
 
-// offsetLanes is a move with its clusters offsetLanes from so many lanes further on.
+// offsetLanes renumbers the clusters of a move: those of a single lane as those of the lane so many further on.
 func (f *Family) offsetLanes(m kernel.Move, lanes int) kernel.Move {
 	if m.From >= 0 {
 		m.From += int32(lanes * f.p.spec.K)

@@ -33,7 +33,7 @@ type sparseEntry struct {
 	value  float64
 }
 
-// sparsePart is W, symmetric and on the grid, with the given diagonal (nil: none) added.
+// sparsePart is W plus the given diagonal (nil: none), symmetric and on the grid.
 func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64) *kernel.Sparse {
 	rows := make(map[int32][]sparseEntry, 2*set.Len())
 	for _, p := range set.Pairs() {

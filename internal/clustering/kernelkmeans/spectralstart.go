@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// startTolerance is that of residuals where eigenvectors are only a start.
+// startTolerance is the tolerance of residuals where eigenvectors are only a start.
 const startTolerance = 1e-5
 
 // spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of

@@ -19,7 +19,7 @@ func (p *Problem) start() clustering.Start {
 	return clustering.StartKmeansPlusPlus
 }
 
-// start makes the first labels. Empty clusters are filled afterwards.
+// start makes the first labels; some clusters may be empty.
 func (m *method) start(ctx context.Context) error {
 	switch m.p.start() {
 	case clustering.StartLabels:
@@ -56,8 +56,8 @@ func (m *method) start(ctx context.Context) error {
 	return m.joinNearest(ctx, labels)
 }
 
-// joinNearest lets every point without a label join the cluster with the smallest d_ic, computed on
-// the labeled points only.
+// joinNearest gives every point without a label the nearest cluster, by the distances d_ic to the labeled points
+// alone.
 func (m *method) joinNearest(ctx context.Context, labels []int32) error {
 	if err := m.load(ctx, labels); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	nearest := make([]float64, n)
 	for c := range m.p.spec.K {
 		q := clustering.Draw(m.rng.Float64(), chance)
-		if q < 0 { // only copies of chosen points are left: take the first free one
+		if q < 0 { // only copies of chosen points are left: take the first that is not chosen
 			for q = 0; labels[q] >= 0; q++ {
 			}
 		}
@@ -114,8 +114,8 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// farthestFirst is Kulis2009 Algorithm 3: k components of the must-links' closure become the first
-// clusters, the largest first, then always the one farthest from all chosen,
+// farthestFirst is Kulis2009 Algorithm 3: k components of the must-links become the first clusters, the
+// largest first, then always the one farthest from all chosen ones, by the total distance
 //
 //	sum over p in candidate, q chosen of a_p a_q d(p,q)
 //	  = s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq,
