@@ -12,9 +12,9 @@ var (
 	neighborhoodStarts = []string{"neighborhoods", "weighted-farthest-first", "random", "kmeans++", "labels", "centroids"}
 )
 
-// What is settled for several algorithms. An empty cluster is filled by k-means and its seeded variants, and
-// keeps its mean in all others; storage is about a matrix that none of the vector family has. Rows of an
-// embedding are clustered by k-means.
+// Options that have a fixed value in some algorithms. An empty cluster is filled by k-means and its seeded variants,
+// which also cluster the rows of eigenvectors, and keeps its mean in all others. Storage is about the matrix, which k-means
+// and its relatives do not have.
 var (
 	impliedByKmeans   = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
 	impliedByCop      = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
@@ -25,10 +25,10 @@ var (
 	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
 )
 
-// DefaultAlgorithm is what runs when nothing is said.
+// DefaultAlgorithm runs when a job names no algorithm.
 const DefaultAlgorithm = "kernel-kmeans"
 
-// Algorithms are all algorithms. The API's message for one is called like it, with underscores.
+// Algorithms are all algorithms. The message of an algorithm in the API has its name, with underscores.
 var Algorithms = []Algorithm{
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",

@@ -1,6 +1,6 @@
-// Package catalog is the one list of what a job can ask for: the algorithms, the kernels and the options, with
-// their defaults, their ranges and what goes with what. Validation on the server and on the command line, flags
-// and their help, refusals, and the tables of the documentation all come from it.
+// Package catalog is the one list of what a job can ask for: the algorithms, the kernels and the options, with their
+// defaults, their ranges and the rules of which go together. Validation on the server and on the command line,
+// flags and their help, refusals, and the tables of the documentation all come from it.
 package catalog
 
 import (
@@ -26,49 +26,49 @@ const (
 	SpectralFamily Family = "spectral" // eigenvectors of a matrix
 )
 
-// Algorithm is one algorithm and what it does with the options that not all of them have.
+// Algorithm is one algorithm, with the options that it has and the values that it implies.
 type Algorithm struct {
 	Name   string
 	Family Family
 	About  string // what it does, in a sentence
 	Paper  string
-	// Supervision is what it can learn from, for people.
+	// Supervision says what it can learn from.
 	Supervision string
 	Data        []string // the kinds of data that it takes
-	Options     []string // those that it has beside the common ones
-	// Implied options always have this value here. Asked for with that value, they are accepted.
+	Options     []string // beside the common ones, which all algorithms have
+	// Implied options always have this value in this algorithm, and are accepted with it.
 	Implied map[string]string
-	Starts  []string // the values of init, the default first; none: there is nothing to start from
-	Needs   []string // options without which it has nothing to do
+	Starts  []string // the values of init, the default first; none: the algorithm needs no start
+	Needs   []string // options that must be given
 }
 
 // Kernel is one kernel function on points.
 type Kernel struct {
 	Name       string
 	Formula    string
-	Parameters []string // options that it has
-	// ShiftInvariant kernels stay the same when all points move together, which are then centered first so
-	// that no bits go to a common offset.
+	Parameters []string // options
+	// ShiftInvariant kernels do not change when all points move together. Points are centered for them, so that no bits
+	// are lost to a common offset.
 	ShiftInvariant bool
 	// Definite tells whether the kernel is positive semidefinite for all parameters.
 	Definite bool
-	// Directional kernels compare directions, which a row of zeros has not.
+	// Directional kernels compare directions. A row of zeros has none.
 	Directional bool
-	// EntryNanos is about how long one thread takes for an entry, beside the products of features.
+	// EntryNanos is about how many nanoseconds one thread takes for an entry, without the products of features.
 	EntryNanos float64
 }
 
-// FindAlgorithm is the algorithm of a name.
+// FindAlgorithm finds an algorithm by its name.
 func FindAlgorithm(name string) (Algorithm, bool) {
 	return find(Algorithms, func(a Algorithm) bool { return a.Name == name })
 }
 
-// FindKernel is the kernel of a name.
+// FindKernel finds a kernel by its name.
 func FindKernel(name string) (Kernel, bool) {
 	return find(Kernels, func(k Kernel) bool { return k.Name == name })
 }
 
-// Find is the option of a name, as an algorithm has it.
+// Find finds an option by its name, in the form that an algorithm has it.
 func Find(name string, a Algorithm) (Option, bool) {
 	o, known := find(Options, func(o Option) bool { return o.Name == name })
 	if o.Spectral != nil && a.Family == SpectralFamily {
@@ -84,7 +84,7 @@ func find[T any](list []T, is func(T) bool) (found T, known bool) {
 	return found, false
 }
 
-// Takes tells whether an option is the user's to set.
+// Takes tells whether a user can set this option of the algorithm.
 func (a Algorithm) Takes(option string) bool {
 	o, known := Find(option, a)
 	return known && (o.Common || slices.Contains(a.Options, option))
@@ -93,10 +93,10 @@ func (a Algorithm) Takes(option string) bool {
 // Has tells whether a kernel has a parameter.
 func (k Kernel) Has(parameter string) bool { return slices.Contains(k.Parameters, parameter) }
 
-// AlgorithmNames are all of them, in order.
+// AlgorithmNames are the names of all algorithms, in order.
 func AlgorithmNames() []string { return names(Algorithms, func(a Algorithm) string { return a.Name }) }
 
-// KernelNames are all of them, in order.
+// KernelNames are the names of all kernels, in order.
 func KernelNames() []string { return names(Kernels, func(k Kernel) string { return k.Name }) }
 
 // algorithmsTaking are the names of the algorithms that have an option.
@@ -119,7 +119,7 @@ func names[T any](list []T, name func(T) string) []string {
 	return all
 }
 
-// Or lists words for people: "a, b or c".
+// Or lists alternatives in a message: "a, b or c".
 func Or(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

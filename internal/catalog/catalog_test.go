@@ -91,20 +91,20 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 	}
 }
 
-// A refusal calls options by the names that its reader knows.
-func TestRefusalsSpeakTheReadersNames(t *testing.T) {
+// A refusal uses the names that its reader knows.
+func TestRefusalsUseTheReadersNames(t *testing.T) {
 	refusal := request("kernel-kmeans points k=2 init=random seeds=s.csv").Check()
 	if got := refusal.Text(func(option string) string { return "--" + option }); got != "--seeds are where the run starts; they have no use with --init random" {
 		t.Error(got)
 	}
 }
 
-// The tables speak of options and values that there are.
+// The tables refer to options and values that exist.
 func TestTheTablesAgree(t *testing.T) {
 	for _, a := range Algorithms {
 		for _, option := range slices.Concat(a.Options, a.Needs) {
 			if !a.Takes(option) {
-				t.Errorf("%s has the option %s, which there is not", a.Name, option)
+				t.Errorf("%s has the option %s, which does not exist", a.Name, option)
 			}
 		}
 		for option, value := range a.Implied {
@@ -123,7 +123,7 @@ func TestTheTablesAgree(t *testing.T) {
 	for _, k := range Kernels {
 		for _, parameter := range k.Parameters {
 			if !slices.Contains(kernelOptions, parameter) {
-				t.Errorf("%s has the parameter %s, which there is not", k.Name, parameter)
+				t.Errorf("%s has the parameter %s, which does not exist", k.Name, parameter)
 			}
 		}
 	}

@@ -2,13 +2,13 @@ package catalog
 
 import "math"
 
-// Type is what an option's value is.
+// Type is the type of an option's values.
 type Type uint8
 
 // The types of options.
 const (
 	Choice Type = iota // one of Values
-	Number             // a finite number, or one of Values in its place
+	Number             // a finite number, or one of Values
 	Whole              // a whole number
 	Switch             // on or off
 	File               // a table in a file; in the API a table or a data set
@@ -32,21 +32,21 @@ var Groups = []Group{SupervisionGroup, KernelGroup, CentroidGroup, CutGroup, Run
 
 // Option is something that a job can ask for.
 type Option struct {
-	Name string // on the command line, with two dashes before it
-	// Field is the option's path in the API: within the algorithm's message, or from "spec." on. "": it is of
-	// the command line alone.
+	Name string // without the two dashes of the command line
+	// Field is the option's path in the API: within the algorithm's message, or from "spec." on; "": only the
+	// command line has this option.
 	Field   string
-	NoFlag  bool // it is of the API alone
-	Common  bool // all algorithms have it
+	NoFlag  bool // only the API has this option
+	Common  bool // all algorithms have this option
 	Type    Type
 	Values  []string
-	Aliases map[string]string // old words for values
-	Default string            // for people
-	// The range of a number; Max 0: it has none.
+	Aliases map[string]string // old names of values
+	Default string            // for help
+	// The range of a number; Max 0: there is no range.
 	Min, Max    float64
 	MaxExcluded bool // Max itself is too large
 	Group       Group
-	Help        string // what is in backquotes names the value
+	Help        string // a word in backquotes names the value
 	// Spectral is the option as the spectral family has it, where it differs.
 	Spectral *Option
 }
@@ -98,11 +98,11 @@ var Options = []Option{
 		Help: "random orders that cop-kmeans tries in a dead end"},
 
 	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: CutGroup,
-		Help: "how far cuts satisfy the constraints at least: by the paper's rule (auto), so far that exactly k - 1 cuts do (strict), or a number"},
+		Help: "how well cuts must satisfy the constraints: by the paper's rule (auto), so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
-		Help: "how more than two clusters come out of the cuts: by k-means on them, on their signs, or on them divided by their costs"},
+		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
 	{Name: "components", Field: "components", Type: Choice, Values: []string{"keep", "join"}, Default: "keep", Group: CutGroup,
-		Help: "a graph in pieces is kept so, or joined by edges of its smallest weight"},
+		Help: "keep a disconnected graph as it is, or join its components by edges of its smallest weight"},
 	{Name: "beliefs", Field: "beliefs", Type: File, Group: CutGroup,
 		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
@@ -111,7 +111,7 @@ var Options = []Option{
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; the others: see --help of the docs", Help: "how to `START`"},
+		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; other algorithms: see docs/ALGORITHMS.md", Help: "how to `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,

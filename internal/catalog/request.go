@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Request is what a job asks for, by the names of options: enough to tell whether it makes sense before any
-// data are read.
+// Request is what a job asks for, by the names of options: enough to check that it makes sense before any data
+// are read.
 type Request struct {
 	Algorithm string
-	Data      string            // the kind of data; "": it is not known yet
-	Values    map[string]string // of the options that were given; of tables anything
+	Data      string            // the kind of data; "": not known yet
+	Values    map[string]string // of the options that are given; for tables the value does not matter
 }
 
-// Refusal says why a request makes no sense, and about which option.
+// Refusal says what is wrong with a request, and in which option.
 type Refusal struct {
 	Reason string // in UPPER_SNAKE
 	Option string
-	// text has options in braces, {on-rise}, so that a reader is told in the names that it knows.
+	// text has options in braces, {on-rise}, to be replaced by the names that its reader knows.
 	text string
 	// Algorithm is the one that was asked for.
 	Algorithm Algorithm
@@ -32,7 +32,7 @@ func (r *Refusal) Error() string { return r.Text(func(option string) string { re
 
 var braced = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
 
-// Text is the refusal with every option called by its name.
+// Text is the message with every option replaced by its name for the reader: a flag, or a field of the API.
 func (r *Refusal) Text(name func(option string) string) string {
 	return braced.ReplaceAllStringFunc(r.text, func(option string) string { return name(strings.Trim(option, "{}")) })
 }
@@ -60,7 +60,7 @@ func (o Option) Path(a Algorithm) string {
 // Message is the name of an algorithm's message in the API.
 func (a Algorithm) Message() string { return strings.ReplaceAll(a.Name, "-", "_") }
 
-// OptionAt is the option that stands at a path of the API, or above it.
+// OptionAt finds the option at a path of the API, or above it.
 func OptionAt(path string) (Option, bool) {
 	path = strings.TrimPrefix(path, "spec.")
 	for _, a := range Algorithms {
@@ -83,10 +83,10 @@ func (r Request) refuse(a Algorithm, reason, option, format string, args ...any)
 	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
 }
 
-// notApplicable is the reason of what is right elsewhere.
+// notApplicable is the reason for options and values that are fine in another context.
 const notApplicable = "OPTION_DOES_NOT_APPLY"
 
-// Check tells what is wrong with a request; nil: nothing that can be told without the data.
+// Check finds what is wrong with a request; nil: nothing, as far as can be seen without the data.
 func (r Request) Check() *Refusal {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
@@ -129,8 +129,8 @@ func badReason(option string) string {
 	return "BAD_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
 }
 
-// implied is the value that an option always has, "" when there is none. A geometry and the distortion that
-// belongs to it say the same.
+// implied is the value that an option always has, "" if it has none. A geometry implies its distortion, and a
+// distortion its geometry.
 func (r Request) implied(a Algorithm, option string) string {
 	switch {
 	case option == "distortion" && a.Takes("geometry"):
@@ -146,8 +146,8 @@ func (r Request) implied(a Algorithm, option string) string {
 
 // Parse reads the text of a value and returns it in its canonical form.
 func (o Option) Parse(text string) (string, error) {
-	if word, old := o.Aliases[text]; old {
-		text = word
+	if value, old := o.Aliases[text]; old {
+		text = value
 	}
 	switch o.Type {
 	case Choice, Start:

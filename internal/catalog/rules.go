@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// checkData refuses data that the algorithm does not take, and ways of holding them that they do not have.
+// checkData refuses data that the algorithm does not take, and storage that does not suit the data.
 func (r Request) checkData(a Algorithm) *Refusal {
 	if r.Data == "" {
 		return nil
@@ -65,7 +65,7 @@ func (r Request) kernel() Kernel {
 	return Kernels[0]
 }
 
-// checkStart refuses starts that the algorithm does not have, and what does not go with a start.
+// checkStart refuses starts that the algorithm does not have, and options that do not go with the start.
 func (r Request) checkStart(a Algorithm) *Refusal {
 	start, given := r.Values["init"]
 	switch {
@@ -87,7 +87,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 	return nil
 }
 
-// checkRules refuses what does not go together otherwise.
+// checkRules refuses other options that do not go together.
 func (r Request) checkRules(a Algorithm) *Refusal {
 	for _, needed := range a.Needs {
 		if !r.given(needed) {
@@ -129,7 +129,7 @@ func (r Request) objective(a Algorithm) string {
 	return "kernel-kmeans"
 }
 
-// checkBeliefs sees that there is one source of the constraint matrix Q (Wang2014).
+// checkBeliefs makes sure that the constraint matrix Q (Wang2014) has exactly one source.
 func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	var whole []string
 	for _, option := range []string{"beliefs", "source-graph", "source-data"} {

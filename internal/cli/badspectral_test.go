@@ -58,7 +58,8 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	}
 }
 
-// A disconnected graph is no error unless no cut is left. Only the algorithm that has --components names it.
+// A disconnected graph is no error unless no cut is left. Only the algorithm that can join
+// components says so.
 func TestGraphsInPieces(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",
@@ -66,7 +67,7 @@ func TestGraphsInPieces(t *testing.T) {
 	})
 	for _, algorithm := range []string{"spectral", "spectral-learning"} {
 		d := readResult(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --constraints links.csv --algorithm "+algorithm))
-		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || strings.Contains(d.Warnings[0].Message, "--components") {
+		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || strings.Contains(d.Warnings[0].Message, "join") {
 			t.Errorf("%s warns of %+v", algorithm, d.Warnings)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package text writes numbers for people: counted nouns, sizes in bytes, the beginnings of lists.
+// Package text writes numbers for messages: counted nouns and the beginnings of lists.
 package text
 
 import (
@@ -14,7 +14,7 @@ func Plural(count int, noun string) string {
 	return fmt.Sprintf("%d %ss", count, noun)
 }
 
-// First is the first few numbers of a list and how many more there are.
+// First is the first numbers of a list, up to a limit, and how many more there are.
 func First(numbers []int, limit int) string {
 	var b strings.Builder
 	for at, v := range numbers {

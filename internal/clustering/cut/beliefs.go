@@ -9,18 +9,18 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// beliefs is the matrix Q of Wang2014, symmetric: how much a pair belongs together, above 0, or apart, below.
+// beliefs is the symmetric matrix Q of Wang2014. Q_ij is above 0 where i and j belong together, below 0 where they
+// belong apart, and the farther from 0 the more certain that is.
 type beliefs interface {
-	// points are those that have beliefs, ascending.
+	// points are the rows that have entries, ascending.
 	points() []int32
-	// groups are points without beliefs to any outside their group, ascending each.
+	// groups divide the points so that there are no entries between groups; each is ascending.
 	groups() [][]int32
 	// entry is Q_ij.
 	entry(i, j int32) float64
-	// count is the number of entries, ordered pairs, stored that of the ones in memory, and sum is 1'Q1.
-	count() int
-	stored() int
-	sum() float64
+	count() int   // of entries, that is of ordered pairs
+	stored() int  // of values in memory
+	sum() float64 // 1'Q1
 	// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
 	multiply(dst, x [][]float64, scale []float64)
 }
@@ -36,7 +36,7 @@ func satisfaction(q beliefs, u []float64) float64 {
 	return total
 }
 
-// allBeliefs is Q: of constraints and of labels, or as it is given.
+// allBeliefs is Q: as the spec gives it, or made of its constraints and seeds.
 func (p *Problem) allBeliefs() (beliefs, error) {
 	if len(p.options.Beliefs) > 0 {
 		return p.givenBeliefs()

@@ -92,8 +92,8 @@ func checkBeliefs(t *testing.T, q beliefs, n int, rng *rand.Rand) {
 	}
 }
 
-// Points without beliefs have the eigenvalue 0: where beta is below 0 they are feasible too, all of them but
-// the trivial vector, and so are those of the eigenvalues of Qbar between.
+// Points without beliefs have the eigenvalue 0: where beta is below 0 they are feasible too, and so are the
+// eigenvalues of Qbar between beta and 0. The trivial vector never is.
 func TestFeasibleVectorsBelowZero(t *testing.T) {
 	graph := wangGraph(t)                  // six vertices
 	q := []Belief{{I: 0, J: 1, Value: -1}} // eigenvalues 1/d, -1/d and four times 0
@@ -115,9 +115,9 @@ func TestFeasibleVectorsBelowZero(t *testing.T) {
 	}
 }
 
-// A few constraints on many points say nothing about the others, and the answer says so; labels of a quarter
-// of the points find the blocks.
-func TestCutsByChanceAreTold(t *testing.T) {
+// A few constraints on many points say nothing about the others, which is reported; labels of a quarter of the
+// points find the blocks.
+func TestCutsByChanceAreReported(t *testing.T) {
 	edges, truth, err := synth.Blocks(300, 3, 12, 2, clusteringtest.NewRand(3))
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// components are the connected components of a graph, numbered by their first vertices. A matrix of
-// points or a given one counts as connected: its affinities vanish only by rounding.
+// components are the connected components of a graph: that of each vertex, in the order of their first vertices, and
+// how many there are. An affinity of points or a given matrix counts as connected: entries are 0 only by rounding.
 func (m *method) components() (of []int32, count int) {
 	of = make([]int32, m.n)
 	graph, isGraph := m.data.(*dataset.Graph)
@@ -44,7 +44,7 @@ func (m *method) components() (of []int32, count int) {
 	return of, count
 }
 
-// nullVectors are what Lbar takes to 0: D^1/2 1 on each connected component.
+// nullVectors span what Lbar maps to 0: D^1/2 1 on each connected component.
 func (m *method) nullVectors() [][]float64 {
 	of, count := m.components()
 	null := make([][]float64, count)
@@ -57,7 +57,7 @@ func (m *method) nullVectors() [][]float64 {
 	return null
 }
 
-// handleComponents says that a graph is in pieces, between which every cut costs nothing, or joins them.
+// handleComponents warns of a graph that is not connected, whose components are cut apart at no cost, or joins them.
 func (m *method) handleComponents(ctx context.Context) error {
 	of, count := m.components()
 	if count == 1 {
@@ -65,8 +65,8 @@ func (m *method) handleComponents(ctx context.Context) error {
 	}
 	if !m.options.JoinComponents {
 		remedy := ""
-		if m.options.Algorithm == Constrained { // which alone has the option
-			remedy = "; --components join connects them by weak edges"
+		if m.options.Algorithm == Constrained { // the only one with this option
+			remedy = "; components: join connects them by weak edges"
 		}
 		m.family.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
 			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer%s", count, remedy))
@@ -75,8 +75,8 @@ func (m *method) handleComponents(ctx context.Context) error {
 	return m.join(ctx, of, count)
 }
 
-// join connects each component to the next, first vertex to first vertex, by the smallest weight that the
-// graph has. The edges are the sparse part of the matrix; degrees count them.
+// join connects each component to the next by an edge between their first vertices, of the smallest weight that the
+// graph has. The new edges are the sparse part of the matrix, and count in the degrees.
 func (m *method) join(ctx context.Context, of []int32, count int) error {
 	least := math.Inf(1)
 	for _, w := range m.data.(*dataset.Graph).Weight {

@@ -41,7 +41,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		return err
 	}
 	k := m.spec.K
-	// The cheapest cuts need not have the least lambda: a small problem is solved for all of them.
+	// The cheapest cuts need not have the least lambda. So a small problem is solved for all cuts.
 	count := feasible
 	if m.n > maxExactRows {
 		count = min(feasible, k-1+extraCuts)
@@ -55,7 +55,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if len(cuts.Values) < k-1 {
 		remedy := "give a smaller beta"
 		if _, count := m.components(); count > 1 {
-			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count: --components join connects them", count)
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; components: join connects them", count)
 		}
 		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
 			len(cuts.Values), k-1, k, beta, remedy)
@@ -78,11 +78,11 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	return m.discretize(ctx, result, vectors, report.Costs)
 }
 
-// warnOfChance says that the data have no say in labels: cuts gather on the points with beliefs, or follow the
-// chance that pairs were drawn by, where beta asks for more than a clustering can satisfy. The normalized cut
-// of random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
+// warnCutsByChance warns when labels hardly depend on the data. Where beta demands more than any clustering can
+// satisfy, cuts isolate the points with beliefs, or follow the accidental pattern of the pairs. The normalized cut of
+// random labels is k - 1, and no labels have less than the k - 1 cheapest cuts cost.
 func (m *method) warnCutsByChance(result *clustering.Result) {
-	const share = 0.75 // of the way from the least to chance
+	const share = 0.75 // of the way from the least possible cut to that of random labels
 	chance := float64(m.spec.K - 1)
 	why := ""
 	sizes := make([]int, m.spec.K)
@@ -98,7 +98,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 		return
 	}
 	beta := *result.Eigen.Beta
-	smaller := -float64(m.beliefs.count()) // below 0 beta is a weight: the less, the more the data count
+	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower, the more the data count
 	if beta <= smaller {
 		smaller = 10 * beta
 	}
@@ -108,14 +108,14 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 }
 
 const (
-	maxExactRows = 2000 // problems up to here are solved for all cuts
-	extraCuts    = 2    // that larger ones are solved for, beside the ones they need
+	maxExactRows = 2000 // up to this size problems are solved for all cuts
+	extraCuts    = 2    // how many more than necessary larger problems are solved for
 )
 
 // discretize makes labels of the relaxed indicators.
 func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
 	if m.spec.K == 2 {
-		result.Labels = bySign(vectors[0]) // which also turns it
+		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
 		result.Embedding = embedding.New(vectors, false)
 		return nil
 	}
@@ -134,8 +134,8 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 	return err
 }
 
-// bySign is label 0 where u_i >= 0 and 1 where it is below, with u turned so that its entry of largest
-// magnitude, the first of equals, is positive.
+// bySign is label 0 where u_i >= 0, else 1. First u is negated, if need be, so that its entry of largest magnitude
+// (the first of equal ones) is positive.
 func bySign(u []float64) []int32 {
 	largest := 0.0
 	for _, v := range u {
@@ -164,8 +164,8 @@ func sign(v float64) float64 {
 	return 1
 }
 
-// beliefEigenvalues are those of Qbar, descending: all of them, group by group, or, where a group of points is
-// large, the largest. Points without beliefs have the eigenvalue 0.
+// beliefEigenvalues are those of Qbar, descending: all of them, group by group, or only the largest if a group is too
+// large. Points without beliefs have the eigenvalue 0.
 func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	groups, believed := m.beliefs.groups(), 0
 	for _, points := range groups {
@@ -191,8 +191,8 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	return eigenvalues, nil
 }
 
-// chooseBeta resolves beta and tells how many vectors are feasible with it: for a connected graph, the
-// eigenvalues of Qbar above beta/vol, less one if D^1/2 1, which is no cut, is among them.
+// chooseBeta resolves beta and counts the vectors that are feasible with it: in a connected graph, as many as Qbar has
+// eigenvalues above beta/vol, less one if D^1/2 1, which is no cut, is among them.
 func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
 	k, total := m.spec.K, m.beliefs.sum()
 	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
@@ -213,7 +213,7 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		}
 		return above
 	}
-	// The largest beta at which k - 1 vectors are feasible: just below this.
+	// Just below this limit, k - 1 vectors are feasible.
 	limit := at(k-1) * m.volume
 	if !(limit > total) {
 		limit = at(k) * m.volume
@@ -227,7 +227,7 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 			upper, lower = at(k), at(k+1)
 		}
 		beta = (upper + lower) / 2 * m.volume
-	case m.options.Transfer: // below the k-th largest eigenvalue: the largest is that of the whole graph
+	case m.options.Transfer: // so that k are above: the largest belongs to the whole graph, which is no cut
 		beta = (at(k) + at(k+1)) / 2 * m.volume
 	case k == 2: // Wang2014 (19)
 		beta = float64(at(1)*m.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
@@ -244,8 +244,8 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
 		switch {
 		case !(limit > 0):
-			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or they say apart more than together (largest usable beta %.6g)", limit)
-		case beta < total && limit > total: // where the whole graph, which is no cut, satisfies more
+			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
+		case beta < total && limit > total: // here the whole graph, which is no cut, takes one of the places
 			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
 		}
 		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",

@@ -6,14 +6,14 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// labelBeliefs is the Q of points whose labels are known, or known to be likely: with the chances pi of
-// their labels, the belief in a pair is that it has the same label less that it has not,
+// labelBeliefs is the Q of points whose labels are known, or known to be likely. If the labels of i have the
+// probabilities pi_i, the belief in a pair is the probability that its labels are equal less that they differ,
 //
 //	Q_ij = 2 pi_i'pi_j - 1,    i != j
 //
-// which is 1 or -1 where both are certain. It is low rank but for its diagonal, and never stored.
+// which is 1 or -1 where both are certain. But for its diagonal Q has rank k, so it is never stored.
 type labelBeliefs struct {
-	seeds []clustering.SeededPoint // chances add up to 1
+	seeds []clustering.SeededPoint
 	k     int
 }
 
@@ -110,7 +110,7 @@ func (q labelBeliefs) multiply(dst, x [][]float64, scale []float64) {
 	}
 }
 
-// sumOfBeliefs is a Q of several parts.
+// sumOfBeliefs is the sum of several Q.
 type sumOfBeliefs []beliefs
 
 func (q sumOfBeliefs) points() []int32 {

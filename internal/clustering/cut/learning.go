@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// learning is spectral learning (Kamvar et al., in Kulis2009 2.2.2): affinities divided by their largest,
-// 1 on must-links and 0 on cannot-links, then the k leading eigenvectors of
+// learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, set to
+// 1 on must-links and to 0 on cannot-links; then come the k leading eigenvectors of
 //
 //	N = (A + d_max I - D) / d_max
 func (m *method) learning(ctx context.Context, result *clustering.Result) error {
@@ -21,7 +21,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 	}
 	largest := slices.Max(maxima)
 	if !(largest > 0) {
-		largest = 1 // no affinity at all
+		largest = 1 // all affinities are 0
 	}
 	corrections, err := m.corrections(ctx, largest)
 	if err != nil {
@@ -76,8 +76,8 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 	return products, nil
 }
 
-// corrections are what constrained affinities lack of 1 or have over 0, after the division. Where a pair
-// is both must- and cannot-linked, it is apart.
+// corrections are what has to be added to constrained affinities, after the division, to make them 1 or 0. A pair
+// that is both must- and cannot-linked gets 0.
 func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
 	wanted := map[[2]int32]float64{}
 	var order [][2]int32
@@ -106,8 +106,8 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 // columnsAtOnce is how many columns of the matrix are asked for at a time.
 const columnsAtOnce = 16
 
-// affinities are single entries of the matrix: of a graph or a given matrix from the data, of points from
-// the workers' columns.
+// affinities are single entries of the matrix: of graphs and given matrices from the data, of points from
+// columns of the executor.
 func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, error) {
 	values := make([]float64, len(pairs))
 	switch data := m.data.(type) {

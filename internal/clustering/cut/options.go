@@ -1,6 +1,5 @@
-// Package cut is the spectral family: clusters from the eigenvectors of an affinity, with constraints as in
-// Kulis2009, Kamvar et al. 2003 and Wang2014. The matrix is that of the cuts of kernel k-means, and so is its
-// Executor.
+// Package cut is the spectral family: it cuts an affinity graph by its eigenvectors, with constraints as in
+// Kulis2009, Kamvar et al. 2003 and Wang2014. The matrix and its Executor are those of kernel k-means.
 package cut
 
 import (
@@ -8,13 +7,13 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// SpectralAlgorithm is one of the spectral family.
+// Algorithm is one of the spectral family.
 type Algorithm uint8
 
 // The algorithms of the spectral family.
 const (
 	Spectral    Algorithm = iota + 1 // leading eigenvectors, Kulis2009 4.3
-	Learning                         // constrained affinities are 1 and 0
+	Learning                         // constrained affinities are 1 and 0, Kamvar et al. 2003
 	Constrained                      // Wang2014
 )
 
@@ -22,10 +21,10 @@ func (a Algorithm) String() string {
 	return [...]string{"", "spectral", "spectral-learning", "constrained-spectral"}[a]
 }
 
-// Spectral are the options of the spectral family.
+// Options are an algorithm and its options.
 type Options struct {
 	Algorithm Algorithm
-	// Objective of SpectralClustering: normalized-cut (the default) or ratio-association.
+	// Objective of Spectral: normalized-cut (the default) or ratio-association.
 	Objective kernelkmeans.Objective
 	// The kernel on points, as for kernel k-means.
 	Function kernel.Function
@@ -37,36 +36,36 @@ type Options struct {
 
 	Eigenvectors Eigenvectors
 
-	// Of ConstrainedSpectral.
+	// The rest is of Constrained alone.
 	BetaRule       BetaRule
 	Beta           float64 // for BetaGiven
 	Discretization Discretization
 	Beliefs        []Belief // a whole Q, instead of constraints
-	Transfer       bool     // Q is a graph of its own
-	JoinComponents bool
+	Transfer       bool     // Q is another graph on the same vertices
+	JoinComponents bool     // connect the components of a graph by weak edges
 }
 
-// Eigenvectors is how well eigenvectors are found, and how k-means clusters their rows. Zeros ask for the
-// defaults.
+// Eigenvectors is how precise eigenvectors are, and how k-means clusters their rows. Fields of 0 take the
+// defaults of package embedding.
 type Eigenvectors struct {
 	Tolerance           float64
 	KmeansRestarts      int
 	KmeansMaxIterations int
 }
 
-// Belief is one entry of Q, for an unordered pair or on the diagonal: above 0 together, below 0 apart.
+// Belief is an entry of Q, for an unordered pair or on the diagonal: above 0 together, below 0 apart.
 type Belief struct {
 	I, J  int32
 	Value float64
 }
 
-// BetaRule is how the lower bound of the constraints' satisfaction is chosen.
+// BetaRule is how beta is chosen, the lower bound of how much cuts satisfy the constraints.
 type BetaRule uint8
 
 // The rules for beta.
 const (
-	BetaAuto BetaRule = iota
-	BetaStrict
+	BetaAuto   BetaRule = iota // Wang2014 (19)
+	BetaStrict                 // such that exactly k - 1 cuts are feasible
 	BetaGiven
 )
 

@@ -7,20 +7,19 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// SpectralProblem is a spec of the spectral family made exact for its data. The affinity is that of the
-// cuts of kernel k-means (Kulis2009 Table 3), and so is what is reported of the labels.
+// Problem is a spec of the spectral family made exact for its data. The affinity and the objective that is
+// reported are those of the cuts of kernel k-means (Kulis2009 Table 3).
 type Problem struct {
 	*kernelkmeans.Problem
 	options Options
-	spec    clustering.Spec // the whole of it: that of the embedded problem is about its matrix alone
+	spec    clustering.Spec // as it is given; that of the embedded problem is about the matrix alone
 	n       int
 	data    dataset.Dataset // for single affinities
-	beliefs beliefs         // Q of ConstrainedSpectral
-	// Constraints as they are given, also where they are not part of the matrix.
-	given *constraint.Set
+	beliefs beliefs         // Q of Constrained
+	given   *constraint.Set // the constraints, also where they are not part of the matrix
 }
 
-// PrepareSpectral checks a spec of the spectral family against the data and resolves it.
+// Prepare checks a spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 			matrix.Objective = kernelkmeans.ObjectiveRatioAssociation
 		}
 	} else {
-		base.Constraints, base.Entail = nil, false // they are no part of the matrix
+		base.Constraints, base.Entail = nil, false // they are not part of the matrix
 	}
 	base.Algorithm = matrix
 	var err error

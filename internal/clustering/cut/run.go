@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// spectralRun is one run of the family as a Method: a single step that finds the eigenvectors and makes
-// labels of them. Its history is empty; the steps of the eigensolver are heard instead.
+// method is one run: a single step that finds the eigenvectors and makes labels of them. Its history is empty; the
+// observer hears the steps of the eigensolver instead.
 type method struct {
 	*Problem
 	family   *kernelkmeans.Family
@@ -25,14 +25,14 @@ type method struct {
 	volume   float64   // sum of all degrees
 	degrees  []float64
 	reporter *embedding.Reporter
-	leastCut float64           // the least normalized cut, of ConstrainedSpectral
-	joined   bool              // the components of the graph are connected by edges of our own
+	leastCut float64           // a lower bound of all normalized cuts, for Constrained
+	joined   bool              // the components of the graph were connected
 	result   clustering.Result // once the step is done
 	stop     clustering.StopReason
 }
 
-// spectralFamily is a problem on its executor. There is one run: the restarts that a user asks for are
-// those of k-means on the eigenvectors.
+// family is a problem on its executor. There is one run: the restarts that a user asks for are those of k-means
+// on the eigenvectors.
 type family struct {
 	clustering.Sequential
 	p      *Problem
@@ -40,7 +40,7 @@ type family struct {
 	kernel *kernelkmeans.Family
 }
 
-// RunSpectral runs a problem.
+// Run runs a problem.
 func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, &family{p: p, x: x}, o)
 }
@@ -119,7 +119,7 @@ func (m *method) FillResult(result *clustering.Result) {
 	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding
 }
 
-// loadDegrees takes the degrees of the affinity alone.
+// loadDegrees gets the degrees of the affinity, without constraints.
 func (m *method) loadDegrees(ctx context.Context) (err error) {
 	m.degrees = m.family.Weights()
 	if m.Objective != kernelkmeans.ObjectiveNormalizedCut {
@@ -131,7 +131,7 @@ func (m *method) loadDegrees(ctx context.Context) (err error) {
 	return nil
 }
 
-// setDegrees is what follows from the degrees.
+// setDegrees sets what follows from the degrees.
 func (m *method) setDegrees() {
 	m.volume = partition.Sum(m.n, func(i int) float64 { return m.degrees[i] })
 	m.roots = make([]float64, m.n)
@@ -147,7 +147,7 @@ func (m *method) setDegrees() {
 // affinity is D^-1/2 M D^-1/2.
 func (m *method) affinity() spectral.Operator { return embedding.NewScaled(m.x, m.roots) }
 
-// solverOptions let the observer hear the search.
+// solverOptions are those of an eigensolver that the observer hears.
 func (m *method) solverOptions() spectral.Options {
 	return m.reporter.SolverOptions(cmp.Or(m.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
 }
@@ -165,7 +165,7 @@ func (p *Problem) AtOnce() bool {
 	return p.options.Algorithm == Constrained && p.n <= maxExactRows
 }
 
-// Columns is how many eigenvectors the labels are made of.
+// Columns is how many columns the embedding has.
 func (p *Problem) Columns() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
@@ -173,8 +173,8 @@ func (p *Problem) Columns() int {
 	return p.spec.K - 1
 }
 
-// OwnEntries is how many entries the sparse matrix has that the coordinator multiplies with itself: beliefs,
-// or what constraints change of affinities.
+// OwnEntries is how many entries the sparse matrix has that is multiplied with where the job runs, not by the executor:
+// that of the beliefs, or of the corrections of constrained affinities.
 func (p *Problem) OwnEntries() int64 {
 	switch p.options.Algorithm {
 	case Constrained:
@@ -196,7 +196,7 @@ func (m *method) leading(ctx context.Context, result *clustering.Result) error {
 	return m.clusterRows(ctx, result, pairs.Vectors)
 }
 
-// report tells of eigenpairs.
+// report adds the eigenpairs to the result.
 func (m *method) report(result *clustering.Result, pairs spectral.Eigen, cost func(j int) float64) {
 	result.Eigen = &clustering.EigenReport{
 		Volume: m.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
@@ -215,13 +215,13 @@ func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	}
 }
 
-// kmeansSpec is what is asked of k-means on the rows of eigenvectors.
+// kmeansSpec is the spec of k-means on the rows of eigenvectors.
 func (m *method) kmeansSpec() clustering.Spec {
 	e := m.options.Eigenvectors
 	return clustering.Spec{K: m.spec.K, Seed: m.spec.Seed, Restarts: e.KmeansRestarts, MaxIterations: e.KmeansMaxIterations}
 }
 
-// clusterRows clusters the rows of some vectors by k-means.
+// clusterRows makes vectors an embedding and clusters its rows by k-means.
 func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
 	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
 	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())

@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// MaxSourceRows is up to where affinities of points are made into beliefs: n^2/2 of them.
+// MaxSourceRows is the largest number of points whose affinities, n^2/2 of them, are made into beliefs.
 const MaxSourceRows = 2000
 
-// AffinityBeliefs are the gaussian affinities of points, of the width of their median distance: a second
-// metric on objects that are clustered by another (Wang2014 7.4).
+// AffinityBeliefs are the gaussian affinities of points, with their median distance as width: a second metric on the
+// objects that are clustered (Wang2014 7.4).
 func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 	if points.N > MaxSourceRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// symmetric is a sparse symmetric matrix that the coordinator multiplies with itself.
+// symmetric is a sparse symmetric matrix.
 type symmetric struct {
 	n       int
 	entries []entry
@@ -31,7 +31,7 @@ func (s *symmetric) add(i, j int32, value float64) {
 	}
 }
 
-// finish sorts the entries into rows and tells a place that has two of them.
+// finish sorts the entries into rows. It returns a position that has two entries, if there is one.
 func (s *symmetric) finish() (i, j int32, twice bool) {
 	slices.SortStableFunc(s.entries, func(a, b entry) int {
 		if a.i != b.i {
@@ -64,7 +64,7 @@ func (s *symmetric) row(i int) ([]int32, []float64) {
 
 // multiply adds scale_i S_ij scale_j x_j to every row of dst, for each of several x. Threads share the rows.
 func (s *symmetric) multiply(dst, x [][]float64, scale []float64) {
-	const entriesPerThread = 1 << 14 // entries
+	const entriesPerThread = 1 << 14 // fewer are not worth a thread
 	threads := min(runtime.GOMAXPROCS(0), 1+len(s.value)*len(x)/entriesPerThread)
 	var group sync.WaitGroup
 	for t := range threads {

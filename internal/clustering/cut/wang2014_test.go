@@ -182,8 +182,8 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	}
 }
 
-// Two triangles without an edge between them: the cut costs nothing, which is said; joined, they are one
-// graph with a cheap cut.
+// Two triangles without an edge between them: the cut costs nothing, which is reported. Joined, they are one graph
+// with a cheap cut.
 func TestDisconnectedGraph(t *testing.T) {
 	var edges []dataset.Edge
 	for _, e := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {3, 4}, {3, 5}, {4, 5}} {
@@ -201,7 +201,7 @@ func TestDisconnectedGraph(t *testing.T) {
 	for _, join := range []bool{false, true} {
 		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, JoinComponents: join}})
 		if !join { // nothing but the cut between them is feasible
-			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "--components join")
+			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "components: join connects them")
 			continue
 		}
 		if err != nil || len(result.Warnings) != 1 || result.Warnings[0].Code != "COMPONENTS_JOINED" {

@@ -36,7 +36,7 @@ type Family struct {
 	notices      []clustering.Notice
 }
 
-// NewFamily sets the operands of the executor and reads the diagonal. It warns of weights that drown the data.
+// NewFamily sets the operands of the executor and reads the diagonal. It warns of weights that outweigh the data.
 func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
 	f := &Family{p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
 	var sparseDiagonal []float64
