@@ -1,0 +1,36 @@
+package centroid_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// A model assigns points that it was not made of.
+func ExamplePredict() {
+	model := &clustering.Model{
+		Distortion: metric.SquaredEuclidean, K: 2, D: 2,
+		Centroids: []float64{0, 0, 10, 10}, // row by row
+		Metric:    metric.NewIdentity(2),
+	}
+	points, err := dataset.NewPoints(3, 2, []float64{
+		1, 2,
+		9, 8,
+		0, -3,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	labels, err := centroid.Predict(context.Background(), model, points, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(labels)
+	// Output: [0 1 0]
+}

@@ -1,0 +1,20 @@
+package text_test
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+func ExamplePlural() {
+	fmt.Println(text.Plural(1, "row"))
+	fmt.Println(text.Plural(2, "row"))
+	// Output:
+	// 1 row
+	// 2 rows
+}
+
+func ExampleFirst() {
+	fmt.Println(text.First([]int{2, 3, 5, 7, 11}, 3))
+	// Output: 2, 3, 5 and 2 more
+}
