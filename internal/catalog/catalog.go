@@ -68,7 +68,7 @@ func FindKernel(name string) (Kernel, bool) {
 	return find(Kernels, func(k Kernel) bool { return k.Name == name })
 }
 
-// Find finds an option by its name, in the form that an algorithm has it.
+// FindOption finds an option by its name, in the form that an algorithm has it.
 func Find(name string, a Algorithm) (Option, bool) {
 	o, known := find(Options, func(o Option) bool { return o.Name == name })
 	if o.Spectral != nil && a.Family == SpectralFamily {

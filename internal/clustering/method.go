@@ -48,7 +48,7 @@ func (r StopReason) String() string {
 	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS"}[r]
 }
 
-// Entry is one line of a run's history: an accepted step, or the start, which is iteration 0 of kernel k-means.
+// HistoryEntry is one line of a run's history: an accepted step, or the start, which is iteration 0 of kernel k-means.
 type Entry struct {
 	Iteration int
 	Objective float64
@@ -59,7 +59,7 @@ type Entry struct {
 	Parts               *Parts
 }
 
-// Parts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
+// ObjectiveParts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
 type Parts struct {
 	metric.Parts
 	Violated int     // constraints that the labels violate

@@ -39,7 +39,7 @@ type ShiftChange struct {
 	Why       string
 }
 
-// Silent ignores all events.
+// NopObserver ignores all events.
 type Silent struct{}
 
 // Restart implements Observer.

@@ -110,7 +110,7 @@ func (m *method) join(ctx context.Context, of []int32, count int) error {
 	return m.x.Arm(ctx, kernel.Armament{ID: 2, K: m.spec.K, Weights: m.degrees, Sparse: sparse})
 }
 
-// Products is how many vectors the matrix is multiplied with at a time.
+// VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
 func (p *Problem) Products() int { return embedding.ProductsAtOnce }
 
 // SparseEntries is how many entries the sparse part of the matrix has at most.

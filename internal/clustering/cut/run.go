@@ -152,7 +152,7 @@ func (m *method) solverOptions() spectral.Options {
 	return m.reporter.SolverOptions(cmp.Or(m.options.Eigenvectors.Tolerance, embedding.DefaultTolerance))
 }
 
-// Pairs is how many eigenpairs a search looks for.
+// Eigenpairs is how many eigenpairs a search looks for.
 func (p *Problem) Pairs() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
@@ -160,12 +160,12 @@ func (p *Problem) Pairs() int {
 	return p.spec.K - 1 + extraCuts
 }
 
-// AtOnce tells whether the problem is small enough to be solved from all its entries.
+// SolvesDense tells whether the problem is small enough to be solved from all its entries.
 func (p *Problem) AtOnce() bool {
 	return p.options.Algorithm == Constrained && p.n <= maxExactRows
 }
 
-// Columns is how many columns the embedding has.
+// EmbeddingColumns is how many columns the embedding has.
 func (p *Problem) Columns() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
@@ -173,7 +173,7 @@ func (p *Problem) Columns() int {
 	return p.spec.K - 1
 }
 
-// OwnEntries is how many entries the sparse matrix has that is multiplied with where the job runs, not by the executor:
+// CoordinatorEntries is how many entries the sparse matrix has that is multiplied with by the coordinator itself, not by workers:
 // that of the beliefs, or of the corrections of constrained affinities.
 func (p *Problem) OwnEntries() int64 {
 	switch p.options.Algorithm {

@@ -13,7 +13,7 @@ import (
 // MaxSourceRows is the largest number of points whose affinities, n^2/2 of them, are made into beliefs.
 const MaxSourceRows = 2000
 
-// AffinityBeliefs are the gaussian affinities of points, with their median distance as width: a second metric on the
+// BeliefsFromPoints are the gaussian affinities of points, with their median distance as width: a second metric on the
 // objects that are clustered (Wang2014 7.4).
 func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
 	if points.N > MaxSourceRows {

@@ -15,7 +15,7 @@ type Executor interface {
 	Degrees(ctx context.Context) ([]float64, error)
 	// Maxima are the largest entries of the base matrix's rows, at least 0.
 	Maxima(ctx context.Context) ([]float64, error)
-	// Arm sets the operands: the weights, the sparse part of M, and the lanes. Labels are forgotten.
+	// SetOperands sets the operands: the weights, the sparse part of M, and the lanes. Labels are forgotten.
 	Arm(ctx context.Context, operands kernel.Armament) error
 	// Diagonal is M_ii.
 	Diagonal(ctx context.Context) ([]float64, error)

@@ -40,7 +40,7 @@ func (l *Local) Maxima(ctx context.Context) ([]float64, error) {
 	return l.shard.Maxima(ctx, l.tiles)
 }
 
-// Arm implements Executor.
+// SetOperands implements Executor.
 func (l *Local) Arm(_ context.Context, a kernel.Armament) error {
 	return l.shard.Arm(a)
 }

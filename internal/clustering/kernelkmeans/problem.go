@@ -17,7 +17,7 @@ import (
 // Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
 // fixed to the last bit.
 type Problem struct {
-	// MostLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MostLanes   int
 	Matrix      kernel.Spec
 	Objective   Objective

@@ -29,7 +29,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	return embedding.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
 }
 
-// Products is how many vectors the matrix is multiplied with at a time.
+// VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
 func (p *Problem) Products() int {
 	if p.start() == clustering.StartSpectral {
 		return embedding.ProductsAtOnce
