@@ -1,7 +1,8 @@
 package clustering
 
-// orderedObserver passes the events of restarts that run side by side on as if they ran one after the
-// other: those of the current restart, the first that has not ended, at once, those of later ones when they are current.
+// orderedObserver makes the events of restarts that run side by side arrive as if the restarts ran one after the
+// other. Events of the current restart, which is the first that has not ended, pass at once; those of later
+// restarts are kept until it is their turn.
 type orderedObserver struct {
 	observer Observer
 	current  int

@@ -173,7 +173,7 @@ func (p *Problem) Columns() int {
 	return p.spec.K - 1
 }
 
-// CoordinatorEntries is how many entries the sparse matrix has that is multiplied with by the coordinator itself, not by workers:
+// CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
 // that of the beliefs, or of the corrections of constrained affinities.
 func (p *Problem) OwnEntries() int64 {
 	switch p.options.Algorithm {
