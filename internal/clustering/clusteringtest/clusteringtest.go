@@ -24,13 +24,22 @@ type Recorder struct {
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
-// Restart implements clustering.Observer, like the methods that follow.
-func (r *Recorder) Restart(restart int)            { r.Restarts = append(r.Restarts, restart) }
+// Restart implements clustering.Observer.
+func (r *Recorder) Restart(restart int) { r.Restarts = append(r.Restarts, restart) }
+
+// Shift implements clustering.Observer.
 func (r *Recorder) Shift(s clustering.ShiftChange) { r.Shifts = append(r.Shifts, s) }
-func (r *Recorder) Notice(n clustering.Notice)     { r.Notices = append(r.Notices, n) }
-func (r *Recorder) Phase(clustering.Phase)         {}
+
+// Notice implements clustering.Observer.
+func (r *Recorder) Notice(n clustering.Notice) { r.Notices = append(r.Notices, n) }
+
+// Phase implements clustering.Observer.
+func (r *Recorder) Phase(clustering.Phase) {}
+
+// Solver implements clustering.Observer.
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
 
+// Iteration implements clustering.Observer.
 func (r *Recorder) Iteration(_ int, e clustering.Entry) {
 	if len(r.Entries) == 0 {
 		r.EarlySteps = len(r.Steps)
