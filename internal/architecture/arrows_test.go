@@ -51,6 +51,7 @@ var house = []room{
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral vector"},
 	{"evaluate", pure, "constraint dataset fault"},
+	{"table", pure, "clustering constraint fault"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
