@@ -49,7 +49,13 @@ var house = []room{
 	{"vector", pure, "dataset fault kernel metric parallel partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
-	{"clustering", pure, "constraint dataset fault inference kernel metric partition spectral vector"},
+	{"text", pure, ""},
+	{"clustering", pure, "constraint dataset fault inference metric partition text"},
+	{"clustering/centroid", pure, "clustering constraint dataset fault inference kernel metric partition text vector"},
+	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
+	{"clustering/kernelkmeans", pure, "clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
+	{"clustering/cut", pure, "clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
+	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering constraint fault"},
 	{"synth", pure, "constraint dataset fault"},
@@ -59,13 +65,14 @@ var house = []room{
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
 
-	{"wire", api, "clustering constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
-	{"fleet", api, "clustering dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "clustering constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
+	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
+	{"coordinator", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
+	{"cli", api, "cli/shell clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
 
+	{"clustering/clusteringtest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench
 	{"bench/cmd/bench", testOnly, ""},

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -22,7 +23,7 @@ const (
 // counting is an executor that counts the columns that are read: a step that moves many points may be
 // a full sweep instead of a delta.
 type counting struct {
-	clustering.Executor
+	kernelkmeans.Executor
 	n       int
 	columns int
 }
@@ -124,13 +125,13 @@ func (b *run) measureRuns(ctx context.Context, s set) error {
 func (b *run) ourRun(ctx context.Context, r *runs) error {
 	debug.FreeOSMemory()
 	b.settle()
-	var problem *clustering.Problem
-	var local *clustering.Local
+	var problem *kernelkmeans.Problem
+	var local *kernelkmeans.Local
 	build, err := stopwatch(func() (err error) {
 		if problem, err = gaussian(r.set, r.rho, r.first, iterationLimit); err != nil {
 			return err
 		}
-		local, err = clustering.NewLocal(ctx, problem, r.points, b.Threads)
+		local, err = kernelkmeans.NewLocal(ctx, problem, r.points, b.Threads)
 		return err
 	})
 	if err != nil {
@@ -138,7 +139,7 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 	}
 	counted := &counting{Executor: local, n: r.points.N}
 	seconds, err := stopwatch(func() (err error) {
-		r.result, err = clustering.Run(ctx, problem, counted, clustering.Silent{})
+		r.result, err = kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 		return err
 	})
 	r.oursBuild, r.ours, r.columns = append(r.oursBuild, build), append(r.ours, seconds), counted.columns
@@ -147,19 +148,19 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 
 // usualRun counts what a run from the usual start reads.
 func (b *run) usualRun(ctx context.Context, r *runs) error {
-	problem, err := clustering.Prepare(r.points, clustering.Spec{
+	problem, err := kernelkmeans.Prepare(r.points, clustering.Spec{
 		K: r.k, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
-		KernelKmeans: &clustering.KernelKmeans{Rho: r.rho},
+		Algorithm: &kernelkmeans.Options{Rho: r.rho},
 	})
 	if err != nil {
 		return err
 	}
-	local, err := clustering.NewLocal(ctx, problem, r.points, b.Threads)
+	local, err := kernelkmeans.NewLocal(ctx, problem, r.points, b.Threads)
 	if err != nil {
 		return err
 	}
 	counted := &counting{Executor: local, n: r.points.N}
-	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 	if err != nil {
 		return err
 	}

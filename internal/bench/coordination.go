@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -53,7 +53,7 @@ func measureCoordination(ctx context.Context, b *run) error {
 	if err != nil {
 		return err
 	}
-	local, err := clustering.NewLocal(ctx, problem, points, b.Threads)
+	local, err := kernelkmeans.NewLocal(ctx, problem, points, b.Threads)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func measureCoordination(ctx context.Context, b *run) error {
 	if err := b.iterate(ctx, local, points.N, &near, &times{}, &times{}); err != nil {
 		return err
 	}
-	err = withFleet(ctx, problem, points, func(remote clustering.Executor) error {
+	err = withFleet(ctx, problem, points, func(remote kernelkmeans.Executor) error {
 		return b.iterate(ctx, remote, points.N, &far, &farAssign, &farUpdate)
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func measureCoordination(ctx context.Context, b *run) error {
 }
 
 // iterate moves a few points to and fro, and times every iteration.
-func (b *run) iterate(ctx context.Context, x clustering.Executor, n int, both, assigns, updates *times) error {
+func (b *run) iterate(ctx context.Context, x kernelkmeans.Executor, n int, both, assigns, updates *times) error {
 	const k = 4
 	weights, labels := make([]float64, n), randomLabels(n, k, 1)
 	stats := kernel.Stats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
@@ -118,7 +118,7 @@ func (b *run) iterate(ctx context.Context, x clustering.Executor, n int, both, a
 }
 
 // withFleet starts a fleet and its workers, joined by TCP on the loopback, for as long as use takes.
-func withFleet(ctx context.Context, problem *clustering.Problem, points *dataset.Points, use func(clustering.Executor) error) (err error) {
+func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, use func(kernelkmeans.Executor) error) (err error) {
 	content, err := dataset.Marshal(points)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/synth"
@@ -117,10 +118,10 @@ func agreement(a, b []int32) float64 {
 }
 
 // gaussian is a problem with this kernel width (0: the median distance) and the given first labels.
-func gaussian(s set, rho float64, labels []int32, iterations int) (*clustering.Problem, error) {
-	return clustering.Prepare(s.points, clustering.Spec{
+func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
+	return kernelkmeans.Prepare(s.points, clustering.Spec{
 		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
-		KernelKmeans: &clustering.KernelKmeans{Rho: rho},
+		Algorithm: &kernelkmeans.Options{Rho: rho},
 	})
 }
 

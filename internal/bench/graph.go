@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/synth"
@@ -58,19 +59,19 @@ func measureGraph(ctx context.Context, b *run) error {
 
 func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times) (result *clustering.Result, err error) {
 	b.settle()
-	var problem *clustering.Problem
-	var local *clustering.Local
+	var problem *kernelkmeans.Problem
+	var local *kernelkmeans.Local
 	seconds, err := stopwatch(func() (err error) {
-		problem, err = clustering.Prepare(graph, clustering.Spec{
+		problem, err = kernelkmeans.Prepare(graph, clustering.Spec{
 			K: blocks, MaxIterations: iterationLimit, Start: clustering.StartRandom,
 			// A random start of so many vertices is nearly flat: a step may raise the objective by a hair,
 			// and a shift against that would freeze the start.
-			KernelKmeans: &clustering.KernelKmeans{Objective: clustering.ObjectiveNormalizedCut, OnRise: clustering.RiseIgnore},
+			Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveNormalizedCut, OnRise: kernelkmeans.RiseIgnore},
 		})
 		if err != nil {
 			return err
 		}
-		local, err = clustering.NewLocal(ctx, problem, graph, b.Threads)
+		local, err = kernelkmeans.NewLocal(ctx, problem, graph, b.Threads)
 		return err
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func (b *run) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times
 	}
 	*prepare = append(*prepare, seconds)
 	seconds, err = stopwatch(func() (err error) {
-		result, err = clustering.Run(ctx, problem, local, clustering.Silent{})
+		result, err = kernelkmeans.Run(ctx, problem, local, clustering.Silent{})
 		return err
 	})
 	*run = append(*run, seconds)

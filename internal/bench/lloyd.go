@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
@@ -28,20 +29,20 @@ func measureLloyd(ctx context.Context, b *run) error {
 		return err
 	}
 	first := points.Values[:k*d]
-	var executor *clustering.LocalVectors
-	problemOf := func(iterations int) (*clustering.VectorProblem, error) {
-		return clustering.PrepareVector(points, clustering.Spec{
+	var executor *centroid.Local
+	problemOf := func(iterations int) (*centroid.Problem, error) {
+		return centroid.Prepare(points, clustering.Spec{
 			K: k, MaxIterations: iterations, Start: clustering.StartCentroids,
-			Vector: &clustering.Vector{Algorithm: clustering.Kmeans, InitialCentroids: first},
+			Algorithm: &centroid.Options{Algorithm: centroid.Kmeans, InitialCentroids: first},
 		})
 	}
-	problems := map[int]*clustering.VectorProblem{}
+	problems := map[int]*centroid.Problem{}
 	for _, iterations := range []int{shortLloyd, longLloyd} {
 		if problems[iterations], err = problemOf(iterations); err != nil {
 			return err
 		}
 	}
-	if executor, err = clustering.NewLocalVectors(ctx, problems[longLloyd], points, b.Threads); err != nil {
+	if executor, err = centroid.NewLocal(ctx, problems[longLloyd], points, b.Threads); err != nil {
 		return err
 	}
 	difference := func(work func(iterations int) (float64, int, error)) func() (float64, error) {
@@ -64,7 +65,7 @@ func measureLloyd(ctx context.Context, b *run) error {
 	contestants := []contestant{{difference(func(iterations int) (float64, int, error) {
 		var result *clustering.Result
 		seconds, err := stopwatch(func() (err error) {
-			result, err = clustering.RunVector(ctx, problems[iterations], executor, clustering.Silent{})
+			result, err = centroid.Run(ctx, problems[iterations], executor, clustering.Silent{})
 			return err
 		})
 		if err != nil {

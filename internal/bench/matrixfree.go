@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
 )
@@ -72,8 +73,8 @@ func freePoints(n int) (*dataset.Points, error) {
 
 // freeRun clusters with tiles that are stored or not.
 func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *counting) (*clustering.Result, error) {
-	problem, err := clustering.Prepare(points, clustering.Spec{
-		K: freeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, KernelKmeans: &clustering.KernelKmeans{},
+	problem, err := kernelkmeans.Prepare(points, clustering.Spec{
+		K: freeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, Algorithm: &kernelkmeans.Options{},
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, 
 		return nil, err
 	}
 	counted.Executor = whole{s}
-	result, err := clustering.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 	counted.Executor = nil
 	return result, err
 }

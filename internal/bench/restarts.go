@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 )
 
 // restartsGoal is how many times one run ten of them may take.
@@ -59,17 +60,17 @@ func measureRestarts(ctx context.Context, b *run) error {
 func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
 	debug.FreeOSMemory()
 	b.settle()
-	var problem *clustering.Problem
-	var local *clustering.Local
+	var problem *kernelkmeans.Problem
+	var local *kernelkmeans.Local
 	build, err := stopwatch(func() (err error) {
-		problem, err = clustering.Prepare(s.points, clustering.Spec{
+		problem, err = kernelkmeans.Prepare(s.points, clustering.Spec{
 			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
-			KernelKmeans: &clustering.KernelKmeans{},
+			Algorithm: &kernelkmeans.Options{},
 		})
 		if err != nil {
 			return err
 		}
-		local, err = clustering.NewLocal(ctx, problem, s.points, b.Threads)
+		local, err = kernelkmeans.NewLocal(ctx, problem, s.points, b.Threads)
 		return err
 	})
 	if err != nil {
@@ -77,7 +78,7 @@ func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
 	}
 	heard := &iterations{}
 	seconds, err := stopwatch(func() error {
-		_, err := clustering.Run(ctx, problem, local, heard)
+		_, err := kernelkmeans.Run(ctx, problem, local, heard)
 		return err
 	})
 	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), heard.count-r.restarts

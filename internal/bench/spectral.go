@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
@@ -36,24 +38,24 @@ func measureSpectral(ctx context.Context, b *run) error {
 
 // eigen is a spectral problem on data that is in place.
 type eigen struct {
-	problem *clustering.SpectralProblem
-	local   *clustering.Local
+	problem *cut.Problem
+	local   *kernelkmeans.Local
 	result  *clustering.Result
 }
 
 func (b *run) newEigen(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*eigen, error) {
-	problem, err := clustering.PrepareSpectral(data, spec)
+	problem, err := cut.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
-	local, err := clustering.NewLocal(ctx, problem.Problem, data, b.Threads)
+	local, err := kernelkmeans.NewLocal(ctx, problem.Problem, data, b.Threads)
 	return &eigen{problem: problem, local: local}, err
 }
 
 // run is from the matrix in place to labels.
 func (e *eigen) run(ctx context.Context) (float64, error) {
 	return stopwatch(func() (err error) {
-		e.result, err = clustering.RunSpectral(ctx, e.problem, e.local, clustering.Silent{})
+		e.result, err = cut.Run(ctx, e.problem, e.local, clustering.Silent{})
 		return err
 	})
 }
@@ -67,12 +69,12 @@ func (b *run) measureDense(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plain, err := b.newEigen(ctx, s.points, clustering.Spec{K: s.k, Spectral: &clustering.Spectral{Algorithm: clustering.SpectralClustering}})
+	plain, err := b.newEigen(ctx, s.points, clustering.Spec{K: s.k, Algorithm: &cut.Options{Algorithm: cut.Spectral}})
 	if err != nil {
 		return err
 	}
 	constrained, err := b.newEigen(ctx, s.points, clustering.Spec{
-		K: s.k, Constraints: pairs, Spectral: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
+		K: s.k, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
 	})
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (b *run) measureDense(ctx context.Context) error {
 		Goal:  fmt.Sprintf("<= %dx", constrainedGoal), Verdict: b.report.judge(ratio <= constrainedGoal),
 	})
 	b.report.note("from the affinity in memory to labels, k-means on the eigenvectors (10 starts) counted on both sides; scikit-learn has its default eigensolver and tolerance. spectral multiplied the matrix with %d vectors, constrained-spectral with %d.",
-		plain.result.Spectral.Products, constrained.result.Spectral.Products)
+		plain.result.Eigen.Products, constrained.result.Eigen.Products)
 	if err := b.noteEigenQuality(s, plain, constrained, out, len(theirs) > 0); err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func (b *run) measureSparse(ctx context.Context) error {
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
 			e, err := b.newEigen(limited, graph, clustering.Spec{
-				K: 2, Constraints: pairs, Spectral: &clustering.Spectral{Algorithm: clustering.ConstrainedSpectral},
+				K: 2, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
 			})
 			if err != nil {
 				return err
@@ -212,7 +214,7 @@ func (b *run) measureSparse(ctx context.Context) error {
 		return err
 	}
 	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is the whole process, the graph counted; NMI with the blocks %.3f.",
-		result.Spectral.Products, result.Spectral.Residuals[0], scores.NMI)
+		result.Eigen.Products, result.Eigen.Residuals[0], scores.NMI)
 	return nil
 }
 

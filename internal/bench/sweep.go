@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -35,7 +35,7 @@ type sweeper struct {
 }
 
 // newSweeper builds all tiles.
-func newSweeper(ctx context.Context, problem *clustering.Problem, points *dataset.Points, threads int, stored bool) (*sweeper, error) {
+func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, threads int, stored bool) (*sweeper, error) {
 	source, err := kernel.NewSource(problem.Matrix, points, nil)
 	if err != nil {
 		return nil, err

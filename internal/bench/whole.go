@@ -3,7 +3,7 @@ package bench
 import (
 	"context"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -48,4 +48,4 @@ func (w whole) Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 	return w.shard.Multiply(ctx, w.tiles, x)
 }
 
-var _ clustering.Executor = whole{}
+var _ kernelkmeans.Executor = whole{}

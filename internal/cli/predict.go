@@ -13,6 +13,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -168,6 +169,6 @@ func (a *app) jobPredictor(ctx context.Context, c *client, jobID string) (*predi
 // nearestCentroid works here, whoever has the model: it is small beside the points.
 func nearestCentroid(m *clustering.Model) *predictor {
 	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-		return clustering.Predict(ctx, m, fresh, runtime.GOMAXPROCS(0))
+		return centroid.Predict(ctx, m, fresh, runtime.GOMAXPROCS(0))
 	}}
 }

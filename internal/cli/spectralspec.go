@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -163,7 +163,7 @@ func (f *jobFlags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error 
 		if points.N != rows {
 			return fault.Invalid("ROW_COUNT", "%s has %d rows, the data %d: both are about the same objects, row by row", f.sourceData, points.N, rows)
 		}
-		beliefs, err := clustering.AffinityBeliefs(points)
+		beliefs, err := cut.AffinityBeliefs(points)
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
-// newSet is the constraints of a spec, entailed ones included where they are wanted.
-func newSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
+// MaxWeight bounds weights so that their grid and their squares stay representable.
+const MaxWeight = 1e150
+
+// NewConstraintSet is the constraints of a spec, entailed ones included where they are wanted.
+func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Constraints, weight)
 	if err == nil && spec.Entail {
 		set, err = set.Entail(weight)
@@ -20,23 +24,23 @@ func newSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Se
 		return nil, err
 	}
 	for _, pair := range set.Pairs() {
-		if pair.Weight > largestWeight {
+		if pair.Weight > MaxWeight {
 			return nil, fault.Invalid("BAD_WEIGHT", "the %v-link %d-%d has weight %g; at most %g is supported",
-				pair.Kind, pair.I, pair.J, pair.Weight, largestWeight).OnField("spec.supervision.constraints")
+				pair.Kind, pair.I, pair.J, pair.Weight, MaxWeight).OnField("spec.supervision.constraints")
 		}
 	}
 	return set, nil
 }
 
-// conflicts warns of constraints that contradict each other, with the certificate of the first.
-func conflicts(set *constraint.Set) (Notice, bool) {
+// ConflictNotice warns of constraints that contradict each other, with the certificate of the first.
+func ConflictNotice(set *constraint.Set) (Notice, bool) {
 	count := set.CountConflicts()
 	if count == 0 {
 		return Notice{}, false
 	}
 	message := set.Conflicts(1)[0].String()
 	if count > 1 {
-		message += " (and " + plural(count-1, "more conflict") + ")"
+		message += " (and " + text.Plural(count-1, "more conflict") + ")"
 	}
 	return Notice{"CONFLICTING_CONSTRAINTS", message + "; constraints are soft here, so the run weighs one against the other"}, true
 }

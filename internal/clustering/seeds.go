@@ -2,15 +2,15 @@ package clustering
 
 import "slices"
 
-// seed is a point and the labels that it may have, with their chances, which add up to 1.
-type seed struct {
-	point   int32
-	labels  []int32
-	chances []float64
+// SeededPoint is a point and the labels that it may have, with their chances, which add up to 1.
+type SeededPoint struct {
+	Point   int32
+	Labels  []int32
+	Chances []float64
 }
 
-// gatherSeeds brings the seeds of each point together, points ascending, and scales their chances.
-func gatherSeeds(given []Seed) []seed {
+// GatherSeeds brings the seeds of each point together, points ascending, and scales their chances.
+func GatherSeeds(given []Seed) []SeededPoint {
 	sorted := slices.Clone(given)
 	slices.SortStableFunc(sorted, func(a, b Seed) int {
 		if a.Index != b.Index {
@@ -18,33 +18,33 @@ func gatherSeeds(given []Seed) []seed {
 		}
 		return int(a.Label) - int(b.Label)
 	})
-	var seeds []seed
+	var seeds []SeededPoint
 	for _, s := range sorted {
 		chance := s.Probability
 		if chance == 0 {
 			chance = 1
 		}
 		last := len(seeds) - 1
-		if last < 0 || seeds[last].point != s.Index {
-			seeds = append(seeds, seed{point: s.Index})
+		if last < 0 || seeds[last].Point != s.Index {
+			seeds = append(seeds, SeededPoint{Point: s.Index})
 			last++
 		}
 		of := &seeds[last]
-		if at := len(of.labels) - 1; at >= 0 && of.labels[at] == s.Label {
+		if at := len(of.Labels) - 1; at >= 0 && of.Labels[at] == s.Label {
 			if s.Probability != 0 { // said again: certain stays certain
-				of.chances[at] += chance
+				of.Chances[at] += chance
 			}
 			continue
 		}
-		of.labels, of.chances = append(of.labels, s.Label), append(of.chances, chance)
+		of.Labels, of.Chances = append(of.Labels, s.Label), append(of.Chances, chance)
 	}
 	for at := range seeds {
 		total := 0.0
-		for _, chance := range seeds[at].chances {
+		for _, chance := range seeds[at].Chances {
 			total += chance
 		}
-		for i := range seeds[at].chances {
-			seeds[at].chances[i] /= total
+		for i := range seeds[at].Chances {
+			seeds[at].Chances[i] /= total
 		}
 	}
 	return seeds

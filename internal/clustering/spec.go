@@ -1,17 +1,20 @@
-// Package clustering is the methods: each a state machine over an Executor, which runs its
-// operations over every row wherever the rows live. It logs nothing, knows no clock and no wire.
+// Package clustering is what all algorithms share: the spec of a job, the Method that an algorithm is, the
+// one loop that runs methods and their restarts, and the result. The algorithms themselves are in the rooms
+// below: centroid, kernelkmeans and cut. Nothing here logs, knows a clock, or where rows live.
 package clustering
 
 import (
+	"strings"
+
 	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/dataset"
 )
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
 type Spec struct {
 	K    int
 	Seed uint64
-	// The next three are 0 in the spectral family, which has its own: see Eigenvectors.
+	// The next three are 0 in the spectral family, which has its own: see cut.Eigenvectors.
 	Restarts      int // 0 means 1
 	MaxIterations int // 0 only initializes
 	Tolerance     float64
@@ -27,10 +30,16 @@ type Spec struct {
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
-	// Exactly one is set.
-	KernelKmeans *KernelKmeans
-	Vector       *Vector
-	Spectral     *Spectral
+	// Algorithm is one of the families' options.
+	Algorithm Algorithm
+}
+
+// AnyAlgorithm is an algorithm with its options.
+type Algorithm interface {
+	// Name is the algorithm's name in the catalog.
+	Name() string
+	// Validate checks everything about a spec of this algorithm that needs no values of the data.
+	Validate(kind dataset.Kind, rows int, spec Spec) error
 }
 
 // Seed is a point whose label is known, or one of its labels and how likely it is.
@@ -52,58 +61,16 @@ const (
 	StartKmeansPlusPlus
 	StartLabels
 	StartSeeds
-	StartNeighbourhoods
+	StartNeighborhoods
 	StartWeightedFarthestFirst
 	StartCentroids
 	StartSpectral // kernel family: k-means on the leading eigenvectors
 )
 
-// KernelKmeans are the options of the kernel family (Kulis2009).
-type KernelKmeans struct {
-	Objective Objective
-	Function  kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
-	Rho       float64         // 0: auto, the median distance
-	Gamma     *float64        // nil: 1
-	Coef0     *float64        // nil: 0
-	Degree    int             // 0: 2
-	Sigma     float64
-	SigmaAuto bool
-	OnRise    RisePolicy
-	KeepEmpty bool // leave empty clusters empty instead of filling them
-	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
-	Weights   []float64
-
-	behalf SpectralAlgorithm // whose matrix it is, for the advice in errors; 0: kernel k-means' own
+// Field is the API's name of an option of an algorithm.
+func Field(a Algorithm, option string) string {
+	return "spec." + strings.ReplaceAll(a.Name(), "-", "_") + "." + option
 }
 
-// field is the path of one of the options in a request: that of the algorithm which asks for the matrix.
-func (o KernelKmeans) field(name string) string {
-	return "spec." + spectralFields[o.behalf] + "." + name
-}
-
-// Objective is what is minimised or maximised, and reported.
-type Objective uint8
-
-// The objectives. ObjectiveDefault: kernel-kmeans on points and kernel matrices, normalized-cut on
-// graphs.
-const (
-	ObjectiveDefault Objective = iota
-	ObjectiveKernelKmeans
-	ObjectiveRatioAssociation
-	ObjectiveRatioCut
-	ObjectiveNormalizedCut
-)
-
-func (o Objective) String() string {
-	return [...]string{"default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"}[o]
-}
-
-// RisePolicy says what happens when a step raises the objective or repeats a labeling.
-type RisePolicy uint8
-
-// The rise policies.
-const (
-	RiseShift  RisePolicy = iota // undo, set the shift as by auto, go on
-	RiseStop                     // undo and stop
-	RiseIgnore                   // go on
-)
+// Random tells whether a start depends on chance.
+func (s Start) Random() bool { return s == StartRandom || s == StartKmeansPlusPlus }

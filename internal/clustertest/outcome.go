@@ -12,6 +12,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -31,30 +32,9 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	t.Helper()
 	domain, err := wire.Spec(spec)
 	must(t, domain, err)
-	outcome := func(result *clustering.Result, err error) Outcome {
-		must(t, result, err)
-		return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
-	}
-	ctx := context.WithoutCancel(t.Context())
-	if domain.Vector != nil {
-		problem, err := clustering.PrepareVector(data, domain)
-		must(t, problem, err)
-		local, err := clustering.NewLocalVectors(ctx, problem, data, 1)
-		must(t, local, err)
-		return outcome(clustering.RunVector(ctx, problem, local, clustering.Silent{}))
-	}
-	if domain.Spectral != nil {
-		problem, err := clustering.PrepareSpectral(data, domain)
-		must(t, problem, err)
-		local, err := clustering.NewLocal(ctx, problem.Problem, data, 1)
-		must(t, local, err)
-		return outcome(clustering.RunSpectral(ctx, problem, local, clustering.Silent{}))
-	}
-	problem, err := clustering.Prepare(data, domain)
-	must(t, problem, err)
-	local, err := clustering.NewLocal(ctx, problem, data, 1)
-	must(t, local, err)
-	return outcome(clustering.Run(ctx, problem, local, clustering.Silent{}))
+	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.Silent{})
+	must(t, result, err)
+	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 }
 
 // modelBytes are bytes that differ where any bit of a model does.

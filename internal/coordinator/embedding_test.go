@@ -28,7 +28,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	h := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Solver(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
 		r := result(0, clustering.StopConverged)
-		r.History, r.Embedding, r.Spectral = nil, want, &clustering.SpectralReport{Volume: 14}
+		r.History, r.Embedding, r.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
 		return r, nil
 	}))
 	id := h.create(spec(h.upload()))

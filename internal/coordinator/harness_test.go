@@ -43,7 +43,7 @@ func scripted(run script) engine {
 // steps is a script of n iterations that converges.
 func steps(n int) script {
 	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Phase(clustering.PhaseInitialise)
+		o.Phase(clustering.PhaseInitialize)
 		o.Phase(clustering.PhaseIterate)
 		for i := range n + 1 {
 			o.Iteration(0, entry(i))

@@ -120,7 +120,7 @@ func (o *observer) Notice(n clustering.Notice) {
 // Phase implements clustering.Observer.
 func (o *observer) Phase(phase clustering.Phase) {
 	switch phase {
-	case clustering.PhaseInitialise:
+	case clustering.PhaseInitialize:
 		o.enter(cleavev1.Phase_PHASE_INITIALISING)
 	case clustering.PhaseIterate:
 		o.enter(cleavev1.Phase_PHASE_ITERATING)

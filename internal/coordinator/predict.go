@@ -10,6 +10,9 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -49,7 +52,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		if err != nil {
 			return nil, err
 		}
-		return clustering.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
+		return centroid.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
 	return c.predictByKernel(ctx, request.GetJobId(), fresh)
 }
@@ -97,19 +100,19 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	if err != nil {
 		return nil, err
 	}
-	if spec.Spectral != nil {
+	if spectral, is := spec.Algorithm.(*cut.Options); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spec.Spectral.Algorithm).With("job_id", job)
+			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
 	trained, _, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
-	problem, err := clustering.Prepare(trained, spec)
+	problem, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {
 		return nil, err
 	}
-	prediction, err := clustering.NewKernelPrediction(problem, trained, labels, fresh)
+	prediction, err := kernelkmeans.NewPrediction(problem, trained, labels, fresh)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -12,8 +14,9 @@ import (
 // spectralWork is a job of the spectral family: the workers hold the matrix as for kernel k-means and
 // multiply it with the vectors of an eigensolver that runs here.
 type spectralWork struct {
-	problem *clustering.SpectralProblem
+	problem *cut.Problem
 	spec    clustering.Spec
+	options *cut.Options
 	bytes   int64
 }
 
@@ -29,11 +32,11 @@ func (w *spectralWork) need() planning.Problem {
 		Degrees:       true,
 		Eigen: &planning.Eigen{
 			Pairs:    w.problem.Pairs(),
-			Pencil:   w.spec.Spectral.Algorithm == clustering.ConstrainedSpectral,
+			Pencil:   w.options.Algorithm == cut.Constrained,
 			AtOnce:   w.problem.AtOnce(),
 			Sparse:   w.problem.OwnEntries(),
 			Columns:  w.problem.Columns(),
-			Restarts: cmp.Or(w.spec.Spectral.Eigenvectors.KmeansRestarts, clustering.EmbeddingRestarts),
+			Restarts: cmp.Or(w.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
 		},
 	}
 }
@@ -46,7 +49,7 @@ func (w *spectralWork) execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 		return nil, nil, err
 	}
 	defer x.Release()
-	result, err := clustering.RunSpectral(ctx, w.problem, x, o)
+	result, err := cut.Run(ctx, w.problem, x, o)
 	held := x.Held()
 	return result, &held, err
 }

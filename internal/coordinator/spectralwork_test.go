@@ -9,27 +9,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
-
-func localSpectral(t *testing.T, data dataset.Dataset, s clustering.Spec) *clustering.Result {
-	t.Helper()
-	problem, err := clustering.PrepareSpectral(data, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := clustering.NewLocal(t.Context(), problem.Problem, data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := clustering.RunSpectral(t.Context(), problem, x, clustering.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // Jobs of the spectral family on real workers end with the labels, objective and embedding of a local run.
 func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {

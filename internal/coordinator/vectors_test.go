@@ -9,27 +9,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
-
-func localVectors(t *testing.T, data dataset.Dataset, s clustering.Spec) *clustering.Result {
-	t.Helper()
-	problem, err := clustering.PrepareVector(data, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := clustering.NewLocalVectors(t.Context(), problem, data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := clustering.RunVector(t.Context(), problem, x, clustering.Silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // vectorSpecs are a job of every algorithm of the vector family.
 func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {

@@ -4,6 +4,10 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -25,21 +29,21 @@ type work interface {
 
 // newWork prepares a job on data of so many bytes.
 func newWork(data dataset.Dataset, spec clustering.Spec, bytes int64) (work, error) {
-	switch {
-	case spec.Vector != nil:
-		problem, err := clustering.PrepareVector(data, spec)
+	switch options := spec.Algorithm.(type) {
+	case *centroid.Options:
+		problem, err := centroid.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		return &vectorWork{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data)}, nil
-	case spec.Spectral != nil:
-		problem, err := clustering.PrepareSpectral(data, spec)
+		return &vectorWork{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+	case *cut.Options:
+		problem, err := cut.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		return &spectralWork{problem: problem, spec: spec, bytes: bytes}, nil
+		return &spectralWork{problem: problem, spec: spec, options: options, bytes: bytes}, nil
 	}
-	problem, err := clustering.Prepare(data, spec)
+	problem, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +52,7 @@ func newWork(data dataset.Dataset, spec clustering.Spec, bytes int64) (work, err
 
 // kernelWork is a job of the kernel family.
 type kernelWork struct {
-	problem *clustering.Problem
+	problem *kernelkmeans.Problem
 	spec    clustering.Spec
 	bytes   int64
 }
@@ -64,16 +68,16 @@ func (w *kernelWork) need() planning.Problem {
 		Products:      w.problem.Products(),
 		SparseEntries: 2 * int64(w.problem.Constraints.Len()),
 		Restarts:      w.spec.Restarts,
-		Shift:         w.spec.KernelKmeans.SigmaAuto,
+		Shift:         w.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
 	}
 	if w.spec.Start == clustering.StartSpectral {
-		n.Eigen = &planning.Eigen{Pairs: w.spec.K, Start: true, Columns: w.spec.K, Restarts: clustering.EmbeddingRestarts}
+		n.Eigen = &planning.Eigen{Pairs: w.spec.K, Start: true, Columns: w.spec.K, Restarts: embedding.DefaultRestarts}
 	}
 	switch w.problem.Objective {
-	case clustering.ObjectiveRatioCut:
+	case kernelkmeans.ObjectiveRatioCut:
 		n.Degrees = true
 		n.SparseEntries += int64(w.problem.Rows()) // the negative degrees
-	case clustering.ObjectiveNormalizedCut:
+	case kernelkmeans.ObjectiveNormalizedCut:
 		n.Degrees = true
 	}
 	return n
@@ -87,27 +91,28 @@ func (w *kernelWork) execute(ctx context.Context, f *fleet.Fleet, task fleet.Tas
 		return nil, nil, err
 	}
 	defer x.Release()
-	result, err := clustering.Run(ctx, w.problem, x, o)
+	result, err := kernelkmeans.Run(ctx, w.problem, x, o)
 	held := x.Held()
 	return result, &held, err
 }
 
 // vectorWork is a job of the vector family. Its restarts run one after the other.
 type vectorWork struct {
-	problem *clustering.VectorProblem
-	spec    clustering.Spec
-	bytes   int64
-	entries []int64 // of the tiles of sparse points
+	problem    *centroid.Problem
+	spec       clustering.Spec
+	bytes      int64
+	entries    []int64 // of the tiles of sparse points
+	fullMetric bool
 }
 
-func (w *vectorWork) objective() string { return w.spec.Vector.Algorithm.String() }
+func (w *vectorWork) objective() string { return w.spec.Algorithm.Name() }
 
 func (w *vectorWork) need() planning.Problem {
 	vectors := w.problem.Vectors
 	return planning.Problem{
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
-			FullMetric: w.spec.Vector.Metric == metric.Full, Entries: w.entries,
+			FullMetric: w.fullMetric, Entries: w.entries,
 		},
 		DatasetBytes: w.bytes,
 		K:            w.spec.K,
@@ -124,7 +129,7 @@ func (w *vectorWork) execute(ctx context.Context, f *fleet.Fleet, task fleet.Tas
 		return nil, nil, err
 	}
 	defer x.Release()
-	result, err := clustering.RunVector(ctx, w.problem, x, o)
+	result, err := centroid.Run(ctx, w.problem, x, o)
 	held := x.Held()
 	return result, &held, err
 }

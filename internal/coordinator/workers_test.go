@@ -13,6 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	solver "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -49,21 +50,7 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Vector != nil {
-		return localVectors(t, data, s)
-	}
-	if s.Spectral != nil {
-		return localSpectral(t, data, s)
-	}
-	problem, err := clustering.Prepare(data, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := clustering.NewLocal(t.Context(), problem, data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := clustering.Run(t.Context(), problem, x, clustering.Silent{})
+	r, err := solver.Solve(t.Context(), data, s, 1, clustering.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -14,8 +15,8 @@ type method struct {
 }
 
 // vectorMethod is one of the vector family.
-func vectorMethod(name string, v clustering.Vector) method {
-	return method{name, func() clustering.Spec { return clustering.Spec{Vector: &v} }}
+func vectorMethod(name string, v centroid.Options) method {
+	return method{name, func() clustering.Spec { return clustering.Spec{Algorithm: &v} }}
 }
 
 // mostPoints is the size of the samples of the larger sets, as in the papers.
@@ -29,11 +30,11 @@ func studyConstraints(ctx context.Context, l *lab) error {
 		return err
 	}
 	methods := []method{
-		vectorMethod("k-means", clustering.Vector{Algorithm: clustering.Kmeans}),
-		vectorMethod("PC", clustering.Vector{Algorithm: clustering.PCKmeans}),
-		vectorMethod("M", clustering.Vector{Algorithm: clustering.MKmeans}),
-		vectorMethod("MPC, basu2003", clustering.Vector{Algorithm: clustering.MPCKmeans}),
-		vectorMethod("MPC, bilenko2004", clustering.Vector{Algorithm: clustering.MPCKmeans, Penalty: metric.Bilenko2004}),
+		vectorMethod("k-means", centroid.Options{Algorithm: centroid.Kmeans}),
+		vectorMethod("PC", centroid.Options{Algorithm: centroid.PCKmeans}),
+		vectorMethod("M", centroid.Options{Algorithm: centroid.MKmeans}),
+		vectorMethod("MPC, basu2003", centroid.Options{Algorithm: centroid.MPCKmeans}),
+		vectorMethod("MPC, bilenko2004", centroid.Options{Algorithm: centroid.MPCKmeans, Penalty: metric.Bilenko2004}),
 	}
 	counts := []int{0, 50, 100, 200, 400}
 	l.report.begin("constraints", "Search and similarity: k-means, PC, M and MPC (Basu et al. 2003, section 4)",
@@ -69,7 +70,7 @@ func (l *lab) compareOn(ctx context.Context, s set, m method, count, run int) (o
 	f := folds(s.data.Rows(), run)
 	spec := m.spec()
 	spec.Seed = uint64(run)
-	if spec.Vector.Algorithm != clustering.Kmeans {
+	if spec.Algorithm.(*centroid.Options).Algorithm != centroid.Kmeans {
 		spec.Constraints = f.pairs(s.truth, count)
 	}
 	return l.solve(ctx, s, spec, f.test)

@@ -121,12 +121,12 @@ func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*
 	}
 	t := l.report.table(fmt.Sprintf("%s (%d points)", s.name, s.data.Rows()), "constraints", counts)
 	t.Ranges = true
-	final, seconds := map[string][]cut{}, map[string]numbers{}
+	final, seconds := map[string][]cutRun{}, map[string]numbers{}
 	var told []string
 	for _, m := range []cutMethod{strictCut, autoCut, learningCut, kernelCut} {
 		without := 0
 		for column, count := range counts {
-			cuts, err := l.cell(ctx, l.Runs, func(run int) (cut, error) {
+			cuts, err := l.cell(ctx, l.Runs, func(run int) (cutRun, error) {
 				list := wrongPairs(base.labels, s.truth, rand.New(rand.NewPCG(uint64(run), 4)))
 				return solveCut(ctx, s, m, rho, list[:count], nil)
 			})
@@ -158,7 +158,7 @@ func (l *lab) cutSet(ctx context.Context, s set, width float64, counts []int) (*
 
 // noteCarriers tells how many points decide. Qbar divides a constraint by the degrees of its points, so
 // that constraints on far points outweigh all others.
-func (t *Table) noteCarriers(cuts []cut, degrees numbers) {
+func (t *Table) noteCarriers(cuts []cutRun, degrees numbers) {
 	count := numbers{}
 	for _, c := range cuts {
 		if c.vector != nil {

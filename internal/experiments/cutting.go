@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
@@ -41,28 +44,28 @@ func affinityOf(data dataset.Dataset, rho float64) affinity {
 	return affinity{rho: rho, keepDiagonal: data.Kind() != dataset.KindGraph}
 }
 
-func spectralMethod(name string, o clustering.Spectral) cutMethod {
+func spectralMethod(name string, o cut.Options) cutMethod {
 	return cutMethod{name, func(a affinity) clustering.Spec {
 		o := o
 		o.Rho, o.KeepDiag = a.rho, a.keepDiagonal
-		return clustering.Spec{Spectral: &o}
+		return clustering.Spec{Algorithm: &o}
 	}}
 }
 
 var (
-	unconstrained = spectralMethod(rowUnconstrained, clustering.Spectral{Algorithm: clustering.SpectralClustering})
-	strictCut     = spectralMethod(rowStrict, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral, BetaRule: clustering.BetaStrict})
-	autoCut       = spectralMethod(rowAuto, clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})
-	learningCut   = spectralMethod(rowLearning, clustering.Spectral{Algorithm: clustering.SpectralLearning})
+	unconstrained = spectralMethod(rowUnconstrained, cut.Options{Algorithm: cut.Spectral})
+	strictCut     = spectralMethod(rowStrict, cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaStrict})
+	autoCut       = spectralMethod(rowAuto, cut.Options{Algorithm: cut.Constrained})
+	learningCut   = spectralMethod(rowLearning, cut.Options{Algorithm: cut.Learning})
 	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
-		return clustering.Spec{MaxIterations: 100, KernelKmeans: &clustering.KernelKmeans{
-			Objective: clustering.ObjectiveNormalizedCut, Rho: a.rho, KeepDiag: a.keepDiagonal,
+		return clustering.Spec{MaxIterations: 100, Algorithm: &kernelkmeans.Options{
+			Objective: kernelkmeans.ObjectiveNormalizedCut, Rho: a.rho, KeepDiag: a.keepDiagonal,
 		}}
 	}}
 )
 
 // cut is one answer, scored.
-type cut struct {
+type cutRun struct {
 	labels    []int32
 	vector    []float64 // u of a constrained cut
 	scores    evaluate.Scores
@@ -73,12 +76,12 @@ type cut struct {
 }
 
 // solveCut runs a method with constraints and scores it, on all points where on is nil.
-func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cut, error) {
+func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cutRun, error) {
 	spec := m.spec(affinityOf(s.data, rho))
 	spec.K, spec.Constraints = s.k, list
 	begun := time.Now()
-	result, err := runCut(ctx, s.data, spec)
-	c := cut{seconds: time.Since(begun).Seconds()}
+	result, err := local.Solve(ctx, s.data, spec, 1, clustering.Silent{})
+	c := cutRun{seconds: time.Since(begun).Seconds()}
 	switch {
 	case fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS"):
 		c.labels = make([]int32, s.data.Rows())
@@ -103,32 +106,9 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	return c, nil
 }
 
-func runCut(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
-	if spec.KernelKmeans != nil {
-		p, err := clustering.Prepare(data, spec)
-		if err != nil {
-			return nil, err
-		}
-		x, err := clustering.NewLocal(ctx, p, data, 1)
-		if err != nil {
-			return nil, err
-		}
-		return clustering.Run(ctx, p, x, clustering.Silent{})
-	}
-	p, err := clustering.PrepareSpectral(data, spec)
-	if err != nil {
-		return nil, err
-	}
-	x, err := clustering.NewLocal(ctx, p.Problem, data, 1)
-	if err != nil {
-		return nil, err
-	}
-	return clustering.RunSpectral(ctx, p, x, clustering.Silent{})
-}
-
 // cell is the runs of one cell of a table, on all threads.
-func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cut, error)) ([]cut, error) {
-	cuts := make([]cut, runs)
+func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cutRun, error)) ([]cutRun, error) {
+	cuts := make([]cutRun, runs)
 	err := parallel.NewPool(l.Threads).Run(ctx, l.Threads, runs, func(at int) (err error) {
 		cuts[at], err = run(at)
 		return err
@@ -137,7 +117,7 @@ func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cut, error)
 }
 
 // each picks one number of every cut.
-func each(cuts []cut, number func(c cut) float64) numbers {
+func each(cuts []cutRun, number func(c cutRun) float64) numbers {
 	x := make(numbers, len(cuts))
 	for at, c := range cuts {
 		x[at] = number(c)
@@ -145,10 +125,10 @@ func each(cuts []cut, number func(c cut) float64) numbers {
 	return x
 }
 
-func ariOf(c cut) float64       { return c.scores.ARI }
-func nmiOf(c cut) float64       { return c.scores.NMI }
-func satisfiedOf(c cut) float64 { return c.satisfied }
-func secondsOf(c cut) float64   { return c.seconds }
+func ariOf(c cutRun) float64       { return c.scores.ARI }
+func nmiOf(c cutRun) float64       { return c.scores.NMI }
+func satisfiedOf(c cutRun) float64 { return c.satisfied }
+func secondsOf(c cutRun) float64   { return c.seconds }
 
 // degreesOf are the degrees of the gaussian affinity with its diagonal.
 func degreesOf(points *dataset.Points, rho float64) numbers {

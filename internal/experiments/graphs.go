@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
@@ -37,7 +37,7 @@ func (l *lab) loadGraph(name, folder string) (set, error) {
 func studyGraphs(ctx context.Context, l *lab) error {
 	methods := []cutMethod{
 		autoCut,
-		spectralMethod(rowSupervised, clustering.Spectral{Algorithm: clustering.SpectralClustering}),
+		spectralMethod(rowSupervised, cut.Options{Algorithm: cut.Spectral}),
 		learningCut, kernelCut,
 	}
 	counts := []int{25, 50, 100, 200}
@@ -75,7 +75,7 @@ func studyGraphs(ctx context.Context, l *lab) error {
 func (l *lab) graphRow(ctx context.Context, t *Table, s set, m cutMethod, supervised bool) error {
 	without, seconds := 0, numbers{}
 	for column, count := range t.Columns {
-		cuts, err := l.cell(ctx, l.Runs, func(run int) (cut, error) {
+		cuts, err := l.cell(ctx, l.Runs, func(run int) (cutRun, error) {
 			f := folds(s.data.Rows(), run)
 			var list []constraint.Constraint
 			if supervised {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/inference"
 )
 
@@ -24,7 +24,7 @@ func studyInference(ctx context.Context, l *lab) error {
 		seconds := map[inference.Engine]numbers{}
 		exact := map[inference.Engine]int{}
 		for _, engine := range engines {
-			m := vectorMethod(engine.String(), clustering.Vector{Algorithm: clustering.HMRFKmeans, Inference: engine})
+			m := vectorMethod(engine.String(), centroid.Options{Algorithm: centroid.HMRFKmeans, Inference: engine})
 			for column, count := range counts {
 				cell := numbers{}
 				for run := range l.Runs {

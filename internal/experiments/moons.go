@@ -29,7 +29,7 @@ type moon struct {
 	set
 	sides  []int32 // which moon a point of the moons is on
 	scored []int32
-	base   cut
+	base   cutRun
 }
 
 // newMoon draws the sample of a number.
@@ -153,7 +153,7 @@ func (l *lab) noisyMoons(ctx context.Context, sizes moonSizes) error {
 	return l.drawMoon("moons-constrained.svg", "The constrained cut, beta auto, 20 constraints", m, found, list)
 }
 
-func (l *lab) drawMoon(file, title string, m moon, c cut, list []constraint.Constraint) error {
+func (l *lab) drawMoon(file, title string, m moon, c cutRun, list []constraint.Constraint) error {
 	plot := picture.ClustersPlot{
 		Axes: [2]string{"x", "y"}, Labels: c.labels, K: 2,
 		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f", len(m.scored), m.data.Rows()-len(m.scored), c.scores.ARI),
@@ -175,11 +175,11 @@ func (l *lab) moonTable(ctx context.Context, name string, samples []moon, counts
 	for _, method := range []cutMethod{strictCut, autoCut} {
 		seconds := numbers{}
 		for column, count := range counts {
-			cuts, err := l.cell(ctx, runs, func(run int) (cut, error) {
+			cuts, err := l.cell(ctx, runs, func(run int) (cutRun, error) {
 				m := samples[run%len(samples)]
 				list, err := m.constraints(count, uint64(run))
 				if err != nil {
-					return cut{}, err
+					return cutRun{}, err
 				}
 				return solveCut(ctx, m.set, method, moonWidth, list, m.scored)
 			})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
@@ -88,16 +89,16 @@ func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int
 	if spec.MaxIterations == 0 {
 		spec.MaxIterations = 100
 	}
-	p, err := clustering.PrepareVector(s.data, spec)
+	p, err := centroid.Prepare(s.data, spec)
 	if err != nil {
 		return outcome{}, err
 	}
-	x, err := clustering.NewLocalVectors(ctx, p, s.data, l.Threads)
+	x, err := centroid.NewLocal(ctx, p, s.data, l.Threads)
 	if err != nil {
 		return outcome{}, err
 	}
 	begun := time.Now()
-	result, err := clustering.RunVector(ctx, p, x, clustering.Silent{})
+	result, err := centroid.Run(ctx, p, x, clustering.Silent{})
 	if err != nil {
 		return outcome{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -17,12 +18,12 @@ import (
 // seedMethods are the four of Basu2002, on unit vectors.
 var seedMethods = []struct {
 	name      string
-	algorithm clustering.Algorithm
+	algorithm centroid.Algorithm
 }{
-	{"constrained", clustering.ConstrainedKmeans},
-	{"seeded", clustering.SeededKmeans},
-	{"COP", clustering.CopKmeans},
-	{"random", clustering.Kmeans},
+	{"constrained", centroid.ConstrainedKmeans},
+	{"seeded", centroid.SeededKmeans},
+	{"COP", centroid.CopKmeans},
+	{"random", centroid.Kmeans},
 }
 
 func (l *lab) texts() ([]set, error) {
@@ -85,7 +86,7 @@ func studyNoise(ctx context.Context, l *lab) error {
 	for _, s := range sets {
 		t := l.report.table(s.name, "% wrong", noise)
 		for _, m := range seedMethods {
-			if m.algorithm == clustering.CopKmeans {
+			if m.algorithm == centroid.CopKmeans {
 				continue // contradictory constraints have no solution
 			}
 			for column, share := range noise {
@@ -104,17 +105,18 @@ func studyNoise(ctx context.Context, l *lab) error {
 }
 
 // seedCell is the runs of one method with a share of seeds, some of them wrong.
-func (l *lab) seedCell(ctx context.Context, s set, algorithm clustering.Algorithm, share, wrong int) (numbers, error) {
+func (l *lab) seedCell(ctx context.Context, s set, algorithm centroid.Algorithm, share, wrong int) (numbers, error) {
 	cell := numbers{}
 	for run := range l.Runs {
 		f := folds(s.data.Rows(), run)
 		seeds := f.seeds(s, share, wrong)
-		spec := clustering.Spec{Seed: uint64(run), Vector: &clustering.Vector{Algorithm: algorithm, Distortion: metric.Cosine}}
+		options := &centroid.Options{Algorithm: algorithm, Distortion: metric.Cosine}
+		spec := clustering.Spec{Seed: uint64(run), Algorithm: options}
 		switch {
-		case algorithm == clustering.CopKmeans:
+		case algorithm == centroid.CopKmeans:
 			spec.Constraints = constraintsOf(seeds)
-		case algorithm == clustering.Kmeans || len(seeds) == 0:
-			spec.Vector.Algorithm, spec.Start = clustering.Kmeans, clustering.StartRandom
+		case algorithm == centroid.Kmeans || len(seeds) == 0:
+			options.Algorithm, spec.Start = centroid.Kmeans, clustering.StartRandom
 		default:
 			spec.Seeds = seeds
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -26,7 +26,7 @@ type armament struct {
 	weights, starts, columns, value *operand
 }
 
-var _ clustering.Executor = (*Executor)(nil)
+var _ kernelkmeans.Executor = (*Executor)(nil)
 
 // NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
 // there is no worker, until ctx ends.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -22,7 +22,7 @@ type VectorExecutor struct {
 	mean, grids *operand
 }
 
-var _ clustering.VectorExecutor = (*VectorExecutor)(nil)
+var _ centroid.Executor = (*VectorExecutor)(nil)
 
 // NewVectorExecutor places the tiles of a job's vectors on workers and builds them. It waits as long as
 // there is no worker, until ctx ends.
@@ -230,7 +230,7 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 		if err != nil {
 			return nil, err
 		}
-		total = clustering.AddTiles(append(total, values...), (len(total)+len(values))/size)
+		total = centroid.AddTiles(append(total, values...), (len(total)+len(values))/size)
 	}
 	return total, nil
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -194,7 +194,7 @@ func (s *vectorSequence) one() {
 		tiles, err := l.shard.Scatter(s.ctx, l.tiles, l.step, m, kind)
 		s.check("scatter", err)
 		got, err := s.remote.Scatter(s.ctx, m, kind)
-		s.floats("scatter", got, clustering.AddTiles(tiles, len(l.tiles)), err)
+		s.floats("scatter", got, centroid.AddTiles(tiles, len(l.tiles)), err)
 	case r < 18:
 		skip := s.some()
 		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, m, skip, s.counts)
@@ -465,7 +465,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		tiles, err := p.shard.Scatter(s.ctx, p.tiles, p.step, m, vector.Full)
 		s.check("scatter", err)
 		got, err := e.Scatter(s.ctx, m, vector.Full)
-		s.floats("scatter", got, clustering.AddTiles(tiles, len(p.tiles)), err)
+		s.floats("scatter", got, centroid.AddTiles(tiles, len(p.tiles)), err)
 	})
 	t.Run("distances", func(t *testing.T) {
 		p := newVectorProblem(t, randomPoints(t, 45_000, 1, 1), metric.SquaredEuclidean, false)

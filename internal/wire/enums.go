@@ -5,6 +5,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
@@ -71,17 +73,17 @@ var (
 		cleavev1.Start_START_KMEANS_PLUS_PLUS:        clustering.StartKmeansPlusPlus,
 		cleavev1.Start_START_LABELS:                  clustering.StartLabels,
 		cleavev1.Start_START_SEEDS:                   clustering.StartSeeds,
-		cleavev1.Start_START_NEIGHBORHOODS:           clustering.StartNeighbourhoods,
+		cleavev1.Start_START_NEIGHBORHOODS:           clustering.StartNeighborhoods,
 		cleavev1.Start_START_WEIGHTED_FARTHEST_FIRST: clustering.StartWeightedFarthestFirst,
 		cleavev1.Start_START_CENTROIDS:               clustering.StartCentroids,
 		cleavev1.Start_START_SPECTRAL:                clustering.StartSpectral,
 	}
-	objectives = enumMap[cleavev1.Objective, clustering.Objective]{
-		cleavev1.Objective_OBJECTIVE_UNSPECIFIED:       clustering.ObjectiveDefault,
-		cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS:     clustering.ObjectiveKernelKmeans,
-		cleavev1.Objective_OBJECTIVE_RATIO_ASSOCIATION: clustering.ObjectiveRatioAssociation,
-		cleavev1.Objective_OBJECTIVE_RATIO_CUT:         clustering.ObjectiveRatioCut,
-		cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT:    clustering.ObjectiveNormalizedCut,
+	objectives = enumMap[cleavev1.Objective, kernelkmeans.Objective]{
+		cleavev1.Objective_OBJECTIVE_UNSPECIFIED:       kernelkmeans.ObjectiveDefault,
+		cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS:     kernelkmeans.ObjectiveKernelKmeans,
+		cleavev1.Objective_OBJECTIVE_RATIO_ASSOCIATION: kernelkmeans.ObjectiveRatioAssociation,
+		cleavev1.Objective_OBJECTIVE_RATIO_CUT:         kernelkmeans.ObjectiveRatioCut,
+		cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT:    kernelkmeans.ObjectiveNormalizedCut,
 	}
 	kernelFunctions = enumMap[cleavev1.KernelFunction, kernel.Function]{
 		cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED: 0,
@@ -92,11 +94,11 @@ var (
 		cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID:     kernel.Sigmoid,
 		cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE:      kernel.Cosine,
 	}
-	risePolicies = enumMap[cleavev1.RisePolicy, clustering.RisePolicy]{
-		cleavev1.RisePolicy_RISE_POLICY_UNSPECIFIED: clustering.RiseShift,
-		cleavev1.RisePolicy_RISE_POLICY_SHIFT:       clustering.RiseShift,
-		cleavev1.RisePolicy_RISE_POLICY_STOP:        clustering.RiseStop,
-		cleavev1.RisePolicy_RISE_POLICY_IGNORE:      clustering.RiseIgnore,
+	risePolicies = enumMap[cleavev1.RisePolicy, kernelkmeans.RisePolicy]{
+		cleavev1.RisePolicy_RISE_POLICY_UNSPECIFIED: kernelkmeans.RiseShift,
+		cleavev1.RisePolicy_RISE_POLICY_SHIFT:       kernelkmeans.RiseShift,
+		cleavev1.RisePolicy_RISE_POLICY_STOP:        kernelkmeans.RiseStop,
+		cleavev1.RisePolicy_RISE_POLICY_IGNORE:      kernelkmeans.RiseIgnore,
 	}
 	// geometries: rows of length 1 are the cosine distortion.
 	geometries = enumMap[cleavev1.Geometry, metric.Distortion]{
@@ -130,11 +132,11 @@ var (
 		cleavev1.Inference_INFERENCE_LP:          inference.LP,
 		cleavev1.Inference_INFERENCE_EXACT:       inference.Exact,
 	}
-	discretizations = enumMap[cleavev1.Discretization, clustering.Discretization]{
-		cleavev1.Discretization_DISCRETIZATION_UNSPECIFIED: clustering.DiscretizePlain,
-		cleavev1.Discretization_DISCRETIZATION_PLAIN:       clustering.DiscretizePlain,
-		cleavev1.Discretization_DISCRETIZATION_SIGN:        clustering.DiscretizeSign,
-		cleavev1.Discretization_DISCRETIZATION_WEIGHTED:    clustering.DiscretizeWeighted,
+	discretizations = enumMap[cleavev1.Discretization, cut.Discretization]{
+		cleavev1.Discretization_DISCRETIZATION_UNSPECIFIED: cut.DiscretizePlain,
+		cleavev1.Discretization_DISCRETIZATION_PLAIN:       cut.DiscretizePlain,
+		cleavev1.Discretization_DISCRETIZATION_SIGN:        cut.DiscretizeSign,
+		cleavev1.Discretization_DISCRETIZATION_WEIGHTED:    cut.DiscretizeWeighted,
 	}
 )
 
@@ -171,8 +173,8 @@ var (
 // Rules that take the place of a number. They have no default: where one is meant, nothing is set at all.
 var (
 	autoShift = enumMap[cleavev1.ShiftRule, bool]{cleavev1.ShiftRule_SHIFT_RULE_AUTO: true}
-	betaRules = enumMap[cleavev1.BetaRule, clustering.BetaRule]{
-		cleavev1.BetaRule_BETA_RULE_AUTO:   clustering.BetaAuto,
-		cleavev1.BetaRule_BETA_RULE_STRICT: clustering.BetaStrict,
+	betaRules = enumMap[cleavev1.BetaRule, cut.BetaRule]{
+		cleavev1.BetaRule_BETA_RULE_AUTO:   cut.BetaAuto,
+		cleavev1.BetaRule_BETA_RULE_STRICT: cut.BetaStrict,
 	}
 )

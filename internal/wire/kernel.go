@@ -4,19 +4,19 @@ import (
 	"math"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // kernelKmeans reads the options of kernel k-means.
-func kernelKmeans(first *firstFault, p *cleavev1.KernelKmeans) *clustering.KernelKmeans {
+func kernelKmeans(first *firstFault, p *cleavev1.KernelKmeans) *kernelkmeans.Options {
 	const field = "spec.kernel_kmeans."
 	checkKernel(first, p.GetKernel(), field+"kernel.")
 	k := p.GetKernel()
 	if k == nil {
 		k = &cleavev1.Kernel{}
 	}
-	o := &clustering.KernelKmeans{
+	o := &kernelkmeans.Options{
 		Objective: objectives.read(first, p.GetObjective(), field+"objective"),
 		Function:  kernelFunctions.read(first, k.GetFunction(), field+"kernel.function"),
 		Rho:       k.GetRho(),

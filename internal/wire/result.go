@@ -40,11 +40,11 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.HasModel = r.Model != nil
 	p.Inference = inferenceProto(r.Inference)
 	p.HasEmbedding = r.Embedding != nil
-	p.Spectral = spectralProto(r.Spectral)
+	p.Spectral = spectralProto(r.Eigen)
 	return p
 }
 
-func spectralProto(s *clustering.SpectralReport) *cleavev1.SpectralReport {
+func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 	if s == nil {
 		return nil
 	}

@@ -31,8 +31,9 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		Constraints:   constraints(first, supervision.GetConstraints()),
 		Seeds:         seeds(first, supervision.GetSeeds()),
 		InitialLabels: labels(first, start.GetLabels()),
-		Vector:        vectorSpec(first, p),
-		Spectral:      spectralSpec(first, p),
+	}
+	if p.MaxIterations == nil {
+		spec.MaxIterations = DefaultMaxIterations
 	}
 	switch a := p.GetAlgorithm().(type) {
 	case nil:
@@ -44,10 +45,12 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 			first.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
 				OnField("spec.initialization.centroids"))
 		}
-		spec.KernelKmeans = kernelKmeans(first, a.KernelKmeans)
-	}
-	if p.MaxIterations == nil && spec.Spectral == nil {
-		spec.MaxIterations = DefaultMaxIterations
+		spec.Algorithm = kernelKmeans(first, a.KernelKmeans)
+	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
+		spec.MaxIterations = 0 // its limits are its own
+		spec.Algorithm = spectralSpec(first, p)
+	default:
+		spec.Algorithm = vectorSpec(first, p)
 	}
 	return spec, first.err
 }

@@ -10,6 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
@@ -61,11 +62,11 @@ func checkRefusals(t *testing.T, list []refusal) {
 
 func TestSpec(t *testing.T) {
 	one, half := 1.0, 0.5
-	kernelKmeans := func(o clustering.KernelKmeans) clustering.Spec {
-		return clustering.Spec{MaxIterations: DefaultMaxIterations, KernelKmeans: &o}
+	kernelKmeans := func(o kernelkmeans.Options) clustering.Spec {
+		return clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &o}
 	}
 	checkMeanings(t, []meaning{
-		{`{"kernelKmeans": {}}`, kernelKmeans(clustering.KernelKmeans{})},
+		{`{"kernelKmeans": {}}`, kernelKmeans(kernelkmeans.Options{})},
 		{`{"k": 3, "seed": "18446744073709551615", "restarts": 7, "maxIterations": 0, "tolerance": 0.5, "storage": "STORAGE_MODE_FLOAT16",
 			"supervision": {"entail": true, "constraints": [{"i": 1, "j": 2147483647, "kind": "CONSTRAINT_KIND_MUST_LINK"},
 				{"i": 2, "j": 0, "kind": "CONSTRAINT_KIND_CANNOT_LINK", "weight": 0.5}, {"i": 3, "j": 4, "kind": "CONSTRAINT_KIND_MUST_LINK", "weight": 0}],
@@ -76,17 +77,17 @@ func TestSpec(t *testing.T) {
 				Constraints: []constraint.Constraint{{I: 1, J: math.MaxInt32, Kind: constraint.MustLink},
 					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weighted: true}},
 				Seeds: []clustering.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
-				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32}, FarthestMean: true, KernelKmeans: &clustering.KernelKmeans{},
+				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
 			}},
 		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",
 			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": [1, 0.5], "shift": {"sigma": 0.5},
 			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
-			kernelKmeans(clustering.KernelKmeans{
-				Objective: clustering.ObjectiveRatioCut, OnRise: clustering.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5},
+			kernelKmeans(kernelkmeans.Options{
+				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5},
 				Sigma: 0.5, Function: kernel.Polynomial, Gamma: &half, Coef0: &one, Degree: 3,
 			})},
-		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(clustering.KernelKmeans{Rho: 2.5, SigmaAuto: true})},
-		{`{"kernelKmeans": {"shift": {"sigma": 0}}}`, kernelKmeans(clustering.KernelKmeans{})},
+		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
+		{`{"kernelKmeans": {"shift": {"sigma": 0}}}`, kernelKmeans(kernelkmeans.Options{})},
 	})
 }
 

@@ -4,28 +4,27 @@ import (
 	"math"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// spectralSpec reads the options of the spectral family, nil when the job is of another.
-func spectralSpec(first *firstFault, p *cleavev1.JobSpec) *clustering.Spectral {
-	var o *clustering.Spectral
+// spectralSpec reads the options of the spectral family.
+func spectralSpec(first *firstFault, p *cleavev1.JobSpec) *cut.Options {
+	var o *cut.Options
 	switch a := p.GetAlgorithm().(type) {
 	case *cleavev1.JobSpec_Spectral:
 		const field = "spec.spectral."
-		o = &clustering.Spectral{
-			Algorithm: clustering.SpectralClustering,
+		o = &cut.Options{
+			Algorithm: cut.Spectral,
 			Objective: objectives.read(first, a.Spectral.GetObjective(), field+"objective"),
 		}
 		affinity(first, o, a.Spectral, field)
 	case *cleavev1.JobSpec_SpectralLearning:
-		o = &clustering.Spectral{Algorithm: clustering.SpectralLearning}
+		o = &cut.Options{Algorithm: cut.Learning}
 		affinity(first, o, a.SpectralLearning, "spec.spectral_learning.")
 	case *cleavev1.JobSpec_ConstrainedSpectral:
 		o = constrainedSpectral(first, a.ConstrainedSpectral)
-	default:
-		return nil
 	}
 	refuseCommonLimits(first, p)
 	return o
@@ -58,7 +57,7 @@ type affinityOptions interface {
 }
 
 // affinity reads the kernel that makes affinities of points, and how their eigenvectors are found.
-func affinity(first *firstFault, o *clustering.Spectral, p affinityOptions, field string) {
+func affinity(first *firstFault, o *cut.Options, p affinityOptions, field string) {
 	checkKernel(first, p.GetKernel(), field+"kernel.")
 	if k := p.GetKernel(); k != nil {
 		o.Function = kernelFunctions.read(first, k.GetFunction(), field+"kernel.function")
@@ -70,28 +69,28 @@ func affinity(first *firstFault, o *clustering.Spectral, p affinityOptions, fiel
 
 // eigenvectors: in the domain zeros are defaults, so that one that was given must not pass for it. No
 // k-means begins without a start and a step, and no eigensolver ends without a residual.
-func eigenvectors(first *firstFault, p *cleavev1.Eigenvectors, field string) clustering.Eigenvectors {
+func eigenvectors(first *firstFault, p *cleavev1.Eigenvectors, field string) cut.Eigenvectors {
 	switch {
 	case p == nil:
 	case p.Tolerance != nil && p.GetTolerance() == 0:
 		first.note(fault.Invalid("BAD_TOLERANCE", "the tolerance is 0, which no residual of an eigenvector reaches; it must be above 0, or absent for %g",
-			clustering.EigenTolerance).OnField(field + "tolerance"))
+			embedding.DefaultTolerance).OnField(field + "tolerance"))
 	case p.KmeansRestarts != nil && p.GetKmeansRestarts() == 0:
 		first.note(fault.Invalid("BAD_RESTARTS", "kmeans_restarts is 0; it must be at least 1, or absent for %d",
-			clustering.EmbeddingRestarts).OnField(field + "kmeans_restarts"))
+			embedding.DefaultRestarts).OnField(field + "kmeans_restarts"))
 	case p.KmeansMaxIterations != nil && p.GetKmeansMaxIterations() == 0:
 		first.note(fault.Invalid("BAD_MAX_ITERATIONS", "kmeans_max_iterations is 0; k-means on the eigenvectors needs at least 1, and has %d where it is absent",
-			clustering.EmbeddingIterations).OnField(field + "kmeans_max_iterations"))
+			embedding.DefaultIterations).OnField(field + "kmeans_max_iterations"))
 	}
-	return clustering.Eigenvectors{
+	return cut.Eigenvectors{
 		Tolerance: p.GetTolerance(), KmeansRestarts: int(p.GetKmeansRestarts()), KmeansMaxIterations: int(p.GetKmeansMaxIterations()),
 	}
 }
 
-func constrainedSpectral(first *firstFault, p *cleavev1.ConstrainedSpectral) *clustering.Spectral {
+func constrainedSpectral(first *firstFault, p *cleavev1.ConstrainedSpectral) *cut.Options {
 	const field = "spec.constrained_spectral."
-	o := &clustering.Spectral{
-		Algorithm:      clustering.ConstrainedSpectral,
+	o := &cut.Options{
+		Algorithm:      cut.Constrained,
 		Discretization: discretizations.read(first, p.GetDiscretization(), field+"discretization"),
 		Transfer:       p.GetTransfer(),
 		JoinComponents: joinComponents.read(first, p.GetComponents(), field+"components"),
@@ -99,7 +98,7 @@ func constrainedSpectral(first *firstFault, p *cleavev1.ConstrainedSpectral) *cl
 	affinity(first, o, p, field)
 	switch kind := p.GetBeta().GetKind().(type) {
 	case *cleavev1.Beta_Value:
-		o.BetaRule, o.Beta = clustering.BetaGiven, kind.Value
+		o.BetaRule, o.Beta = cut.BetaGiven, kind.Value
 	default:
 		if p.GetBeta() != nil {
 			o.BetaRule = betaRules.read(first, p.GetBeta().GetRule(), field+"beta.rule")
@@ -110,13 +109,13 @@ func constrainedSpectral(first *firstFault, p *cleavev1.ConstrainedSpectral) *cl
 			first.note(outOfRange("belief", at, max(b.GetI(), b.GetJ())).OnField(field + "beliefs"))
 			break
 		}
-		o.Beliefs = append(o.Beliefs, clustering.Belief{I: int32(b.GetI()), J: int32(b.GetJ()), Value: b.GetValue()})
+		o.Beliefs = append(o.Beliefs, cut.Belief{I: int32(b.GetI()), J: int32(b.GetJ()), Value: b.GetValue()})
 	}
 	return o
 }
 
 // BeliefsProto is the messages of beliefs.
-func BeliefsProto(list []clustering.Belief) []*cleavev1.Belief {
+func BeliefsProto(list []cut.Belief) []*cleavev1.Belief {
 	converted := make([]*cleavev1.Belief, len(list))
 	for at, b := range list {
 		converted[at] = &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value}

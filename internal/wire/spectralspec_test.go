@@ -8,37 +8,39 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 func TestSpectralSpec(t *testing.T) {
 	half := 0.5
-	spectral := func(o clustering.Spectral) clustering.Spec { return clustering.Spec{Spectral: &o} }
+	spectral := func(o cut.Options) clustering.Spec { return clustering.Spec{Algorithm: &o} }
 	checkMeanings(t, []meaning{
-		{`{"spectral": {}}`, spectral(clustering.Spectral{Algorithm: clustering.SpectralClustering})},
-		{`{"spectralLearning": {}}`, spectral(clustering.Spectral{Algorithm: clustering.SpectralLearning})},
-		{`{"constrainedSpectral": {}}`, spectral(clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})},
+		{`{"spectral": {}}`, spectral(cut.Options{Algorithm: cut.Spectral})},
+		{`{"spectralLearning": {}}`, spectral(cut.Options{Algorithm: cut.Learning})},
+		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
 			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
-			spectral(clustering.Spectral{
-				Algorithm: clustering.SpectralClustering, Objective: clustering.ObjectiveRatioAssociation, KeepDiag: true, Rho: 2,
-				Eigenvectors: clustering.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
+			spectral(cut.Options{
+				Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiag: true, Rho: 2,
+				Eigenvectors: cut.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
 			})},
 		{`{"spectralLearning": {"kernel": {"function": "KERNEL_FUNCTION_SIGMOID", "gamma": 0.5, "coef0": 0.5}, "eigenvectors": {"tolerance": 0.25}}}`,
-			spectral(clustering.Spectral{Algorithm: clustering.SpectralLearning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
-				Eigenvectors: clustering.Eigenvectors{Tolerance: 0.25}})},
+			spectral(cut.Options{Algorithm: cut.Learning, Function: kernel.Sigmoid, Gamma: &half, Coef0: &half,
+				Eigenvectors: cut.Eigenvectors{Tolerance: 0.25}})},
 		{`{"constrainedSpectral": {"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "degree": 3}, "beta": {"value": -1},
 			"discretization": "DISCRETIZATION_SIGN", "transfer": true, "components": "COMPONENT_POLICY_JOIN",
 			"beliefs": [{"i": 2147483647, "j": 1, "value": -0.5}], "eigenvectors": {"kmeansRestarts": 2}}}`,
-			spectral(clustering.Spectral{
-				Algorithm: clustering.ConstrainedSpectral, Function: kernel.Polynomial, Degree: 3, BetaRule: clustering.BetaGiven, Beta: -1,
-				Discretization: clustering.DiscretizeSign, Transfer: true, JoinComponents: true,
-				Beliefs: []clustering.Belief{{I: math.MaxInt32, J: 1, Value: -0.5}}, Eigenvectors: clustering.Eigenvectors{KmeansRestarts: 2},
+			spectral(cut.Options{
+				Algorithm: cut.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: cut.BetaGiven, Beta: -1,
+				Discretization: cut.DiscretizeSign, Transfer: true, JoinComponents: true,
+				Beliefs: []cut.Belief{{I: math.MaxInt32, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
 			})},
-		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(clustering.Spectral{
-			Algorithm: clustering.ConstrainedSpectral, BetaRule: clustering.BetaStrict, Discretization: clustering.DiscretizeWeighted})},
-		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(clustering.Spectral{Algorithm: clustering.ConstrainedSpectral})},
-		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(clustering.Spectral{Algorithm: clustering.ConstrainedSpectral, BetaRule: clustering.BetaGiven})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
+			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaGiven})},
 	})
 }
 
@@ -68,7 +70,7 @@ func TestSpectralResultProto(t *testing.T) {
 	beta, feasible, count := 2.5, 3, uint32(3)
 	r := &clustering.Result{
 		Embedding: &clustering.Embedding{Rows: 1, Columns: 1, Values: []float64{1}},
-		Spectral: &clustering.SpectralReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
+		Eigen: &clustering.EigenReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
 			Costs: []float64{3, 4}, Satisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9},
 	}
 	p := ResultProto(r)

@@ -2,42 +2,40 @@ package wire
 
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// vectorSpec reads the options of the vector family, nil when the job is of another.
-func vectorSpec(first *firstFault, p *cleavev1.JobSpec) *clustering.Vector {
-	v := &clustering.Vector{}
+// vectorSpec reads the options of the vector family.
+func vectorSpec(first *firstFault, p *cleavev1.JobSpec) *centroid.Options {
+	v := &centroid.Options{}
 	switch a := p.GetAlgorithm().(type) {
 	case *cleavev1.JobSpec_Kmeans:
-		v.Algorithm = clustering.Kmeans
+		v.Algorithm = centroid.Kmeans
 		v.Distortion = geometries.read(first, a.Kmeans.GetGeometry(), "spec.kmeans.geometry")
 	case *cleavev1.JobSpec_SeededKmeans:
-		v.Algorithm = clustering.SeededKmeans
+		v.Algorithm = centroid.SeededKmeans
 		v.Distortion = geometries.read(first, a.SeededKmeans.GetGeometry(), "spec.seeded_kmeans.geometry")
 	case *cleavev1.JobSpec_ConstrainedKmeans:
-		v.Algorithm = clustering.ConstrainedKmeans
+		v.Algorithm = centroid.ConstrainedKmeans
 		v.Distortion = geometries.read(first, a.ConstrainedKmeans.GetGeometry(), "spec.constrained_kmeans.geometry")
 	case *cleavev1.JobSpec_CopKmeans:
-		v.Algorithm = clustering.CopKmeans
+		v.Algorithm = centroid.CopKmeans
 		v.Distortion = geometries.read(first, a.CopKmeans.GetGeometry(), "spec.cop_kmeans.geometry")
 		v.MaxRestarts = copRestarts(first, a.CopKmeans)
 	case *cleavev1.JobSpec_PcKmeans:
-		v.Algorithm = clustering.PCKmeans
+		v.Algorithm = centroid.PCKmeans
 		v.Inference = inferences.read(first, a.PcKmeans.GetInference(), "spec.pc_kmeans.inference")
 	case *cleavev1.JobSpec_MKmeans:
-		v.Algorithm = clustering.MKmeans
+		v.Algorithm = centroid.MKmeans
 		v.Metric = metrics.read(first, a.MKmeans.GetMetric(), "spec.m_kmeans.metric")
 	case *cleavev1.JobSpec_MpcKmeans:
-		v.Algorithm = clustering.MPCKmeans
+		v.Algorithm = centroid.MPCKmeans
 		penalized(first, v, a.MpcKmeans, "spec.mpc_kmeans.")
 	case *cleavev1.JobSpec_HmrfKmeans:
-		v.Algorithm = clustering.HMRFKmeans
+		v.Algorithm = centroid.HMRFKmeans
 		v.Distortion = distortions.read(first, a.HmrfKmeans.GetDistortion(), "spec.hmrf_kmeans.distortion")
 		penalized(first, v, a.HmrfKmeans, "spec.hmrf_kmeans.")
-	default:
-		return nil
 	}
 	if p.GetStorage() != cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED {
 		first.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "storage is about the kernel matrix, and the vector family has none").OnField("spec.storage"))
@@ -58,7 +56,7 @@ func copRestarts(first *firstFault, p *cleavev1.CopKmeans) int {
 }
 
 // penalized reads the options of the methods that learn a metric under penalties.
-func penalized(first *firstFault, v *clustering.Vector, p interface {
+func penalized(first *firstFault, v *centroid.Options, p interface {
 	GetPenalty() cleavev1.Penalty
 	GetMetric() cleavev1.Metric
 	GetInference() cleavev1.Inference

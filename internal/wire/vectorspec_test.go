@@ -4,39 +4,40 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
 func TestVectorSpec(t *testing.T) {
-	vector := func(v clustering.Vector) clustering.Spec {
-		return clustering.Spec{MaxIterations: DefaultMaxIterations, Vector: &v}
+	vector := func(v centroid.Options) clustering.Spec {
+		return clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &v}
 	}
 	checkMeanings(t, []meaning{
-		{`{"kmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.Kmeans})},
-		{`{"seededKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.SeededKmeans})},
-		{`{"constrainedKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.ConstrainedKmeans})},
-		{`{"copKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.CopKmeans})},
-		{`{"pcKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.PCKmeans})},
-		{`{"mKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.MKmeans})},
-		{`{"mpcKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.MPCKmeans})},
-		{`{"hmrfKmeans": {}}`, vector(clustering.Vector{Algorithm: clustering.HMRFKmeans})},
+		{`{"kmeans": {}}`, vector(centroid.Options{Algorithm: centroid.Kmeans})},
+		{`{"seededKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.SeededKmeans})},
+		{`{"constrainedKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.ConstrainedKmeans})},
+		{`{"copKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.CopKmeans})},
+		{`{"pcKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.PCKmeans})},
+		{`{"mKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.MKmeans})},
+		{`{"mpcKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.MPCKmeans})},
+		{`{"hmrfKmeans": {}}`, vector(centroid.Options{Algorithm: centroid.HMRFKmeans})},
 
-		{`{"kmeans": {"geometry": "GEOMETRY_SPHERICAL"}}`, vector(clustering.Vector{Algorithm: clustering.Kmeans, Distortion: metric.Cosine})},
-		{`{"seededKmeans": {"geometry": "GEOMETRY_EUCLIDEAN"}}`, vector(clustering.Vector{Algorithm: clustering.SeededKmeans, Distortion: metric.SquaredEuclidean})},
-		{`{"constrainedKmeans": {"geometry": "GEOMETRY_SPHERICAL"}}`, vector(clustering.Vector{Algorithm: clustering.ConstrainedKmeans, Distortion: metric.Cosine})},
-		{`{"copKmeans": {"geometry": "GEOMETRY_SPHERICAL", "maxRestarts": 3}}`, vector(clustering.Vector{
-			Algorithm: clustering.CopKmeans, Distortion: metric.Cosine, MaxRestarts: 3})},
-		{`{"pcKmeans": {"inference": "INFERENCE_BP"}}`, vector(clustering.Vector{Algorithm: clustering.PCKmeans, Inference: inference.BP})},
-		{`{"mKmeans": {"metric": "METRIC_FULL"}}`, vector(clustering.Vector{Algorithm: clustering.MKmeans, Metric: metric.Full})},
-		{`{"mpcKmeans": {"metric": "METRIC_DIAGONAL", "penalty": "PENALTY_POTTS", "inference": "INFERENCE_LP"}}`, vector(clustering.Vector{
-			Algorithm: clustering.MPCKmeans, Metric: metric.Diagonal, Penalty: metric.Potts, Inference: inference.LP})},
+		{`{"kmeans": {"geometry": "GEOMETRY_SPHERICAL"}}`, vector(centroid.Options{Algorithm: centroid.Kmeans, Distortion: metric.Cosine})},
+		{`{"seededKmeans": {"geometry": "GEOMETRY_EUCLIDEAN"}}`, vector(centroid.Options{Algorithm: centroid.SeededKmeans, Distortion: metric.SquaredEuclidean})},
+		{`{"constrainedKmeans": {"geometry": "GEOMETRY_SPHERICAL"}}`, vector(centroid.Options{Algorithm: centroid.ConstrainedKmeans, Distortion: metric.Cosine})},
+		{`{"copKmeans": {"geometry": "GEOMETRY_SPHERICAL", "maxRestarts": 3}}`, vector(centroid.Options{
+			Algorithm: centroid.CopKmeans, Distortion: metric.Cosine, MaxRestarts: 3})},
+		{`{"pcKmeans": {"inference": "INFERENCE_BP"}}`, vector(centroid.Options{Algorithm: centroid.PCKmeans, Inference: inference.BP})},
+		{`{"mKmeans": {"metric": "METRIC_FULL"}}`, vector(centroid.Options{Algorithm: centroid.MKmeans, Metric: metric.Full})},
+		{`{"mpcKmeans": {"metric": "METRIC_DIAGONAL", "penalty": "PENALTY_POTTS", "inference": "INFERENCE_LP"}}`, vector(centroid.Options{
+			Algorithm: centroid.MPCKmeans, Metric: metric.Diagonal, Penalty: metric.Potts, Inference: inference.LP})},
 		{`{"hmrfKmeans": {"distortion": "DISTORTION_I_DIVERGENCE", "metric": "METRIC_IDENTITY", "penalty": "PENALTY_BASU2003", "inference": "INFERENCE_EXACT"}}`,
-			vector(clustering.Vector{Algorithm: clustering.HMRFKmeans, Distortion: metric.IDivergence, Metric: metric.Identity,
+			vector(centroid.Options{Algorithm: centroid.HMRFKmeans, Distortion: metric.IDivergence, Metric: metric.Identity,
 				Penalty: metric.Basu2003, Inference: inference.Exact})},
 		{`{"initialization": {"start": "START_CENTROIDS", "centroids": [1, 2]}, "kmeans": {}}`, clustering.Spec{
 			MaxIterations: DefaultMaxIterations, Start: clustering.StartCentroids,
-			Vector: &clustering.Vector{Algorithm: clustering.Kmeans, InitialCentroids: []float64{1, 2}}}},
+			Algorithm: &centroid.Options{Algorithm: centroid.Kmeans, InitialCentroids: []float64{1, 2}}}},
 	})
 }
 

@@ -1,0 +1,308 @@
+package centroid
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// hmrf is k-means on a hidden Markov random field, and with it PC-KMeans (Basu2003 (1)), M-KMeans and
+// MPC-KMeans (Basu2003 (4)) and HMRF-KMeans (Bilenko2004 (6)): they minimise
+//
+//	J = sum_i D_A(x_i, mu_l_i) - log det A + penalties of violated constraints
+//
+// An iteration is the E-step (points without constraints go to the nearest centroid, the others are
+// assigned together), then the means, then the metric. None of the three raises J.
+type hmrf struct {
+	state
+	parts  *clustering.Parts // of J after the last step
+	points []int32
+	pairs  []constraint.Pair
+	links  []metric.Link // of the pairs; without rows where no penalty looks at them
+	last   clustering.Inference
+	// What was warned of already, and what is still to be said.
+	saidFallback, saidDegenerate bool
+	notices                      []clustering.Notice
+}
+
+// newHMRF gathers the constrained points. M-KMeans knows no constraints once it has started.
+func newHMRF(run state) *hmrf {
+	m := &hmrf{state: run, parts: &clustering.Parts{}}
+	if run.p.options.Algorithm == MKmeans {
+		return m
+	}
+	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
+	for _, pair := range m.pairs {
+		m.points = append(m.points, pair.I, pair.J)
+	}
+	slices.Sort(m.points)
+	m.points = slices.Compact(m.points)
+	return m
+}
+
+// settled is the relative decrease of J at which a step without moves ends the run.
+const settled = 1e-9
+
+// Value implements Method.
+func (m *hmrf) Value() float64 { return m.parts.Total() }
+
+// Conclude implements Method.
+func (m *hmrf) Conclude(r *clustering.Result) {
+	m.state.Conclude(r)
+	if len(r.History) == 0 { // the start alone
+		r.Objective = m.Value()
+	}
+	if m.p.options.Algorithm.constrained() {
+		last := m.last
+		r.Inference = &last
+	}
+}
+
+// Init makes the first centroids or labels.
+func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
+	if err := m.start(ctx); err != nil {
+		return clustering.Report{}, err
+	}
+	if m.p.spec.MaxIterations > 0 {
+		return clustering.Report{}, nil
+	}
+	if _, err := m.assign(ctx); err != nil { // the start is all there will be
+		return clustering.Report{}, err
+	}
+	var err error
+	m.parts, err = m.measure(ctx, m.model(), m.metric)
+	return clustering.Report{}, err
+}
+
+// Step is one iteration.
+func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
+	before := m.snapshot()
+	report, err := m.step(ctx)
+	if err != nil {
+		m.restore(before)
+	}
+	return report, err
+}
+
+func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
+	previous := m.Value()
+	old, oldMetric := m.model(), m.metric
+	moved, err := m.assign(ctx)
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	assigned, err := m.measure(ctx, old, oldMetric)
+	if err != nil {
+		return clustering.Report{}, err
+	}
+	m.completeBound(assigned)
+	m.takeMeans()
+	if err := m.learn(ctx); err != nil {
+		return clustering.Report{}, err
+	}
+	m.iteration++
+	assignmentObjective := assigned.Total()
+	report := clustering.Report{Notices: m.notices, Entry: &clustering.Entry{
+		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective, Parts: m.parts,
+	}}
+	m.notices = nil
+	switch decrease := previous - m.Value(); {
+	case m.iteration == 1:
+	case moved == 0 && decrease <= settled*math.Abs(previous):
+		report.Stop = clustering.StopConverged
+	case m.p.stopsAt(previous, m.Value()):
+		report.Stop = clustering.StopTolerance
+	}
+	return report, nil
+}
+
+// assign is the E-step.
+func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
+	moves, err := m.x.Assign(ctx, m.model(), m.points)
+	if err != nil {
+		return 0, err
+	}
+	together, err := m.infer(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if len(together) > 0 {
+		moves = append(moves, together...)
+		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
+	}
+	if len(moves) == 0 {
+		return 0, nil
+	}
+	return len(moves), m.apply(ctx, moves)
+}
+
+// infer assigns the constrained points together: unary costs are their distortions, and each pair costs
+// its penalty under the current metric where it is violated.
+func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
+	if len(m.points) == 0 {
+		return nil, nil
+	}
+	k := m.p.spec.K
+	distances, err := m.x.Distances(ctx, m.model(), m.points)
+	if err != nil {
+		return nil, err
+	}
+	problem := &inference.Problem{K: k, Unary: distances, Pairs: m.pairCosts()}
+	current := make([]int32, len(m.points))
+	for at, point := range m.points {
+		if current[at] = m.labels[point]; current[at] < 0 { // only centroids are given: the nearest
+			current[at] = nearest(distances[at*k : (at+1)*k])
+		}
+	}
+	result, err := inference.Solve(ctx, m.p.options.Inference, problem, current, m.rng, inference.Options{})
+	if err != nil {
+		return nil, err
+	}
+	m.warnFallback(result.Fallbacks)
+	m.last = clustering.Inference{Engine: m.p.options.Inference, Exact: result.Exact, Fallbacks: len(result.Fallbacks), Rounds: result.Rounds}
+	if m.p.options.Inference == inference.LP {
+		// What the bound adds to: all other points' distortions are counted once they are known.
+		bound := result.LPValue
+		for at, c := range result.Labels {
+			bound -= distances[at*k+int(c)]
+		}
+		m.last.LPValue = &bound
+	}
+	var moves []kernel.Move
+	for at, point := range m.points {
+		if to := result.Labels[at]; to != m.labels[point] {
+			moves = append(moves, kernel.Move{Point: point, From: m.labels[point], To: to})
+		}
+	}
+	return moves, nil
+}
+
+// completeBound completes the lower bound that the relaxation gave: the distortions of all points less those of
+// the constrained ones, and the metric's term.
+func (m *hmrf) completeBound(assigned *clustering.Parts) {
+	if m.last.LPValue != nil {
+		whole := *m.last.LPValue + assigned.Distortion - assigned.LogDet
+		m.last.LPValue = &whole
+	}
+}
+
+// warnFallback tells, once, when a component of the constraints was too much for the engine.
+func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
+	if len(fallbacks) == 0 || m.saidFallback {
+		return
+	}
+	m.saidFallback = true
+	first := fallbacks[0]
+	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
+		"%s of the constraints were too much for %v (%s at %d points around point %d) and were left to bp",
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.points[first.Point])})
+}
+
+// warnDegenerate tells, once, when the data do not determine the metric in some direction.
+func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
+	if outcome.Kept+outcome.Floored == 0 || m.saidDegenerate {
+		return
+	}
+	m.saidDegenerate = true
+	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
+		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
+		outcome.Kept, outcome.Floored)})
+}
+
+func nearest(distances []float64) int32 {
+	best := 0
+	for c, d := range distances {
+		if d < distances[best] {
+			best = c
+		}
+	}
+	return int32(best)
+}
+
+// pairCosts is what each pair costs where it is violated.
+func (m *hmrf) pairCosts() []inference.Pair {
+	measure := m.measureOf(m.metric)
+	limit := measure.Bound(m.p.options.Penalty, m.links, m.p.ranges)
+	costs := make([]inference.Pair, len(m.pairs))
+	for at, pair := range m.pairs {
+		distance := 0.0
+		if m.p.options.Penalty != metric.Potts {
+			distance = measure.Between(m.links[at].X, m.links[at].Y)
+		}
+		must := pair.Kind == constraint.MustLink
+		costs[at] = inference.Pair{
+			I: m.place(pair.I), J: m.place(pair.J), MustLink: must,
+			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
+		}
+	}
+	return costs
+}
+
+// place is where a constrained point stands among them.
+func (m *hmrf) place(point int32) int32 {
+	at, _ := slices.BinarySearch(m.points, point)
+	return int32(at)
+}
+
+func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
+	return metric.Measure{Distortion: m.p.options.Distortion, Metric: a}
+}
+
+// judge marks the links that the labels violate.
+func (m *hmrf) judge() (violated int) {
+	for at, pair := range m.pairs {
+		if m.links[at].Violated = pair.Violates(m.labels); m.links[at].Violated {
+			violated++
+		}
+	}
+	return violated
+}
+
+// measure is J and its parts in a model, which has a metric, with the labels as they are.
+func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metric) (*clustering.Parts, error) {
+	distortion, err := m.distortion(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	measure := m.measureOf(a)
+	parts := &clustering.Parts{Violated: m.judge(), Spread: a.Spread()}
+	parts.Distortion, parts.LogDet = distortion, a.LogDet()
+	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
+		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
+	return parts, nil
+}
+
+// learn takes the metric anew and J with it.
+func (m *hmrf) learn(ctx context.Context) (err error) {
+	if m.metric.Form() == metric.Identity {
+		m.parts, err = m.measure(ctx, m.model(), m.metric)
+		return err
+	}
+	kind := vector.Diagonal
+	if m.metric.Form() == metric.Full {
+		kind = vector.Full
+	}
+	scatter, err := m.x.Scatter(ctx, m.model(), kind)
+	if err != nil {
+		return err
+	}
+	violated := m.judge()
+	step := metric.Step{Convention: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
+	outcome, err := step.Update(m.metric)
+	if err != nil {
+		return err
+	}
+	m.metric = outcome.Metric
+	m.warnDegenerate(outcome)
+	m.parts = &clustering.Parts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
+	return nil
+}

@@ -1,0 +1,58 @@
+package centroid
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// Predict gives every row of the data the cluster whose centroid is nearest, of several as near the
+// lowest. Rows are prepared and compared as in a run, so that the points of the run itself get their
+// labels again, but for those that constraints or seeds hold elsewhere.
+func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
+	spec, err := vector.NewSpec(data, preparations[m.Distortion])
+	if err != nil {
+		return nil, err
+	}
+	if spec.Columns != m.D {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", spec.Columns, m.D)
+	}
+	source, err := vector.NewSource(spec, data)
+	if err != nil {
+		return nil, err
+	}
+	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
+	if spec.Mean != nil {
+		nearest.Centroids = slices.Clone(m.Centroids)
+		for at := range nearest.Centroids {
+			nearest.Centroids[at] -= spec.Mean[at%m.D]
+		}
+	}
+	if m.Metric.Form() != metric.Identity {
+		nearest.Metric = m.Metric.Values()
+	}
+	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, nearest)
+}
+
+// assignAll labels points that have no label yet.
+func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) ([]int32, error) {
+	const step = 1
+	tiles, labels := partition.All(rows), clustering.Unassigned(rows)
+	if _, err := shard.Build(ctx, tiles); err != nil {
+		return nil, err
+	}
+	if _, err := shard.Load(ctx, tiles, step, m.Clusters, labels); err != nil {
+		return nil, err
+	}
+	moves, err := shard.Assign(ctx, tiles, step, m, nil)
+	for _, move := range moves {
+		labels[move.Point] = move.To
+	}
+	return labels, err
+}

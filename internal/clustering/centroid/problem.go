@@ -1,0 +1,273 @@
+package centroid
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
+)
+
+// VectorProblem is a spec of the vector family made exact for its data: every choice resolved, every
+// value fixed to the last bit.
+type Problem struct {
+	Vectors     *vector.Spec
+	Constraints *constraint.Set
+	Warnings    []clustering.Notice
+
+	spec    clustering.Spec
+	options Options
+	n, d    int
+	source  *vector.Source           // of the rows that the coordinator needs itself: constrained points, seeds
+	seeds   []clustering.SeededPoint // by point
+	links   []metric.Link            // of the constraints, with rows where the penalty looks at their distance
+	search  *coloring                // of COP-KMeans
+	ranges  []float64                // per feature, the largest less the smallest value; where a penalty needs them
+}
+
+// Rows is n.
+func (p *Problem) Rows() int { return p.n }
+
+// Columns is the number of features.
+func (p *Problem) Columns() int { return p.d }
+
+// K is the number of clusters.
+func (p *Problem) K() int { return p.spec.K }
+
+// PrepareVector checks a spec of the vector family against the data and resolves it.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(data.Kind(), data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
+	var err error
+	if p.Vectors, err = vector.NewSpec(data, preparations[p.options.Distortion]); err != nil {
+		return nil, err
+	}
+	p.d = p.Vectors.Columns
+	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
+		return nil, err
+	}
+	if err := p.prepareConstraints(); err != nil {
+		return nil, err
+	}
+	if err := p.prepareCentroids(); err != nil {
+		return nil, err
+	}
+	p.prepareSeeds()
+	if p.options.Metric == metric.Full && p.d > metric.MaxFull {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+			p.d, p.d, p.d, metric.MaxFull).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+	}
+	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > largestScatter {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+			p.d, size, p.n, int64(largestScatter)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+	}
+	if err := p.prepareLinks(); err != nil {
+		return nil, err
+	}
+	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
+		p.ranges, err = p.featureRanges()
+	}
+	return p, err
+}
+
+var preparations = map[metric.Distortion]vector.Preparation{
+	metric.SquaredEuclidean: vector.Plain,
+	metric.Cosine:           vector.Unit,
+	metric.KL:               vector.Probability,
+	metric.IDivergence:      vector.NonNegative,
+}
+
+func (p *Problem) prepareConstraints() error {
+	set, err := clustering.NewConstraintSet(p.n, p.spec, constraint.UnitWeight)
+	if err != nil {
+		return err
+	}
+	p.Constraints = set
+	if p.options.Algorithm == CopKmeans {
+		return p.checkFeasible()
+	}
+	if notice, conflicting := clustering.ConflictNotice(set); conflicting {
+		p.Warnings = append(p.Warnings, notice)
+	}
+	return nil
+}
+
+// largestScatter bounds the scatter matrices of all tiles, which are added up in tile order.
+const largestScatter = 1 << 31
+
+// largestLinks bounds the memory of the rows of constrained points, which lie written out.
+const largestLinks = 1 << 31
+
+// prepareLinks reads the rows of constrained points, once each.
+func (p *Problem) prepareLinks() error {
+	if !p.options.Algorithm.constrained() {
+		return nil
+	}
+	pairs, rows := p.Constraints.Pairs(), map[int32][]float64{}
+	p.links = make([]metric.Link, len(pairs))
+	for at, pair := range pairs {
+		p.links[at] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+		if p.options.Penalty == metric.Potts {
+			continue
+		}
+		for _, point := range []int32{pair.I, pair.J} {
+			if rows[point] != nil {
+				continue
+			}
+			if bytes := 8 * int64(len(rows)+1) * int64(p.d); bytes > largestLinks {
+				return fault.New(fault.ResourceExhausted, "TOO_MANY_CONSTRAINTS",
+					"the penalty %v looks at the distances of constrained points, whose %d columns each would take more than %d bytes; give fewer constraints or the penalty potts",
+					p.options.Penalty, p.d, int64(largestLinks)).OnField(clustering.Field(p.spec.Algorithm, "penalty"))
+			}
+			rows[point] = make([]float64, p.d)
+			if err := p.row(rows[point], point); err != nil {
+				return err
+			}
+			// Two rows may each have what the other lacks, which a divergence between them must survive.
+			if p.options.Distortion == metric.IDivergence {
+				if err := p.options.Distortion.Prepare(int(point), rows[point]); err != nil {
+					return err
+				}
+			}
+		}
+		p.links[at].X, p.links[at].Y = rows[pair.I], rows[pair.J]
+	}
+	return nil
+}
+
+// prepareSeeds gathers the seeds and warns of clusters that have none.
+func (p *Problem) prepareSeeds() {
+	p.seeds = clustering.GatherSeeds(p.spec.Seeds)
+	named := map[int32]bool{}
+	for _, s := range p.spec.Seeds {
+		named[s.Label] = true
+	}
+	if len(p.seeds) > 0 && len(named) < p.spec.K {
+		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
+			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", len(named), p.spec.K)})
+	}
+}
+
+// heldLabels are the labels that points have before the first assignment: those of certain seeds, where
+// seeds are held.
+func (p *Problem) heldLabels() []int32 {
+	labels := clustering.Unassigned(p.n)
+	if p.options.Algorithm == ConstrainedKmeans {
+		for _, s := range p.seeds {
+			if len(s.Labels) == 1 {
+				labels[s.Point] = s.Labels[0]
+			}
+		}
+	}
+	return labels
+}
+
+// prepareCentroids checks the centroids to start from and turns them into what rows are.
+func (p *Problem) prepareCentroids() error {
+	given := p.options.InitialCentroids
+	if p.startKind() != clustering.StartCentroids {
+		return nil
+	}
+	const field = "spec.initialization.centroids"
+	if len(given) != p.spec.K*p.d {
+		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
+	}
+	p.options.InitialCentroids = slices.Clone(given)
+	for c := range p.spec.K {
+		centre := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
+		for f, v := range centre {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", c, v, f).OnField(field)
+			}
+			if p.Vectors.Mean != nil {
+				centre[f] -= p.Vectors.Mean[f]
+			}
+		}
+		if p.options.Distortion == metric.SquaredEuclidean {
+			continue
+		}
+		if err := p.options.Distortion.Prepare(c, centre); err != nil {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d: %v", c, err).OnField(field)
+		}
+	}
+	return nil
+}
+
+// original is centroids in the coordinates of the data, as far as rows have any.
+func (p *Problem) original(centroids []float64) []float64 {
+	moved := slices.Clone(centroids)
+	for at := range moved {
+		if p.Vectors.Mean != nil {
+			moved[at] += p.Vectors.Mean[at%p.d]
+		}
+	}
+	return moved
+}
+
+// row writes out one prepared row.
+func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
+
+// featureRanges is, for every feature, the largest less the smallest value.
+func (p *Problem) featureRanges() ([]float64, error) {
+	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
+	for i := range p.n {
+		if err := p.row(row, int32(i)); err != nil {
+			return nil, err
+		}
+		for f, v := range row {
+			if i == 0 || v < least[f] {
+				least[f] = v
+			}
+			if i == 0 || v > most[f] {
+				most[f] = v
+			}
+		}
+	}
+	for f := range most {
+		most[f] -= least[f]
+	}
+	return most, nil
+}
+
+// stopsAt tells whether a decrease of the objective is small enough to stop.
+func (p *Problem) stopsAt(previous, value float64) bool {
+	return p.spec.Tolerance > 0 && previous-value <= p.spec.Tolerance*math.Abs(previous)
+}
+
+// startKind resolves the default start.
+func (p *Problem) startKind() clustering.Start { return p.options.startKind(p.spec.Start) }
+
+func (v Options) startKind(start clustering.Start) clustering.Start {
+	if start != clustering.StartDefault {
+		return start
+	}
+	switch v.Algorithm {
+	case Kmeans:
+		return clustering.StartKmeansPlusPlus
+	case SeededKmeans, ConstrainedKmeans:
+		return clustering.StartSeeds
+	case CopKmeans:
+		return clustering.StartRandom
+	}
+	return clustering.StartNeighborhoods
+}
+
+// newMethod is a fresh run.
+func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
+	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
+	switch {
+	case p.options.Algorithm.withParts():
+		return newHMRF(run)
+	case p.options.Algorithm == CopKmeans:
+		return newCop(run)
+	}
+	return newKmeans(run)
+}

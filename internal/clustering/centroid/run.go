@@ -1,0 +1,47 @@
+package centroid
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// vectorFamily is a problem on its executor. Its restarts run one after the other.
+type family struct {
+	clustering.OneByOne
+	p *Problem
+	x Executor
+}
+
+// RunVector runs a problem.
+func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
+	return clustering.Run(ctx, family{p: p, x: x}, o)
+}
+
+// Notices implements clustering.Job.
+func (f family) Notices() []clustering.Notice { return f.p.Warnings }
+
+// Begin implements clustering.Job.
+func (f family) Begin(context.Context, clustering.Observer) (clustering.Family, error) { return f, nil }
+
+// K implements clustering.Family.
+func (f family) K() int { return f.p.spec.K }
+
+// Restarts implements clustering.Family.
+func (f family) Restarts() int { return max(1, f.p.spec.Restarts) }
+
+// MaxIterations implements clustering.Family.
+func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
+
+// Method implements clustering.Family.
+func (f family) Method(restart int, _ *clustering.Lane, _ clustering.Observer) clustering.Method {
+	return f.p.newMethod(f.x, restart)
+}
+
+// Conclude implements clustering.Family.
+func (f family) Conclude(r *clustering.Result) {
+	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
+	r.ObjectiveName = f.p.options.Algorithm.String()
+	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+}

@@ -1,0 +1,122 @@
+// Package clusteringtest is what the tests of the algorithms share: random data, constraints and labels, and
+// an observer that keeps what it hears. Only tests import it.
+package clusteringtest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// recorder keeps what an observer hears.
+type Recorder struct {
+	Entries    []clustering.Entry
+	Shifts     []clustering.ShiftChange
+	Notices    []clustering.Notice
+	Restarts   []int
+	Steps      []clustering.SolverStep
+	EarlySteps int // steps of eigensolvers before the first iteration
+}
+
+func (r *Recorder) Restart(restart int)            { r.Restarts = append(r.Restarts, restart) }
+func (r *Recorder) Shift(s clustering.ShiftChange) { r.Shifts = append(r.Shifts, s) }
+func (r *Recorder) Notice(n clustering.Notice)     { r.Notices = append(r.Notices, n) }
+func (r *Recorder) Phase(clustering.Phase)         {}
+func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
+
+func (r *Recorder) Iteration(_ int, e clustering.Entry) {
+	if len(r.Entries) == 0 {
+		r.EarlySteps = len(r.Steps)
+	}
+	r.Entries = append(r.Entries, e)
+}
+
+func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// blobs are n points around k centres in d dimensions.
+func Blobs(t testing.TB, rng *rand.Rand, n, d, k int) *dataset.Points {
+	t.Helper()
+	values := make([]float64, n*d)
+	for i := range n {
+		for f := range d {
+			values[i*d+f] = rng.NormFloat64() + 4*float64((i%k)*(f+1)%k)
+		}
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+// randomGraph is a connected graph of n vertices in k groups.
+func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
+	t.Helper()
+	var edges []dataset.Edge
+	for i := range n {
+		edges = append(edges, dataset.Edge{Source: int32(i), Target: int32((i + 1) % n), Weight: 0.5 + rng.Float64()})
+		for range 6 {
+			j := rng.IntN(n)
+			if i%k == j%k || rng.IntN(5) == 0 {
+				edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: 0.5 + rng.Float64()})
+			}
+		}
+	}
+	g, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// randomConstraints are m statements about pairs, must when the points agree modulo k.
+func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
+	var cs []constraint.Constraint
+	for len(cs) < m {
+		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		if i == j {
+			continue
+		}
+		kind := constraint.CannotLink
+		if i%int32(k) == j%int32(k) {
+			kind = constraint.MustLink
+		}
+		cs = append(cs, constraint.Constraint{I: i, J: j, Kind: kind})
+	}
+	return cs
+}
+
+func RandomLabels(rng *rand.Rand, n, k int) []int32 {
+	labels := make([]int32, n)
+	for i := range labels {
+		labels[i] = int32(rng.IntN(k))
+	}
+	return labels
+}
+
+func MustLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
+}
+
+func CannotLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
+}
+
+func WantFault(t testing.TB, err error, reason string, says ...string) {
+	t.Helper()
+	f, is := errors.AsType[*fault.Error](err)
+	if !is || f.Reason != reason {
+		t.Fatalf("got %v, want a fault %s", err, reason)
+	}
+	for _, part := range says {
+		if !strings.Contains(f.Message, part) {
+			t.Errorf("%q does not say %q", f.Message, part)
+		}
+	}
+}

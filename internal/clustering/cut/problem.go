@@ -1,0 +1,60 @@
+package cut
+
+import (
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// SpectralProblem is a spec of the spectral family made exact for its data. The affinity is that of the
+// cuts of kernel k-means (Kulis2009 Table 3), and so is what is reported of the labels.
+type Problem struct {
+	*kernelkmeans.Problem
+	options Options
+	spec    clustering.Spec // the whole of it: that of the embedded problem is about its matrix alone
+	n       int
+	data    dataset.Dataset // for single affinities
+	beliefs beliefs         // Q of ConstrainedSpectral
+	// Constraints as they are given, also where they are not part of the matrix.
+	given *constraint.Set
+}
+
+// PrepareSpectral checks a spec of the spectral family against the data and resolves it.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(data.Kind(), data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	o := *spec.Algorithm.(*Options)
+	p := &Problem{options: o, spec: spec, n: data.Rows(), data: data}
+	base := spec
+	base.Restarts = 1
+	matrix := &kernelkmeans.Options{
+		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
+		MatrixOf: o.Algorithm.String(),
+	}
+	weight := constraint.UnitWeight
+	if o.Algorithm == Spectral {
+		weight = constraint.KulisWeight(data.Rows(), spec.K)
+		if o.Objective == kernelkmeans.ObjectiveRatioAssociation {
+			matrix.Objective = kernelkmeans.ObjectiveRatioAssociation
+		}
+	} else {
+		base.Constraints, base.Entail = nil, false // they are no part of the matrix
+	}
+	base.Algorithm = matrix
+	var err error
+	if p.Problem, err = kernelkmeans.Prepare(data, base); err != nil {
+		return nil, err
+	}
+	if p.given, err = clustering.NewConstraintSet(p.n, spec, weight); err != nil {
+		return nil, err
+	}
+	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting && o.Algorithm != Spectral {
+		p.Warnings = append(p.Warnings, notice)
+	}
+	if o.Algorithm == Constrained {
+		p.beliefs, err = p.allBeliefs()
+	}
+	return p, err
+}

@@ -1,0 +1,202 @@
+package kernelkmeans
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// kernelFamily is what all runs over one matrix M share (Kulis2009 Table 3): the weights, the
+// diagonal, and the least eigenvalue once it is known.
+//
+//	objective           weights a    M
+//	kernel-kmeans       given or 1   a_i a_j k(x_i, x_j) + W
+//	ratio-association   1            A + W
+//	ratio-cut           1            A - D + W
+//	normalized-cut      degrees      A + W
+type Family struct {
+	p            *Problem
+	x            Executor
+	lanes        int
+	loaded       []int32 // the labels that the executor has, lane after lane; nil: none
+	weights      []float64
+	weightGrid   kernel.Grid
+	diagonal     []float64 // M_ii
+	diagonalTerm float64   // sum_i M_ii / a_i
+	diagonalSize float64   // sum_i |M_ii| / a_i
+	autoShift    *float64
+	notices      []clustering.Notice
+}
+
+func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
+	f := &Family{p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
+	var sparseDiagonal []float64
+	if p.isCut() {
+		degrees, err := x.Degrees(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.checkDegrees(degrees); err != nil {
+			return nil, err
+		}
+		if p.Objective == ObjectiveNormalizedCut {
+			f.weights, f.weightGrid = degrees, p.Matrix.Grid // exact sums of grid multiples
+		} else {
+			sparseDiagonal = make([]float64, p.n)
+			for i, d := range degrees {
+				sparseDiagonal[i] = -d
+			}
+		}
+	}
+	if f.weights == nil {
+		f.weights = make([]float64, p.n)
+		for i := range f.weights {
+			f.weights[i] = 1
+		}
+	}
+	err := x.Arm(ctx, kernel.Armament{
+		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.weights,
+		Sparse: sparsePart(p.n, p.Constraints, p.Matrix.Grid, sparseDiagonal),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.diagonal, err = x.Diagonal(ctx); err != nil {
+		return nil, err
+	}
+	f.diagonalTerm = partition.Sum(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
+	f.diagonalSize = partition.Sum(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
+	typical := medianMagnitude(f.diagonal)
+	f.warnCoarseGrid(o, typical)
+	f.warnHeavyConstraints(o, typical)
+	return f, nil
+}
+
+func medianMagnitude(values []float64) float64 {
+	magnitudes := make([]float64, len(values))
+	for i, v := range values {
+		magnitudes[i] = math.Abs(v)
+	}
+	slices.Sort(magnitudes)
+	return magnitudes[len(magnitudes)/2]
+}
+
+// heavyConstraint is how many times the typical diagonal entry a default weight may be before a
+// pair's own bond hides the data from it.
+const heavyConstraint = 5
+
+// warnHeavyConstraints tells when few constraints on many points share the total weight n/k: the
+// pairs then bind so strongly that clusters shrink to them.
+func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
+	count := f.p.Constraints.Len()
+	if count == 0 || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+		return
+	}
+	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
+		f.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
+			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
+			text.Plural(count, "constraint"), f.p.n, weight, typical, typical))
+	}
+}
+
+// lopsidedShare is the share of all points in one cluster above which a start is no start.
+const lopsidedShare = 0.95
+
+// lopsided tells when nearly all points start in one cluster: on a sparse graph most vertices
+// have no edge to the few chosen ones, so that all clusters are equally far and the first takes all.
+func (f *Family) lopsided(labels []int32) []clustering.Notice {
+	sizes := make([]int, f.p.spec.K)
+	for _, c := range labels {
+		sizes[c]++
+	}
+	start := f.p.start()
+	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
+		float64(largest) > lopsidedShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
+		return []clustering.Notice{f.remember("LOPSIDED_START", fmt.Sprintf(
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))}
+	}
+	return nil
+}
+
+// warnCoarseGrid tells when one outlier eats the bits of everything else.
+func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
+	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
+		f.Warn(o, "COARSE_GRID", fmt.Sprintf(
+			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
+	}
+}
+
+// Warn tells the observer and keeps the notice for the result.
+func (f *Family) Warn(o clustering.Observer, code, message string) {
+	o.Notice(f.remember(code, message))
+}
+
+// Notices are what there was to warn of so far.
+func (f *Family) Notices() []clustering.Notice { return f.notices }
+
+// Weights are a_i.
+func (f *Family) Weights() []float64 { return f.weights }
+
+// SetWeights sets a_i for everything that follows.
+func (f *Family) SetWeights(weights []float64) { f.weights = weights }
+
+// ObjectiveOf is the objective of labels, as kernel k-means reports it.
+func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (float64, error) {
+	self, err := f.x.Load(ctx, labels)
+	if err != nil {
+		return 0, err
+	}
+	m := &method{Family: f}
+	m.setLabels(labels, self)
+	return m.objective(), nil
+}
+
+// remember keeps a notice for the result.
+func (f *Family) remember(code, message string) clustering.Notice {
+	n := clustering.Notice{Code: code, Message: message}
+	f.notices = append(f.notices, n)
+	return n
+}
+
+// auto is the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of
+// diag(a)^-1/2 M diag(a)^-1/2. A Ritz value lies above lambda_min: its residual is subtracted, and
+// two and a half percent are added against an eigenvalue beyond the residual.
+func (f *Family) auto(ctx context.Context) (float64, error) {
+	if f.autoShift != nil {
+		return *f.autoShift, nil
+	}
+	roots := make([]float64, f.p.n)
+	for i, a := range f.weights {
+		roots[i] = math.Sqrt(a)
+	}
+	scaled := make([]float64, f.p.n)
+	apply := func(ctx context.Context, v []float64) ([]float64, error) {
+		for i := range v {
+			scaled[i] = v[i] / roots[i]
+		}
+		products, err := f.x.Multiply(ctx, [][]float64{scaled})
+		if err != nil {
+			return nil, err
+		}
+		y := products[0]
+		for i := range y {
+			y[i] /= roots[i]
+		}
+		return y, nil
+	}
+	least, err := spectral.Least(ctx, f.p.n, apply, f.p.Random(clustering.StreamLanczos))
+	if err != nil {
+		return 0, err
+	}
+	shift := max(0, float64(1.025*(least.Residual-least.Value)))
+	f.autoShift = &shift
+	return shift, nil
+}

@@ -1,0 +1,64 @@
+// Package kernelkmeans is weighted kernel k-means on points, graphs and kernel matrices (Kulis2009), and with
+// it ratio association, ratio cut and normalized cut. A Problem is a spec made exact for its data, an
+// Executor runs the operations over all rows of the matrix wherever they live, and Run runs the one on the
+// other.
+package kernelkmeans
+
+import (
+	"cmp"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// KernelKmeans are the options of the kernel family (Kulis2009).
+type Options struct {
+	Objective Objective
+	Function  kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
+	Rho       float64         // 0: auto, the median distance
+	Gamma     *float64        // nil: 1
+	Coef0     *float64        // nil: 0
+	Degree    int             // 0: 2
+	Sigma     float64
+	SigmaAuto bool
+	OnRise    RisePolicy
+	KeepEmpty bool // leave empty clusters empty instead of filling them
+	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
+	Weights   []float64
+
+	// MatrixOf is the name of another algorithm whose matrix this is, which errors then speak of.
+	MatrixOf string
+}
+
+// Name implements clustering.Algorithm. It is that of the algorithm which asks for the matrix.
+func (o *Options) Name() string { return cmp.Or(o.MatrixOf, "kernel-kmeans") }
+
+// field is the API's name of an option.
+func (o *Options) field(option string) string { return clustering.Field(o, option) }
+
+// Objective is what is minimised or maximised, and reported.
+type Objective uint8
+
+// The objectives. ObjectiveDefault: kernel-kmeans on points and kernel matrices, normalized-cut on
+// graphs.
+const (
+	ObjectiveDefault Objective = iota
+	ObjectiveKernelKmeans
+	ObjectiveRatioAssociation
+	ObjectiveRatioCut
+	ObjectiveNormalizedCut
+)
+
+func (o Objective) String() string {
+	return [...]string{"default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"}[o]
+}
+
+// RisePolicy says what happens when a step raises the objective or repeats a labeling.
+type RisePolicy uint8
+
+// The rise policies.
+const (
+	RiseShift  RisePolicy = iota // undo, set the shift as by auto, go on
+	RiseStop                     // undo and stop
+	RiseIgnore                   // go on
+)

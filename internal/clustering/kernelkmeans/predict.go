@@ -1,0 +1,102 @@
+package kernelkmeans
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// KernelPrediction assigns points that a run of kernel k-means has not seen. A cluster has no centroid
+// that could be kept: its mean is that of its points in kernel space, so that a new point needs its
+// kernel values with all of them,
+//
+//	d(x, c) = k(x, x) - 2 sum_j a_j k(x, x_j) / s_c + Q_c / s_c^2       Kulis2009 (1)
+//
+// with j in c. They are rows of one matrix over the old points and the new ones together, of which only
+// the old ones have labels. Constraints and the diagonal shift are not part of the clusters' shape.
+type Prediction struct {
+	Matrix kernel.Spec     // over the old points, then the new
+	Points *dataset.Points // both
+	k      int
+	labels []int32 // of the old points
+	old    *Problem
+}
+
+// NewKernelPrediction puts old and new points together.
+func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
+	before, isPoints := trained.(*dataset.Points)
+	if !isPoints || p.Objective != ObjectiveKernelKmeans {
+		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
+			"only kernel-kmeans on points can assign new points: a graph, a kernel matrix or a cut knows nothing of points that it has not seen")
+	}
+	after, isPoints := fresh.(*dataset.Points)
+	if !isPoints {
+		return nil, fault.Invalid("OTHER_DATA", "the job was made of dense points; the new data set is a %v", fresh.Kind())
+	}
+	if after.D != before.D {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after.D, before.D)
+	}
+	all, err := dataset.NewPoints(before.N+after.N, before.D, slices.Concat(before.Values, after.Values))
+	if err != nil {
+		return nil, err
+	}
+	prediction := &Prediction{Matrix: p.Matrix, Points: all, k: p.spec.K, labels: labels, old: p}
+	m := &prediction.Matrix
+	m.Rows, m.HalfScale = all.N, 0
+	if m.Scale != nil {
+		m.Scale = slices.Concat(m.Scale, clustering.Ones(after.N))
+	}
+	bound, err := kernel.Bound(*m, all)
+	m.Grid = kernel.GridFor(bound.RowSum)
+	return prediction, err
+}
+
+// Rows is how many points there are, old and new.
+func (p *Prediction) Rows() int { return p.Points.N }
+
+// K is the number of clusters.
+func (p *Prediction) K() int { return p.k }
+
+// Run gives the clusters of the new points; ties go to the lowest.
+func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
+	n := len(p.labels)
+	weights, grid := p.Matrix.Scale, p.old.weightGrid
+	if weights == nil {
+		weights = clustering.Ones(p.Points.N)
+	}
+	err := x.Arm(ctx, kernel.Armament{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.N+1)}})
+	if err != nil {
+		return nil, err
+	}
+	labels := slices.Concat(p.labels, clustering.Unassigned(p.Points.N-n))
+	self, err := x.Load(ctx, labels)
+	if err != nil {
+		return nil, err
+	}
+	stats := kernel.Stats{Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
+	units := make([]kernel.Int128, p.k)
+	for i, c := range p.labels {
+		if c >= 0 {
+			stats.Count[c]++
+			units[c] = units[c].AddInt64(grid.Units(weights[i]))
+		}
+	}
+	for c := range p.k {
+		stats.Weight[c], stats.SelfAffinity[c] = grid.Value(units[c]), p.Matrix.Grid.Value(self[c])
+	}
+	moves, err := x.Assign(ctx, []kernel.Stats{stats})
+	if err != nil {
+		return nil, err
+	}
+	fresh := clustering.Unassigned(p.Points.N - n)
+	for _, m := range moves {
+		if at := int(m.Point) - n; at >= 0 {
+			fresh[at] = m.To
+		}
+	}
+	return fresh, nil
+}

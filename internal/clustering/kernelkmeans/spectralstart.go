@@ -1,0 +1,38 @@
+package kernelkmeans
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// startTolerance is that of residuals where eigenvectors are only a start.
+const startTolerance = 1e-5
+
+// spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
+// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
+func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
+	factors := make([]float64, m.p.n)
+	for i, a := range m.weights {
+		factors[i] = 1 / math.Sqrt(a)
+	}
+	k := m.p.spec.K
+	options := embedding.NewSteps(m.o).Options(startTolerance)
+	pairs, err := spectral.Largest(ctx, embedding.NewBalanced(m.Family.x, factors), k, m.p.Random(clustering.StreamEigen), options)
+	if err != nil {
+		return nil, err
+	}
+	e := embedding.New(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
+	return embedding.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+}
+
+// Products is how many vectors the matrix is multiplied with at a time.
+func (p *Problem) Products() int {
+	if p.start() == clustering.StartSpectral {
+		return embedding.ProductsAtOnce
+	}
+	return 1
+}

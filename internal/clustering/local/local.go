@@ -1,0 +1,48 @@
+// Package local runs a job of any algorithm within this process: no coordinator, no workers, no wire. It is
+// what every cluster has to agree with, bit for bit.
+package local
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// Solve runs a job from its spec to its result.
+func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
+	switch spec.Algorithm.(type) {
+	case *centroid.Options:
+		p, err := centroid.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		x, err := centroid.NewLocal(ctx, p, data, threads)
+		if err != nil {
+			return nil, err
+		}
+		return centroid.Run(ctx, p, x, o)
+	case *cut.Options:
+		p, err := cut.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		x, err := kernelkmeans.NewLocal(ctx, p.Problem, data, threads)
+		if err != nil {
+			return nil, err
+		}
+		return cut.Run(ctx, p, x, o)
+	}
+	p, err := kernelkmeans.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := kernelkmeans.NewLocal(ctx, p, data, threads)
+	if err != nil {
+		return nil, err
+	}
+	return kernelkmeans.Run(ctx, p, x, o)
+}
