@@ -57,7 +57,7 @@ var house = []room{
 	{"clustering/cut", pure, "clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
 	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
-	{"table", pure, "clustering constraint fault"},
+	{"table", pure, "clustering clustering/cut constraint fault"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -44,7 +45,7 @@ func FromLabels[L int32 | uint32 | int64](labels []L) *Table {
 }
 
 // FromBeliefs is the table that Beliefs reads so.
-func FromBeliefs(list []clustering.Belief) *Table {
+func FromBeliefs(list []cut.Belief) *Table {
 	i, j, belief := integers("i", len(list)), integers("j", len(list)), numbers("belief", len(list))
 	for at, b := range list {
 		i.Integers[at], j.Integers[at], belief.Numbers[at] = int64(b.I), int64(b.J), b.Value

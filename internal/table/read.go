@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -207,12 +208,12 @@ func Labels(t *Table, points int) ([]int64, error) {
 }
 
 // Beliefs reads i, j and belief, about so many points.
-func Beliefs(t *Table, points int) ([]clustering.Belief, error) {
+func Beliefs(t *Table, points int) ([]cut.Belief, error) {
 	columns, err := t.pick(want{name: "i", kind: Integer}, want{name: "j", kind: Integer}, want{name: "belief", kind: Number})
 	if err != nil || t.rows == 0 {
 		return nil, err
 	}
-	list := make([]clustering.Belief, t.rows)
+	list := make([]cut.Belief, t.rows)
 	for row := range list {
 		if list[row].I, err = columns[0].index(row, points); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -147,7 +148,7 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 		number, index := rapid.Float64Range(0.001, 1), rapid.Int32Range(0, points-1)
 		var pairs []constraint.Constraint
 		var seeds []clustering.Seed
-		var beliefs []clustering.Belief
+		var beliefs []cut.Belief
 		for range rapid.IntRange(0, 5).Draw(t, "rows") {
 			pair := constraint.Constraint{I: index.Draw(t, "i"), J: index.Draw(t, "j"), Kind: constraint.MustLink}
 			if pair.I != pair.J && rapid.Bool().Draw(t, "apart") {
@@ -161,7 +162,7 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 				seed.Probability = number.Draw(t, "probability")
 			}
 			pairs, seeds = append(pairs, pair), append(seeds, seed)
-			beliefs = append(beliefs, clustering.Belief{I: pair.I, J: pair.J, Value: -number.Draw(t, "belief")})
+			beliefs = append(beliefs, cut.Belief{I: pair.I, J: pair.J, Value: -number.Draw(t, "belief")})
 		}
 		weights := rapid.SliceOfN(number, points, points).Draw(t, "weights")
 		labels := rapid.SliceOfN(rapid.Int64(), points, points).Draw(t, "labels")
