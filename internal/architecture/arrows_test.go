@@ -65,7 +65,7 @@ var house = []room{
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
 
-	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
+	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
 	{"coordinator", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
 	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
