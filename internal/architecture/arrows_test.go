@@ -64,15 +64,20 @@ var house = []room{
 	{"format", io, "constraint dataset fault segment"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
+	{"backoff", io, ""},
 
 	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
-	{"worker", api, "clustering constraint dataset fault kernel partition planning vector wire"},
+	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli", api, "cli/shell clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint coordinator dataset evaluate fault format metric picture segment store synth wire worker"},
+	{"cli/jobflags", api, "cli/shell clustering clustering/cut dataset fault format wire"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
+	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"bench", testOnly, ""}, // make bench
 	{"bench/cmd/bench", testOnly, ""},

@@ -5,11 +5,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
 // Bad input gets a clear error: exit code 2, one sentence, nothing written.
 func TestBadInput(t *testing.T) {
-	files := maps.Clone(smallFiles)
+	files := maps.Clone(clitest.SmallFiles)
 	maps.Copy(files, map[string]string{
 		"nan.csv":       "x,y\n1,2\n3,NaN\n",
 		"inf.csv":       "1,2\n-Inf,4\n",
@@ -42,7 +44,7 @@ func TestBadInput(t *testing.T) {
 		"negk.csv":      "1,-0.5\n-0.5,1\n",
 		"farvertex.csv": "src,dst\n0,9\n",
 	})
-	folder(t, files)
+	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
 		{"--data nan.csv --k 2", "row 1, column 1"},
 		{"--data inf.csv --k 2", "row 1, column 0"},
@@ -99,12 +101,12 @@ func TestBadInput(t *testing.T) {
 // Soft algorithms accept contradictory constraints and say where the contradiction is; repeated and
 // self edges are no errors either.
 func TestOddInputThatIsFine(t *testing.T) {
-	files := maps.Clone(smallFiles)
+	files := maps.Clone(clitest.SmallFiles)
 	maps.Copy(files, map[string]string{
 		"conflict.csv": "i,j,kind\n0,1,must\n1,2,must\n0,2,cannot\n",
 		"odd.csv":      "src,dst,weight\n0,1,1\n1,0,2\n1,1,5\n1,2,1\n2,3,1\n",
 	})
-	folder(t, files)
+	clitest.Folder(t, files)
 	r := invoke(t, "run --quiet --json --data p.csv --k 2 --constraints conflict.csv")
 	if r.code != 0 {
 		t.Fatal(r.stderr)

@@ -3,11 +3,13 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
 // Input that the spectral family cannot take is refused with what is wrong, where, and what to do.
 func TestBadInputOfTheSpectralFamily(t *testing.T) {
-	folder(t, map[string]string{
+	clitest.Folder(t, map[string]string{
 		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
 		"isolated.csv":  "src,dst\n0,1\n0,2\n1,2\n4,5\n",
 		"negative.csv":  "src,dst,weight\n0,1,1\n1,2,-2\n0,2,1\n2,3,1\n3,4,1\n4,5,1\n",
@@ -58,7 +60,7 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 
 // A graph in pieces is no error, except where no cut is left; only who has the option is told of it.
 func TestGraphsInPieces(t *testing.T) {
-	folder(t, map[string]string{
+	clitest.Folder(t, map[string]string{
 		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",
 		"links.csv":  "i,j,kind\n0,1,must\n0,4,cannot\n",
 	})

@@ -12,12 +12,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/report"
 )
 
 // document reads a result.json.
-func document(t *testing.T, text string) resultDocument {
+func document(t *testing.T, text string) report.ResultDocument {
 	t.Helper()
-	var d resultDocument
+	var d report.ResultDocument
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
@@ -25,10 +28,10 @@ func document(t *testing.T, text string) resultDocument {
 }
 
 // answer is what must be the same however a job was run: all but how it was cut and how long it took.
-func answer(t *testing.T, text string) resultDocument {
+func answer(t *testing.T, text string) report.ResultDocument {
 	t.Helper()
 	d := document(t, text)
-	d.Plan, d.Timings = planReport{}, timingsReport{}
+	d.Plan, d.Timings = report.PlanReport{}, report.TimingsReport{}
 	return d
 }
 
@@ -53,15 +56,15 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 		"--graph b/edges.csv --k 3 --constraints b/constraints.csv --truth b/truth.csv --init random",
 	} {
 		var labels string
-		var first resultDocument
+		var first report.ResultDocument
 		for at, workers := range []int{1, 2, 3, 5} {
 			out := fmt.Sprintf("o%d", workers)
 			succeed(t, fmt.Sprintf("run %s --workers %d --out %s --quiet", job, workers, out))
-			d := answer(t, read(t, out+"/result.json"))
+			d := answer(t, clitest.Read(t, out+"/result.json"))
 			if at == 0 {
-				labels, first = read(t, out+"/labels.csv"), d
+				labels, first = clitest.Read(t, out+"/labels.csv"), d
 			}
-			if read(t, out+"/labels.csv") != labels {
+			if clitest.Read(t, out+"/labels.csv") != labels {
 				t.Errorf("%s: %d workers give other labels", job, workers)
 			}
 			if !reflect.DeepEqual(d, first) {
@@ -92,16 +95,16 @@ func TestRunWritesItsFiles(t *testing.T) {
 	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg result.json" {
 		t.Errorf("wrote %s", got)
 	}
-	if labels := read(t, "deep/o/labels.csv"); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
+	if labels := clitest.Read(t, "deep/o/labels.csv"); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
 		t.Errorf("labels.csv is %q", labels)
 	}
 	for _, name := range []string{"objective.svg", "clusters.svg"} {
-		if text := read(t, "deep/o/"+name); !strings.Contains(text, "<svg") || !strings.Contains(text, "</svg>") {
+		if text := clitest.Read(t, "deep/o/"+name); !strings.Contains(text, "<svg") || !strings.Contains(text, "</svg>") {
 			t.Errorf("%s is no picture", name)
 		}
 	}
-	d := document(t, read(t, "deep/o/result.json"))
-	var sum uint64
+	d := document(t, clitest.Read(t, "deep/o/result.json"))
+	var sum uint32
 	for _, size := range d.ClusterSizes {
 		sum += size
 	}
@@ -121,7 +124,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 }
 
 func TestStartsAndForms(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct{ args, labels string }{
 		{"--data p.csv --k 2 --init labels:l.csv --max-iterations 0", "0011"},
 		{"--data p.csv --k 2 --seeds s.csv", "0011"},
@@ -138,12 +141,12 @@ func TestStartsAndForms(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			out := t.TempDir()
 			succeed(t, "run --quiet "+c.args+" --out "+out)
-			d := document(t, read(t, out+"/result.json"))
+			d := document(t, clitest.Read(t, out+"/result.json"))
 			if math.IsNaN(d.Objective) || len(d.History) == 0 {
 				t.Errorf("result %+v", d)
 			}
 			var labels strings.Builder
-			for _, line := range strings.Split(strings.TrimSpace(read(t, out+"/labels.csv")), "\n")[1:] {
+			for _, line := range strings.Split(strings.TrimSpace(clitest.Read(t, out+"/labels.csv")), "\n")[1:] {
 				_, label, _ := strings.Cut(line, ",")
 				labels.WriteString(label)
 			}
@@ -226,10 +229,10 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	const job = "--data g/data.csv --k 2 --rho 1 --constraints g/constraints.csv --init random"
 	succeed(t, "run "+job+" --truth g/truth.csv --quiet --out embedded")
 	succeed(t, "run "+job+" --truth g/truth.csv --quiet --out remote --server "+address)
-	if read(t, "embedded/labels.csv") != read(t, "remote/labels.csv") {
+	if clitest.Read(t, "embedded/labels.csv") != clitest.Read(t, "remote/labels.csv") {
 		t.Error("labels differ")
 	}
-	if e, r := answer(t, read(t, "embedded/result.json")), answer(t, read(t, "remote/result.json")); !reflect.DeepEqual(e, r) {
+	if e, r := answer(t, clitest.Read(t, "embedded/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !reflect.DeepEqual(e, r) {
 		t.Errorf("embedded %+v\nremote %+v", e, r)
 	}
 
@@ -258,11 +261,11 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	}
 	succeed(t, "result --quiet --out fetched --truth g/truth.csv --data g/data.csv "+at)
 	for _, name := range []string{"labels.csv", "objective.svg", "clusters.svg"} {
-		if read(t, "fetched/"+name) != read(t, "remote/"+name) {
+		if clitest.Read(t, "fetched/"+name) != clitest.Read(t, "remote/"+name) {
 			t.Errorf("result fetches another %s", name)
 		}
 	}
-	if f, r := answer(t, read(t, "fetched/result.json")), answer(t, read(t, "remote/result.json")); !reflect.DeepEqual(f, r) {
+	if f, r := answer(t, clitest.Read(t, "fetched/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !reflect.DeepEqual(f, r) {
 		t.Errorf("fetched %+v\nremote %+v", f, r)
 	}
 	for _, c := range []struct{ line, want string }{
@@ -281,7 +284,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	address := startServe(t, "--workers 1")
 	const id = " --request-id 4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
 	first := succeed(t, "submit --wait --quiet --data p.csv --k 2 --server "+address+id)
@@ -297,7 +300,7 @@ func TestRequestIDs(t *testing.T) {
 }
 
 func TestCancelAndWaitingForWorkers(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	address := startServe(t, "--workers 0")
 	id := strings.TrimSpace(succeed(t, "submit --data p.csv --k 2 --server "+address))
 	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "PENDING") && !strings.Contains(out, "RUNNING") {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/evaluate"
@@ -20,8 +22,8 @@ type evaluateFlags struct {
 
 // evaluateDocument is what evaluate --json prints.
 type evaluateDocument struct {
-	Evaluation  evaluate.Scores    `json:"evaluation"`
-	Constraints *constraintsReport `json:"constraints,omitempty"`
+	Evaluation  evaluate.Scores           `json:"evaluation"`
+	Constraints *report.ConstraintsReport `json:"constraints,omitempty"`
 }
 
 func (a *app) evaluateCommand() *cobra.Command {
@@ -52,12 +54,12 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if len(labels) == 0 {
 		return fault.Invalid("EMPTY_DATA", "%s: the file has no labels", f.labels)
 	}
-	truth, err := loadTruth(f.truth, f.scoreOn, len(labels))
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(labels))
 	if err != nil {
 		return err
 	}
 	var document evaluateDocument
-	if document.Evaluation, err = evaluate.Compare(labels, truth.labels, truth.scoreOn); err != nil {
+	if document.Evaluation, err = evaluate.Compare(labels, truth.Labels, truth.ScoreOn); err != nil {
 		return err
 	}
 	if f.constraints != "" {
@@ -69,10 +71,10 @@ func (a *app) evaluate(f *evaluateFlags) error {
 		if err != nil {
 			return err
 		}
-		document.Constraints = reportOf(set.Satisfaction(ranks(labels)))
+		document.Constraints = report.ReportOf(set.Satisfaction(report.Ranks(labels)))
 	}
 	if f.json {
-		return printJSON(a.stdout, document)
+		return report.PrintJSON(a.stdout, document)
 	}
 	return a.printEvaluation(document)
 }
@@ -82,7 +84,7 @@ func (a *app) printEvaluation(d evaluateDocument) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
-	scoreLines(line, d.Evaluation)
+	report.ScoreLines(line, d.Evaluation)
 	if d.Constraints != nil {
 		line("constraints", "%s", d.Constraints)
 	}

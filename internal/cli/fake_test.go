@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -105,7 +106,7 @@ func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDa
 		return wire.Status(err)
 	}
 	described := wire.DatasetProto(data)
-	if described.DatasetId, err = identify(data); err != nil {
+	if described.DatasetId, err = client.DatasetID(data); err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -6,17 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
 )
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 func TestGenerate(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -35,7 +27,7 @@ func TestGenerate(t *testing.T) {
 			succeed(t, "generate "+c.args+" --out a")
 			succeed(t, "generate "+c.args+" --out b")
 			for _, name := range []string{c.file, "truth.csv", "constraints.csv"} {
-				if read(t, "a/"+name) != read(t, "b/"+name) {
+				if clitest.Read(t, "a/"+name) != clitest.Read(t, "b/"+name) {
 					t.Errorf("%s differs from run to run", name)
 				}
 			}
@@ -69,11 +61,11 @@ func TestGenerateBackground(t *testing.T) {
 	succeed(t, "generate two-moons --n 40 --constraints 200 --seed 3 --out plain")
 	succeed(t, "generate two-moons --n 40 --constraints 200 --seed 3 --background 10 --out noisy")
 	for _, name := range []string{"data.csv", "truth.csv"} {
-		if !strings.HasPrefix(read(t, "noisy/"+name), read(t, "plain/"+name)) {
+		if !strings.HasPrefix(clitest.Read(t, "noisy/"+name), clitest.Read(t, "plain/"+name)) {
 			t.Errorf("%s does not begin with that of the points alone", name)
 		}
 	}
-	if read(t, "noisy/constraints.csv") != read(t, "plain/constraints.csv") {
+	if clitest.Read(t, "noisy/constraints.csv") != clitest.Read(t, "plain/constraints.csv") {
 		t.Error("the constraints depend on the background")
 	}
 	scored, err := format.LoadIndices("noisy/score-on.csv", 50)
@@ -90,19 +82,19 @@ func TestGenerateDrawsConstraintsApart(t *testing.T) {
 	succeed(t, "generate two-circles --n 60 --seed 4 --out few")
 	succeed(t, "generate two-circles --n 60 --seed 4 --constraints 20 --out many")
 	succeed(t, "generate two-circles --n 60 --seed 5 --out other")
-	if read(t, "few/data.csv") != read(t, "many/data.csv") {
+	if clitest.Read(t, "few/data.csv") != clitest.Read(t, "many/data.csv") {
 		t.Error("the data depends on the number of constraints")
 	}
-	if read(t, "few/data.csv") == read(t, "other/data.csv") {
+	if clitest.Read(t, "few/data.csv") == clitest.Read(t, "other/data.csv") {
 		t.Error("another seed gives the same data")
 	}
-	if got := read(t, "few/constraints.csv"); got != "i,j,kind,weight\n" {
+	if got := clitest.Read(t, "few/constraints.csv"); got != "i,j,kind,weight\n" {
 		t.Errorf("no constraints are %q", got)
 	}
 }
 
 func TestEvaluate(t *testing.T) {
-	folder(t, map[string]string{
+	clitest.Folder(t, map[string]string{
 		"p.csv":     "index,label\n0,5\n1,5\n2,-7\n3,-7\n",
 		"t.csv":     "index,label\n3,1\n2,0\n1,0\n0,0\n",
 		"on.csv":    "index\n0\n1\n3\n",

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -28,14 +28,14 @@ type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
 		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
-		if err := stream.Send(eventItem(event)); err != nil {
+		if err := stream.Send(clitest.EventItem(event)); err != nil {
 			return err
 		}
 	}
 	if ended == nil {
 		return nil
 	}
-	return stream.Send(eventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
+	return stream.Send(clitest.EventItem(&cleavev1.Event{Sequence: to + 1, What: &cleavev1.Event_Ended{Ended: ended}}))
 }
 
 var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
@@ -75,7 +75,7 @@ SUCCEEDED: CONVERGED
 func TestWatchJSONAndAfter(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(_ int, request *cleavev1.WatchJobRequest, stream watchStream) error {
-		if err := stream.Send(progressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
+		if err := stream.Send(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_BUILDING})); err != nil {
 			return err
 		}
 		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
@@ -100,23 +100,22 @@ func TestWatchOfAJobThatEndedBefore(t *testing.T) {
 
 func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 	for _, c := range []struct {
-		job  *cleavev1.Job
+		end  *cleavev1.JobEnded
 		code int
 		want string
 	}{
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "ISOLATED_VERTICES", FailureCode: int32(codes.InvalidArgument),
-			StatusMessage: "vertex 7 has degree 0"}, 2, "cleave: vertex 7 has degree 0\n"},
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "INTERNAL", FailureCode: int32(codes.Internal),
-			StatusMessage: "a tile broke"}, 1, "cleave: a tile broke\n"},
-		{&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.InvalidArgument), Reason: "ISOLATED_VERTICES",
+			Message: "vertex 7 has degree 0"}}, 2, "cleave: vertex 7 has degree 0\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: &cleavev1.Error{Code: int32(codes.Internal), Reason: "INTERNAL",
+			Message: "a tile broke"}}, 1, "cleave: a tile broke\n"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED}, 130, "cleave: job job-1 was cancelled\n"},
 	} {
 		f := startFake(t)
-		f.job = c.job
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
-			return sendSteps(stream, 1, 0, &cleavev1.JobEnded{State: c.job.GetState()})
+			return sendSteps(stream, 1, 0, c.end)
 		}
 		if r := invoke(t, "watch job-1 --server "+f.address); r.code != c.code || r.stderr != c.want {
-			t.Errorf("%v: exit code %d, %q; want %d, %q", c.job, r.code, r.stderr, c.code, c.want)
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.end, r.code, r.stderr, c.code, c.want)
 		}
 	}
 }
@@ -139,7 +138,7 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 }
 
 func TestSubmit(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	f := startFake(t)
 	f.refusals = 1
 	environment := func(name string) string { return map[string]string{serverVariable: f.address}[name] }
@@ -176,7 +175,7 @@ func TestSubmit(t *testing.T) {
 }
 
 func TestSubmitAndWait(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	f := startFake(t)
 	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
 		return sendSteps(stream, 1, 2, succeeded)
@@ -188,7 +187,7 @@ func TestSubmitAndWait(t *testing.T) {
 }
 
 func TestInterruptCancelsTheJob(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
 		command   string
 		cancelled int
@@ -222,7 +221,7 @@ func TestInterruptCancelsTheJob(t *testing.T) {
 }
 
 func TestInterruptBeforeThereIsAJob(t *testing.T) {
-	folder(t, smallFiles)
+	clitest.Folder(t, clitest.SmallFiles)
 	for _, command := range []string{"run", "submit"} {
 		f := startFake(t)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -232,18 +231,5 @@ func TestInterruptBeforeThereIsAJob(t *testing.T) {
 		if r.code != 130 || r.stderr != "cleave: cancelled\n" || len(f.requests) != 0 {
 			t.Errorf("%s: exit code %d, %q, %d jobs", command, r.code, r.stderr, len(f.requests))
 		}
-	}
-}
-
-func TestABrokenPartIsTheReason(t *testing.T) {
-	broken := errors.New("worker-0 broke down")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	other := errors.New("context canceled")
-	if got := because(ctx, other); got != other {
-		t.Errorf("before: %v", got)
-	}
-	cancel(broken)
-	if got := because(ctx, other); got != broken {
-		t.Errorf("after: %v", got)
 	}
 }

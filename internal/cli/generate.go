@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
@@ -19,12 +21,12 @@ import (
 
 type generateFlags struct {
 	set             *pflag.FlagSet
-	n, d, k         *whole
-	constraints     *whole
-	background      *whole
-	seed            *whole
-	noise           *number
-	inside, outside *number
+	n, d, k         *jobflags.Whole
+	constraints     *jobflags.Whole
+	background      *jobflags.Whole
+	seed            *jobflags.Whole
+	noise           *jobflags.Number
+	inside, outside *jobflags.Number
 	out             string
 }
 
@@ -38,17 +40,17 @@ var shapes = map[string]struct{ flags []string }{
 
 func (a *app) generateCommand() *cobra.Command {
 	f := &generateFlags{
-		n:           &whole{value: 200, least: 2, most: dataset.MaxRows},
-		d:           &whole{value: 2, least: 1, most: 1 << 20},
-		k:           &whole{value: 2, least: 1, most: dataset.MaxRows},
-		constraints: &whole{most: math.MaxInt32},
-		background:  &whole{most: dataset.MaxRows},
-		seed:        &whole{most: math.MaxUint64},
-		noise:       newNumber(0),
-		inside:      newNumber(10),
-		outside:     newNumber(2),
+		n:           &jobflags.Whole{Value: 200, Min: 2, Max: dataset.MaxRows},
+		d:           &jobflags.Whole{Value: 2, Min: 1, Max: 1 << 20},
+		k:           &jobflags.Whole{Value: 2, Min: 1, Max: dataset.MaxRows},
+		constraints: &jobflags.Whole{Max: math.MaxInt32},
+		background:  &jobflags.Whole{Max: dataset.MaxRows},
+		seed:        &jobflags.Whole{Max: math.MaxUint64},
+		noise:       jobflags.NewNumber(0),
+		inside:      jobflags.NewNumber(10),
+		outside:     jobflags.NewNumber(2),
 	}
-	f.noise.atLeast, f.inside.atLeast, f.outside.atLeast = 0, 0, 0
+	f.noise.Min, f.inside.Min, f.outside.Min = 0, 0, 0
 	cmd := &cobra.Command{
 		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
 		Short: "Make a synthetic data set with its truth and random constraints, or a graph of a picture",
@@ -86,40 +88,27 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err != nil {
 		return err
 	}
-	clustered := len(truth) - int(f.background.value) // the background comes last
+	clustered := len(truth) - int(f.background.Value) // the background comes last
 	// A stream of their own: more constraints over the same data.
-	constraints, err := synth.Constraints(truth[:clustered], int(f.constraints.value), rand.New(rand.NewPCG(f.seed.value, 1)))
+	constraints, err := synth.Constraints(truth[:clustered], int(f.constraints.Value), rand.New(rand.NewPCG(f.seed.Value, 1)))
 	if err != nil {
 		return err
 	}
-	files := []outputFile{
+	files := []report.File{
 		data,
-		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, truth) }},
-		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
+		{Name: "truth.csv", Write: func(w io.Writer) error { return format.WriteLabels(w, truth) }},
+		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 	}
 	if clustered < len(truth) {
-		files = append(files, outputFile{"score-on.csv", func(w io.Writer) error {
+		files = append(files, report.File{Name: "score-on.csv", Write: func(w io.Writer) error {
 			return format.WriteIndexedMatrix(w, []string{"index"}, make([][]float64, clustered))
 		}})
 	}
-	if err = writeFolder(ctx, f.out, files); err != nil {
+	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.name, len(constraints), len(truth), f.out)
+	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.Name, len(constraints), len(truth), f.out)
 	return err
-}
-
-// writeFolder writes files into a folder, which it makes where there is none.
-func writeFolder(ctx context.Context, path string, files []outputFile) error {
-	out, err := openOutput(path)
-	if err != nil {
-		return err
-	}
-	if err := out.write(ctx, files); err != nil {
-		out.abandon()
-		return err
-	}
-	return nil
 }
 
 // check refuses flags that a shape does not take, unless they say what it is anyway.
@@ -137,7 +126,7 @@ func (f *generateFlags) check(shape string) error {
 		return false
 	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
-		implied := (flag == "d" && f.d.value == 2 || flag == "k" && f.k.value == 2) && shape != "blocks"
+		implied := (flag == "d" && f.d.Value == 2 || flag == "k" && f.k.Value == 2) && shape != "blocks"
 		if f.set.Changed(flag) && !takes(flag) && !implied {
 			return shell.Usage("--%s does not apply to %s", flag, shape)
 		}
@@ -146,18 +135,18 @@ func (f *generateFlags) check(shape string) error {
 }
 
 // draw makes the data and its truth.
-func (f *generateFlags) draw(shape string) (file outputFile, truth []int32, err error) {
-	rng := rand.New(rand.NewPCG(f.seed.value, 0))
-	n, d, k := int(f.n.value), int(f.d.value), int(f.k.value)
+func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
+	rng := rand.New(rand.NewPCG(f.seed.Value, 0))
+	n, d, k := int(f.n.Value), int(f.d.Value), int(f.k.Value)
 	noise := func(usual float64) float64 {
 		if f.set.Changed("noise") {
-			return f.noise.value
+			return f.noise.Value
 		}
 		return usual
 	}
 	if shape == "blocks" {
-		edges, truth, err := synth.Blocks(n, k, f.inside.value, f.outside.value, rng)
-		return outputFile{"edges.csv", func(w io.Writer) error { return format.WriteEdges(w, edges) }}, truth, err
+		edges, truth, err := synth.Blocks(n, k, f.inside.Value, f.outside.Value, rng)
+		return report.File{Name: "edges.csv", Write: func(w io.Writer) error { return format.WriteEdges(w, edges) }}, truth, err
 	}
 	var points *dataset.Points
 	switch shape {
@@ -169,14 +158,14 @@ func (f *generateFlags) draw(shape string) (file outputFile, truth []int32, err 
 		points, truth, err = synth.Gaussians(n, d, k, noise(1), rng)
 	}
 	if err == nil {
-		points, truth, err = synth.WithBackground(points, truth, int(f.background.value), rng)
+		points, truth, err = synth.WithBackground(points, truth, int(f.background.Value), rng)
 	}
 	if err != nil {
-		return outputFile{}, nil, err
+		return report.File{}, nil, err
 	}
 	header := make([]string, points.D)
 	for column := range header {
 		header[column] = "f" + strconv.Itoa(column)
 	}
-	return outputFile{"data.csv", func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
+	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
 }

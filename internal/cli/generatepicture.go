@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -19,21 +21,21 @@ import (
 )
 
 type pictureFlags struct {
-	width, height *whole
-	noise         *number
-	seed          *whole
+	width, height *jobflags.Whole
+	noise         *jobflags.Number
+	seed          *jobflags.Whole
 	out           string
 }
 
 // pictureCommand draws something to try image-affinity on.
 func (a *app) pictureCommand() *cobra.Command {
 	f := &pictureFlags{
-		width:  &whole{value: 48, least: 8, most: segment.MaxPixels},
-		height: &whole{value: 32, least: 8, most: segment.MaxPixels},
-		noise:  newNumber(10),
-		seed:   &whole{most: math.MaxUint64},
+		width:  &jobflags.Whole{Value: 48, Min: 8, Max: segment.MaxPixels},
+		height: &jobflags.Whole{Value: 32, Min: 8, Max: segment.MaxPixels},
+		noise:  jobflags.NewNumber(10),
+		seed:   &jobflags.Whole{Max: math.MaxUint64},
 	}
-	f.noise.atLeast = 0
+	f.noise.Min = 0
 	cmd := &cobra.Command{
 		Use:   "picture --out DIR",
 		Short: "Draw a picture of two halves with noise, to be segmented",
@@ -53,14 +55,14 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if f.out == "" {
 		return shell.Usage("where to? Give --out DIR")
 	}
-	scene, err := segment.DrawHalves(int(f.width.value), int(f.height.value), f.noise.value, rand.New(rand.NewPCG(f.seed.value, 0)))
+	scene, err := segment.DrawHalves(int(f.width.Value), int(f.height.Value), f.noise.Value, rand.New(rand.NewPCG(f.seed.Value, 0)))
 	if err != nil {
 		return err
 	}
-	err = writeFolder(ctx, f.out, []outputFile{
-		{"picture.png", func(w io.Writer) error { return format.WritePicture(w, scene.Picture) }},
-		{"truth.csv", func(w io.Writer) error { return format.WriteLabels(w, scene.Truth) }},
-		{"boxes.csv", func(w io.Writer) error { return format.WriteBoxes(w, scene.Boxes) }},
+	err = report.WriteFolder(ctx, f.out, []report.File{
+		{Name: "picture.png", Write: func(w io.Writer) error { return format.WritePicture(w, scene.Picture) }},
+		{Name: "truth.csv", Write: func(w io.Writer) error { return format.WriteLabels(w, scene.Truth) }},
+		{Name: "boxes.csv", Write: func(w io.Writer) error { return format.WriteBoxes(w, scene.Boxes) }},
 	})
 	if err != nil {
 		return err
@@ -72,10 +74,10 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 
 type affinityFlags struct {
 	set                      *pflag.FlagSet
-	radius                   *number
-	sigmaPosition, sigmaGrey *number
+	radius                   *jobflags.Number
+	sigmaPosition, sigmaGrey *jobflags.Number
 	boxes                    string
-	weight                   *number
+	weight                   *jobflags.Number
 	allPairs                 bool
 	out                      string
 }
@@ -83,12 +85,12 @@ type affinityFlags struct {
 // affinityCommand makes a picture's graph and constraints (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
 	f := &affinityFlags{
-		radius: newNumber(5), sigmaPosition: newNumber(0, "auto"), sigmaGrey: newNumber(0, "auto"), weight: newNumber(segment.UnitWeight),
+		radius: jobflags.NewNumber(5), sigmaPosition: jobflags.NewNumber(0, "auto"), sigmaGrey: jobflags.NewNumber(0, "auto"), weight: jobflags.NewNumber(segment.UnitWeight),
 	}
-	f.radius.atLeast = 1
-	f.weight.atLeast, f.weight.above = 0, true
-	for _, sigma := range []*number{f.sigmaPosition, f.sigmaGrey} {
-		sigma.word, sigma.atLeast, sigma.above = "auto", 0, true
+	f.radius.Min = 1
+	f.weight.Min, f.weight.MinExcluded = 0, true
+	for _, sigma := range []*jobflags.Number{f.sigmaPosition, f.sigmaGrey} {
+		sigma.Keyword, sigma.Min, sigma.MinExcluded = "auto", 0, true
 	}
 	cmd := &cobra.Command{
 		Use:   "image-affinity PICTURE --out DIR",
@@ -132,12 +134,12 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		return err
 	}
 	edges := 0
-	err = writeFolder(ctx, f.out, []outputFile{
-		{"edges.csv", func(w io.Writer) error {
+	err = report.WriteFolder(ctx, f.out, []report.File{
+		{Name: "edges.csv", Write: func(w io.Writer) error {
 			return format.WriteEdgesOf(interruptible{ctx, w}, counted(affinity.Edges(p), &edges))
 		}},
-		{"constraints.csv", func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
-		{"picture.csv", func(w io.Writer) error {
+		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
+		{Name: "picture.csv", Write: func(w io.Writer) error {
 			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_grey"},
 				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGrey}})
 		}},
@@ -146,18 +148,18 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-grey %s\n",
-		edges, len(constraints), p.Width, p.Height, f.out, brief(affinity.Radius), brief(affinity.SigmaPosition), brief(affinity.SigmaGrey))
+		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGrey))
 	return err
 }
 
 // affinity takes the widths that were given and chooses the others.
 func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
-	chosen := segment.DefaultAffinity(p, f.radius.value)
-	if f.sigmaPosition.word == "" {
-		chosen.SigmaPosition = f.sigmaPosition.value
+	chosen := segment.DefaultAffinity(p, f.radius.Value)
+	if f.sigmaPosition.Keyword == "" {
+		chosen.SigmaPosition = f.sigmaPosition.Value
 	}
-	if f.sigmaGrey.word == "" {
-		chosen.SigmaGrey = f.sigmaGrey.value
+	if f.sigmaGrey.Keyword == "" {
+		chosen.SigmaGrey = f.sigmaGrey.Value
 	}
 	return chosen
 }
@@ -175,9 +177,9 @@ func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint
 		return nil, fault.Wrap(err, "%s", f.boxes)
 	}
 	if !f.allPairs {
-		return labelled.Chains(f.weight.value), nil
+		return labelled.Chains(f.weight.Value), nil
 	}
-	constraints, err := labelled.AllPairs(f.weight.value)
+	constraints, err := labelled.AllPairs(f.weight.Value)
 	return constraints, fault.Wrap(err, "%s", f.boxes)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/format"
 )
 
@@ -22,7 +24,7 @@ func enlarge(t *testing.T) *gapped {
 	if err := os.Mkdir("big", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(read(t, "g/data.csv")), "\n")
+	lines := strings.Split(strings.TrimSpace(clitest.Read(t, "g/data.csv")), "\n")
 	unusable := []string{"?,1,2", "1,,2", "1,2,NA", "nan,NaN,1", "1,2,"}
 	g := &gapped{}
 	text := lines[0] + "\n"
@@ -51,7 +53,7 @@ func (g *gapped) write(t *testing.T, name, text string) {
 // adds lines about rows that are not in the small one.
 func (g *gapped) table(t *testing.T, from, name string, indices int, extra string) {
 	t.Helper()
-	lines := strings.Split(strings.TrimSpace(read(t, from)), "\n")
+	lines := strings.Split(strings.TrimSpace(clitest.Read(t, from)), "\n")
 	text := lines[0] + "\n" + extra
 	for _, line := range lines[1:] {
 		cells := strings.Split(line, ",")
@@ -118,15 +120,15 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 			if r.code != 0 || r.stderr != "cleave: "+said+"\n" {
 				t.Fatalf("exit code %d: %s", r.code, r.stderr)
 			}
-			if got, want := read(t, all+"/labels.csv"), g.labels(t, few+"/labels.csv", "-1"); got != want {
+			if got, want := clitest.Read(t, all+"/labels.csv"), g.labels(t, few+"/labels.csv", "-1"); got != want {
 				t.Errorf("labels.csv is %s", got)
 			}
-			want, got := answer(t, read(t, few+"/result.json")), answer(t, read(t, all+"/result.json"))
-			want.Dropped, want.Warnings = lost, append(want.Warnings, warning{"MISSING_ROWS", said})
+			want, got := answer(t, clitest.Read(t, few+"/result.json")), answer(t, clitest.Read(t, all+"/result.json"))
+			want.Dropped, want.Warnings = lost, append(want.Warnings, report.Warning{Code: "MISSING_ROWS", Message: said})
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got\n%+v\nwant\n%+v", got, want)
 			}
-			if read(t, few+"/clusters.svg") != read(t, all+"/clusters.svg") {
+			if clitest.Read(t, few+"/clusters.svg") != clitest.Read(t, all+"/clusters.svg") {
 				t.Error("clusters.svg differs")
 			}
 		})
@@ -137,13 +139,13 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	// The folder of such a run knows which of its points count.
 	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --out o")
 	succeed(t, "run --quiet --data g/data.csv --k 3 --out few")
-	if got := succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv"); got != read(t, "few/labels.csv") {
+	if got := succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv"); got != clitest.Read(t, "few/labels.csv") {
 		t.Errorf("predicted %s", got)
 	}
 }
 
 func TestRowsWithoutDirection(t *testing.T) {
-	folder(t, map[string]string{
+	clitest.Folder(t, map[string]string{
 		"whole.svm":   "0 1:1 2:3\n0\n0 1:2 2:5\n0 1:? 2:1\n0 1:4 2:1\n0 1:0\n0 1:5\n",
 		"reduced.svm": "0 1:1 2:3\n0 1:2 2:5\n0 1:4 2:1\n0 1:5\n",
 		"whole.csv":   "1,3\n0,0\n2,5\n4,1\n-0,0\n5,0\n",
@@ -180,7 +182,7 @@ func TestRowsWithoutDirection(t *testing.T) {
 }
 
 func TestMissingRowsAreRefused(t *testing.T) {
-	folder(t, map[string]string{
+	clitest.Folder(t, map[string]string{
 		"gap.csv":   "1,2\n3,\n5,6\n",
 		"none.csv":  "?,2\n3,NA\n",
 		"zero.csv":  "0,0\n?,1\n",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -23,13 +24,13 @@ type overlayFlags struct {
 	labels            string
 	embedding, column string
 	boxes             string
-	scale             *number
+	scale             *jobflags.Number
 	out               string
 }
 
 func (a *app) overlayCommand() *cobra.Command {
-	f := &overlayFlags{scale: newNumber(0, "auto")}
-	f.scale.word, f.scale.atLeast = "auto", 1
+	f := &overlayFlags{scale: jobflags.NewNumber(0, "auto")}
+	f.scale.Keyword, f.scale.Min = "auto", 1
 	cmd := &cobra.Command{
 		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
 		Short: "Draw the segments of a picture, or their relaxed indicator, over it",
@@ -57,8 +58,8 @@ func (f *overlayFlags) check() error {
 		return shell.Usage("--column goes with --embedding only")
 	case !strings.EqualFold(filepath.Ext(f.out), ".png"):
 		return shell.Usage("where to? Give --out FILE.png")
-	case f.scale.word == "" && f.scale.value != math.Trunc(f.scale.value):
-		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.value)
+	case f.scale.Keyword == "" && f.scale.Value != math.Trunc(f.scale.Value):
+		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.Value)
 	}
 	return nil
 }
@@ -72,11 +73,11 @@ func (a *app) overlay(f *overlayFlags) error {
 		return err
 	}
 	o := picture.Overlay{Picture: p, Scale: picture.AutoScale(p)}
-	if f.scale.word == "" {
-		if most := picture.MaxScale(p); f.scale.value > float64(most) {
-			return shell.Usage("--scale is %v; a picture of %d x %d pixels can be drawn up to %d times as large", f.scale.value, p.Width, p.Height, most)
+	if f.scale.Keyword == "" {
+		if most := picture.MaxScale(p); f.scale.Value > float64(most) {
+			return shell.Usage("--scale is %v; a picture of %d x %d pixels can be drawn up to %d times as large", f.scale.Value, p.Width, p.Height, most)
 		}
-		o.Scale = int(f.scale.value)
+		o.Scale = int(f.scale.Value)
 	}
 	if f.boxes != "" {
 		if o.Boxes, err = format.LoadBoxes(f.boxes, p.Width, p.Height); err != nil {
@@ -90,7 +91,7 @@ func (a *app) overlay(f *overlayFlags) error {
 	if err := format.WriteFile(f.out, draw); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, plural(o.Scale, "time"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, shell.Plural(o.Scale, "time"))
 	return err
 }
 
@@ -149,7 +150,7 @@ func (f *overlayFlags) findColumn(header []string) (int, error) {
 	case column < 0 && f.column == "":
 		return 0, fault.Invalid("MISSING_COLUMN", "%s: the file has no column but index", f.embedding)
 	case column < 0:
-		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, abridged(header))
+		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, jobflags.Abridged(header))
 	}
 	return column, nil
 }

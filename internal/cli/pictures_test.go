@@ -10,16 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
 )
-
-// write makes a file of the test.
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // halves draws a picture and makes its graph and constraints, in the folders p and g.
 func halves(t *testing.T) {
@@ -59,7 +52,7 @@ func TestAPictureIsSegmented(t *testing.T) {
 
 // The commands that the README shows for pictures work as they stand.
 func TestPicturesOfTheReadme(t *testing.T) {
-	_, section, found := strings.Cut(read(t, "../../README.md"), "\n## Pictures\n")
+	_, section, found := strings.Cut(clitest.Read(t, "../../README.md"), "\n## Pictures\n")
 	_, block, begins := strings.Cut(section, "\n```sh\n")
 	block, _, ends := strings.Cut(block, "\n```\n")
 	if !found || !begins || !ends {
@@ -106,10 +99,10 @@ func openImage(t *testing.T, path string) image.Image {
 func TestAffinityFiles(t *testing.T) {
 	halves(t)
 	for _, name := range []string{"p/picture.png", "g/edges.csv", "g/constraints.csv"} {
-		before := read(t, name)
+		before := clitest.Read(t, name)
 		succeed(t, "generate picture --width 30 --height 20 --seed 1 --out p")
 		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --out g")
-		if read(t, name) != before {
+		if clitest.Read(t, name) != before {
 			t.Errorf("%s differs from run to run", name)
 		}
 	}
@@ -117,7 +110,7 @@ func TestAffinityFiles(t *testing.T) {
 	if err != nil || graph.N != 600 {
 		t.Fatalf("%v, %v", graph, err)
 	}
-	if got := read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_grey\n30,20,5,2.5,") {
+	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_grey\n30,20,5,2.5,") {
 		t.Errorf("picture.csv is %q", got)
 	}
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 links and 25 across.
@@ -128,11 +121,11 @@ func TestAffinityFiles(t *testing.T) {
 			t.Errorf("%s: %d constraints, %v; want %d", args, len(constraints), err, want)
 		}
 	}
-	if got := read(t, "a/picture.csv"); !strings.HasSuffix(got, "\n30,20,1,0.5,20\n") {
+	if got := clitest.Read(t, "a/picture.csv"); !strings.HasSuffix(got, "\n30,20,1,0.5,20\n") {
 		t.Errorf("picture.csv is %q", got)
 	}
 	succeed(t, "generate image-affinity p/picture.png --out n")
-	if got := read(t, "n/constraints.csv"); got != "i,j,kind,weight\n" {
+	if got := clitest.Read(t, "n/constraints.csv"); got != "i,j,kind,weight\n" {
 		t.Errorf("without boxes the constraints are %q", got)
 	}
 }
@@ -148,15 +141,15 @@ func TestHeatMapOfAnEmbedding(t *testing.T) {
 		fmt.Fprintf(&forward, "%d,%d,%d\n", i, i%8-4, i)
 		fmt.Fprintf(&backward, "%d,%d,%d\n", 63-i, (63-i)%8-4, 63-i)
 	}
-	write(t, "f.csv", forward.String())
-	write(t, "b.csv", backward.String())
+	clitest.Write(t, "f.csv", forward.String())
+	clitest.Write(t, "b.csv", backward.String())
 	succeed(t, "overlay --picture p/picture.png --embedding f.csv --out first.png")
 	succeed(t, "overlay --picture p/picture.png --embedding b.csv --column u0 --out u0.png")
 	succeed(t, "overlay --picture p/picture.png --embedding f.csv --column u1 --out u1.png")
-	if read(t, "first.png") != read(t, "u0.png") {
+	if clitest.Read(t, "first.png") != clitest.Read(t, "u0.png") {
 		t.Error("the same column in another order of rows is drawn differently")
 	}
-	if read(t, "first.png") == read(t, "u1.png") {
+	if clitest.Read(t, "first.png") == clitest.Read(t, "u1.png") {
 		t.Error("two columns look the same")
 	}
 	drawn := openImage(t, "u0.png")
@@ -170,17 +163,17 @@ func TestHeatMapOfAnEmbedding(t *testing.T) {
 func TestBadPictureCommands(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate picture --width 8 --height 8 --out p")
-	whole := read(t, "p/picture.png")
-	write(t, "text.png", "index,label\n0,1\n")
-	write(t, "cut.png", whole[:len(whole)-30])
-	write(t, "few.csv", "index,label\n0,1\n1,0\n")
-	write(t, "far.csv", "index,label\n64,1\n")
-	write(t, "outside.csv", "x,y,width,height,label\n4,4,5,1,0\n")
-	write(t, "both.csv", "x,y,width,height,label\n0,0,3,3,0\n2,2,2,2,1\n")
-	write(t, "short.csv", "index,u0\n0,1\n")
-	write(t, "bare.csv", strings.Repeat("1,2\n", 64))
-	write(t, "twice.csv", "index,u0\n"+strings.Repeat("1,2\n", 64))
-	write(t, "lone.csv", "index\n"+strings.Repeat("1\n", 64))
+	whole := clitest.Read(t, "p/picture.png")
+	clitest.Write(t, "text.png", "index,label\n0,1\n")
+	clitest.Write(t, "cut.png", whole[:len(whole)-30])
+	clitest.Write(t, "few.csv", "index,label\n0,1\n1,0\n")
+	clitest.Write(t, "far.csv", "index,label\n64,1\n")
+	clitest.Write(t, "outside.csv", "x,y,width,height,label\n4,4,5,1,0\n")
+	clitest.Write(t, "both.csv", "x,y,width,height,label\n0,0,3,3,0\n2,2,2,2,1\n")
+	clitest.Write(t, "short.csv", "index,u0\n0,1\n")
+	clitest.Write(t, "bare.csv", strings.Repeat("1,2\n", 64))
+	clitest.Write(t, "twice.csv", "index,u0\n"+strings.Repeat("1,2\n", 64))
+	clitest.Write(t, "lone.csv", "index\n"+strings.Repeat("1\n", 64))
 	one, err := os.Create("one.png")
 	if err != nil {
 		t.Fatal(err)

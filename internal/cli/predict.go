@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
@@ -80,13 +83,13 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return err
 	}
 	defer end()
-	data, header, err := loadPoints(f.data, p.columns)
+	data, header, err := jobflags.LoadPoints(f.data, p.columns)
 	if err != nil {
 		return err
 	}
 	if header != nil && p.header != nil && !slices.Equal(header, p.header) {
 		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the model %s; they must be the same in the same order",
-			f.data, abridged(header), abridged(p.header))
+			f.data, jobflags.Abridged(header), jobflags.Abridged(p.header))
 	}
 	labels, err := p.assign(ctx, data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
@@ -102,7 +105,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := format.WriteFile(f.out, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, plural(len(labels), "point"), plural(p.clusters, "cluster"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, shell.Plural(len(labels), "point"), shell.Plural(p.clusters, "cluster"))
 	return err
 }
 
@@ -117,13 +120,13 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		return nil, nil, err
 	}
 	if p, err = a.jobPredictor(ctx, c, f.job); err != nil {
-		c.close()
+		c.Close()
 	}
-	return p, c.close, err
+	return p, c.Close, err
 }
 
 func (a *app) openModel(f *predictFlags) (*predictor, error) {
-	document, err := readDocument(filepath.Join(f.model, resultFile))
+	document, err := report.ReadResult(filepath.Join(f.model, report.ResultFile))
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +135,14 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{int(document.K), columnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		return &predictor{int(document.K), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
 			return m.predict(ctx, a, fresh)
 		}}, nil
 	}
 	if f.trainedOn != "" {
 		return nil, shell.Usage("--trained-on does not apply to %s: its centroids are all that new points are compared with", f.model)
 	}
-	model, header, err := loadModel(f.model, document)
+	model, header, err := report.LoadModel(f.model, document)
 	if err != nil {
 		return nil, err
 	}
@@ -149,17 +152,17 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 }
 
 // jobPredictor: points go to the coordinator only where it has more than centroids.
-func (a *app) jobPredictor(ctx context.Context, c *client, jobID string) (*predictor, error) {
-	response, err := c.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, c.Explain(err)
 	}
 	if spec := response.GetSpec(); spec.GetKernelKmeans() != nil {
 		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-			return c.predict(ctx, jobID, fresh, a.newProgress(true))
+			return c.Predict(ctx, jobID, fresh, report.NewProgress(a.stderr, true))
 		}}, nil
 	}
-	model, err := c.model(ctx, jobID)
+	model, err := c.FetchModel(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}

@@ -2,23 +2,23 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // runFlags are the flags of run beyond those that describe the job.
 type runFlags struct {
-	job            *jobFlags
+	job            *jobflags.Flags
 	truth, scoreOn string
-	workers        *whole
+	workers        *jobflags.Whole
 	server         *string
 	out            string
 	json, quiet    bool
@@ -29,7 +29,7 @@ type runFlags struct {
 const embeddedWorkers = 1
 
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{workers: &whole{value: embeddedWorkers, least: 1, most: 1024}}
+	f := &runFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Min: 1, Max: 1024}}
 	cmd := &cobra.Command{
 		Use:   "run (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Cluster a data set, here or on a coordinator, and write what was found",
@@ -37,7 +37,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
-	f.job = addJobFlags(set)
+	f.job = jobflags.Add(set)
 	f.server = addServerFlag(set)
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
@@ -57,141 +57,91 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return err
 	}
 	if c != nil {
-		defer c.close()
+		defer c.Close()
 	}
-	j, err := f.job.prepare(ctx, c)
+	j, err := prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}
-	truth, err := loadTruth(f.truth, f.scoreOn, j.left.rows(j.rows))
+	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, j.Filter.FileRows(j.Rows))
 	if err != nil {
 		return err
 	}
-	if truth, err = j.left.truth(truth); err != nil {
+	if truth, err = j.Filter.Truth(truth); err != nil {
 		return err
 	}
-	a.tell(j.left)
-	var out *outputDir
+	a.printDropped(j.Filter)
+	var out *report.OutputDir
 	if f.out != "" {
-		if out, err = openOutput(f.out); err != nil {
+		if out, err = report.OpenOutput(f.out); err != nil {
 			return err
 		}
 		defer func() {
 			if err != nil {
-				out.abandon()
+				out.Abandon()
 			}
 		}()
 	}
-	p := a.newProgress(f.quiet)
-	defer p.end()
+	p := report.NewProgress(a.stderr, f.quiet)
+	defer p.End()
 	if c == nil {
-		k, embedded, err := startEmbedded(ctx, int(f.workers.value), a.stderr)
-		if err != nil {
+		if c, err = client.StartEmbedded(ctx, int(f.workers.Value), a.stderr); err != nil {
 			return err
 		}
-		defer k.stop()
-		defer embedded.close()
-		var done context.CancelFunc
-		ctx, done = k.during(ctx)
-		defer done()
-		c = embedded
+		defer c.Close()
 	}
-	id, err := c.complete(ctx, j, p)
+	ctx, done := c.Context(ctx)
+	defer done()
+	id, err := c.Complete(ctx, j.Spec, j.Data, p)
 	if err != nil {
-		return because(ctx, err)
+		return client.Cause(ctx, err)
 	}
-	o, err := c.fetch(ctx, id, j.spec, f.job.constraints != "", out != nil)
+	o, err := c.Fetch(ctx, id, out != nil)
 	if err != nil {
-		return because(ctx, err)
+		return client.Cause(ctx, err)
 	}
-	o.leaveOut(j.left)
-	if err := o.score(truth); err != nil {
+	r := report.New(o, j.Spec, j.Filter, f.job.Constrained())
+	if err := r.Score(truth); err != nil {
 		return err
 	}
-	p.end()
-	return a.deliver(ctx, o, j.scene(truth), out, f)
+	p.End()
+	return a.deliver(ctx, r, sceneOf(j, truth), out, f)
 }
 
-// remoteOrNil connects to the coordinator that --server or the environment names; nil when neither
-// does, or when --workers asks for an embedded cluster.
-func (a *app) remoteOrNil(server string, f *jobFlags) (*client, error) {
-	switch {
-	case server != "" && f.given("workers"):
-		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
-	case server == "" && !f.given("workers"):
-		server = a.env(serverVariable)
-	}
-	if server == "" {
-		return nil, nil
-	}
-	return connect(server)
-}
-
-// complete sees a job through from its upload to its success, and returns its id. When ctx ends on the
-// way the job is cancelled.
-func (c *client) complete(ctx context.Context, j *job, p *progress) (string, error) {
-	created, err := c.submit(ctx, j, "", p)
-	if err != nil {
-		return "", err
-	}
-	id := created.GetJobId()
-	ended, err := c.follow(ctx, id, 0, p)
-	if ctx.Err() != nil {
-		return "", c.abort(ctx, id)
-	}
-	if err != nil {
-		return "", err
-	}
-	p.end()
-	return id, c.failure(ctx, id, ended)
-}
-
-// abort cancels a job whose user has given up.
-func (c *client) abort(ctx context.Context, jobID string) error {
-	ctx, cancel := lingering(ctx)
-	defer cancel()
-	if _, err := c.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
-		return shell.Cancelled("interrupted; the job %s could not be cancelled and may go on: %v", jobID, c.explain(err))
-	}
-	return shell.Cancelled("cancelled")
-}
-
-// because is why an operation failed: when a part of an embedded cluster broke down, everything
-// else that fails does so for that.
-func because(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
-}
-
-// scene is what the job's picture shows.
-func (j *job) scene(t *truth) scene {
-	s := scene{data: j.data, header: j.header, truth: t, title: j.spec.GetDisplayName()}
-	if spec, err := wire.Spec(j.spec); err == nil { // the coordinator has accepted it
-		s.constraints = spec.Constraints
+// sceneOf is what the job's picture shows.
+func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName()}
+	if spec, err := wire.Spec(j.Spec); err == nil { // the coordinator has accepted it
+		s.Constraints = spec.Constraints
 	}
 	return s
 }
 
 // deliver writes the outcome where the user wants it.
-func (a *app) deliver(ctx context.Context, o *outcome, s scene, out *outputDir, f *runFlags) error {
+func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags) error {
 	complain := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	var written []string
 	if out != nil {
-		files := o.files(s, complain)
-		if err := out.write(ctx, files); err != nil {
+		files := r.Files(s, complain)
+		if err := out.Write(ctx, files); err != nil {
 			return err
 		}
 		for _, file := range files {
-			written = append(written, filepath.Join(out.path, file.name))
+			written = append(written, filepath.Join(out.Path, file.Name))
 		}
 	}
 	if f.json {
-		return printJSON(a.stdout, o.document)
+		return report.PrintJSON(a.stdout, r.Document)
 	}
 	if f.quiet && out != nil {
 		return nil
 	}
-	return o.document.summarise(a.stdout, written)
+	return r.Document.Summarize(a.stdout, written)
+}
+
+// printDropped says which rows are left out.
+func (a *app) printDropped(left *jobflags.RowFilter) {
+	if left != nil {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", left)
+	}
 }

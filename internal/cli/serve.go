@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -13,11 +15,11 @@ import (
 
 type serveFlags struct {
 	listen, dataDir, logLevel string
-	workers                   *whole
+	workers                   *jobflags.Whole
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	f := &serveFlags{workers: &whole{value: embeddedWorkers, most: 1024}}
+	f := &serveFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Max: 1024}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a coordinator and workers in one process, to try things out",
@@ -43,24 +45,21 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		cfg.Store = "memory"
 	}
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
-	k, err := startCluster(ctx, cfg)
+	cluster, err := client.StartCluster(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	k.addWorkers(int(f.workers.value), worker.Config{
-		Coordinator: k.address.String(),
+	cluster.AddWorkers(int(f.workers.Value), worker.Config{
+		Coordinator: cluster.Address.String(),
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 	})
-	waiting, done := k.during(ctx)
+	ctx, done := cluster.Context(ctx)
 	defer done()
-	if k.await(waiting, int(f.workers.value)) == nil { // so that the first request finds them
-		fmt.Fprintf(a.stdout, "listening on %s\n", k.address)
+	if cluster.AwaitWorkers(ctx, int(f.workers.Value)) == nil { // so that the first request finds them
+		fmt.Fprintf(a.stdout, "listening on %s\n", cluster.Address)
 	}
-	select {
-	case <-ctx.Done():
-	case <-k.broken.Done():
-	}
-	k.stop()
-	return k.breakdown()
+	<-ctx.Done()
+	cluster.Stop()
+	return cluster.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
 )
 
@@ -80,8 +81,8 @@ func TestSpectralRuns(t *testing.T) {
 			job := "run --quiet --seed 4 --truth b/truth.csv " + args
 			succeed(t, job+" --workers 1 --out "+one)
 			succeed(t, job+" --workers 3 --out "+three)
-			d := answer(t, read(t, one+"/result.json"))
-			if other := answer(t, read(t, three+"/result.json")); !reflect.DeepEqual(d, other) {
+			d := answer(t, clitest.Read(t, one+"/result.json"))
+			if other := answer(t, clitest.Read(t, three+"/result.json")); !reflect.DeepEqual(d, other) {
 				t.Errorf("one worker gives\n%+v\nthree\n%+v", d, other)
 			}
 			names := []string{"labels.csv", "clusters.svg"}
@@ -89,7 +90,7 @@ func TestSpectralRuns(t *testing.T) {
 				names = append(names, "embedding.csv")
 			}
 			for _, name := range names {
-				if read(t, one+"/"+name) != read(t, three+"/"+name) {
+				if clitest.Read(t, one+"/"+name) != clitest.Read(t, three+"/"+name) {
 					t.Errorf("%s depends on the workers", name)
 				}
 			}
@@ -112,7 +113,7 @@ func TestSpectralJobsOfAServer(t *testing.T) {
 	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
 	succeed(t, "result "+id+" --quiet --graph b/edges.csv --out remote --server "+address)
 	for _, name := range []string{"labels.csv", "embedding.csv", "objective.svg", "clusters.svg"} {
-		if read(t, "embedded/"+name) != read(t, "remote/"+name) {
+		if clitest.Read(t, "embedded/"+name) != clitest.Read(t, "remote/"+name) {
 			t.Errorf("%s differs", name)
 		}
 	}
@@ -134,17 +135,17 @@ func TestWang2014FromFiles(t *testing.T) {
 			beliefs += fmt.Sprintf("%d,%d,%d\n", j, i, side[i]*side[j])
 		}
 	}
-	folder(t, map[string]string{"e.csv": "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n", "q.csv": beliefs})
+	clitest.Folder(t, map[string]string{"e.csv": "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n", "q.csv": beliefs})
 	succeed(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 14 --out o")
-	d := document(t, read(t, "o/result.json"))
+	d := document(t, clitest.Read(t, "o/result.json"))
 	if s := d.Spectral; s.Volume != 14 || *s.Beta != 14 || math.Abs(s.Eigenvalues[0]-0.138987) > 5e-6 || len(s.Costs) != 1 {
 		t.Errorf("got %+v", s)
 	}
-	if got := read(t, "o/labels.csv"); got != "index,label\n0,0\n1,0\n2,0\n3,0\n4,1\n5,1\n" {
+	if got := clitest.Read(t, "o/labels.csv"); got != "index,label\n0,0\n1,0\n2,0\n3,0\n4,1\n5,1\n" {
 		t.Errorf("labels %s", got)
 	}
 	want := []float64{1.49126, 1.49126, 1.20576, 0.43751, -0.20541, -0.20541}
-	for i, line := range strings.Split(strings.TrimSpace(read(t, "o/embedding.csv")), "\n")[1:] {
+	for i, line := range strings.Split(strings.TrimSpace(clitest.Read(t, "o/embedding.csv")), "\n")[1:] {
 		var index int
 		var u float64
 		if _, err := fmt.Sscanf(line, "%d,%g", &index, &u); err != nil || index != i || math.Abs(u-want[i]) > 5e-6 {

@@ -6,13 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type submitFlags struct {
-	job               *jobFlags
+	job               *jobflags.Flags
 	server            *string
 	requestID         string
 	wait, json, quiet bool
@@ -27,7 +30,7 @@ func (a *app) submitCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.submit(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
-	f.job = addJobFlags(set)
+	f.job = jobflags.Add(set)
 	f.server = addServerFlag(set)
 	set.StringVar(&f.requestID, "request-id", "", "a `UUID` that makes submitting twice the same as once")
 	set.BoolVar(&f.wait, "wait", false, "wait until the job has ended; the exit code tells how")
@@ -37,35 +40,35 @@ func (a *app) submitCommand() *cobra.Command {
 }
 
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
-	if f.job.missing.value == "drop" {
+	if f.job.DropsRows() {
 		return shell.Usage("submit knows no --missing drop: nobody would know the rows of the file when the result is fetched; cleave run --server does it")
 	}
 	c, err := a.remote(*f.server)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	j, err := f.job.prepare(ctx, c)
+	defer c.Close()
+	j, err := prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}
-	p := a.newProgress(f.quiet)
-	defer p.end()
-	created, err := c.submit(ctx, j, f.requestID, p)
+	p := report.NewProgress(a.stderr, f.quiet)
+	defer p.End()
+	created, err := c.Submit(ctx, j.Spec, j.Data, f.requestID, p)
 	if err != nil {
 		return err
 	}
-	p.end()
+	p.End()
 	if !f.json {
 		fmt.Fprintln(a.stdout, created.GetJobId())
 	}
 	if !f.wait {
 		if f.json {
-			return printMessage(a.stdout, created)
+			return report.PrintMessage(a.stdout, created)
 		}
 		return nil
 	}
-	ended, err := c.follow(ctx, created.GetJobId(), 0, p)
+	ended, err := c.Follow(ctx, created.GetJobId(), 0, p)
 	if ctx.Err() != nil {
 		return shell.Cancelled("interrupted; job %s goes on, stop it with: cleave cancel %s", created.GetJobId(), created.GetJobId())
 	}
@@ -73,13 +76,13 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		return err
 	}
 	if f.json {
-		response, err := c.jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: created.GetJobId()})
+		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: created.GetJobId()})
 		if err != nil {
-			return c.explain(err)
+			return c.Explain(err)
 		}
-		if err := printMessage(a.stdout, response.GetJob()); err != nil {
+		if err := report.PrintMessage(a.stdout, response.GetJob()); err != nil {
 			return err
 		}
 	}
-	return c.failure(ctx, created.GetJobId(), ended)
+	return client.JobError(created.GetJobId(), ended)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
 )
@@ -67,12 +69,12 @@ func TestVectorRuns(t *testing.T) {
 			job := "run --quiet --data g/data.csv --k 3 --seed 4 --truth g/truth.csv " + c.args
 			succeed(t, job+" --workers 1 --out "+one)
 			succeed(t, job+" --workers 3 --out "+three)
-			d := answer(t, read(t, one+"/result.json"))
-			if other := answer(t, read(t, three+"/result.json")); !reflect.DeepEqual(d, other) {
+			d := answer(t, clitest.Read(t, one+"/result.json"))
+			if other := answer(t, clitest.Read(t, three+"/result.json")); !reflect.DeepEqual(d, other) {
 				t.Errorf("one worker gives\n%+v\nthree\n%+v", d, other)
 			}
 			for _, name := range append(strings.Fields(c.model), "labels.csv", "objective.svg", "clusters.svg") {
-				if read(t, one+"/"+name) != read(t, three+"/"+name) {
+				if clitest.Read(t, one+"/"+name) != clitest.Read(t, three+"/"+name) {
 					t.Errorf("%s depends on the workers", name)
 				}
 			}
@@ -88,7 +90,7 @@ func TestVectorRuns(t *testing.T) {
 				}
 			}
 			succeed(t, "predict --model "+one+" --data g/data.csv --out predicted.csv")
-			if c.model == "centroids.csv" && d.Constraints == nil && read(t, "predicted.csv") != read(t, one+"/labels.csv") {
+			if c.model == "centroids.csv" && d.Constraints == nil && clitest.Read(t, "predicted.csv") != clitest.Read(t, one+"/labels.csv") {
 				t.Error("the run's own points get other labels")
 			}
 		})
@@ -107,14 +109,14 @@ func TestSparseRunsFindWhatDenseOnesFind(t *testing.T) {
 		t.Fatalf("exit code %d: %s", r.code, r.stderr)
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --seed 4 --algorithm kmeans --out dense")
-	if read(t, "sparse/labels.csv") != read(t, "dense/labels.csv") {
+	if clitest.Read(t, "sparse/labels.csv") != clitest.Read(t, "dense/labels.csv") {
 		t.Error("labels differ")
 	}
-	s, d := document(t, read(t, "sparse/result.json")), document(t, read(t, "dense/result.json"))
+	s, d := document(t, clitest.Read(t, "sparse/result.json")), document(t, clitest.Read(t, "dense/result.json"))
 	if math.Abs(s.Objective-d.Objective) > 1e-9*d.Objective {
 		t.Errorf("sparse %v, dense %v", s.Objective, d.Objective)
 	}
-	if got := succeed(t, "predict --model dense --data data.svm"); got != read(t, "dense/labels.csv") {
+	if got := succeed(t, "predict --model dense --data data.svm"); got != clitest.Read(t, "dense/labels.csv") {
 		t.Errorf("predicted are %s", got)
 	}
 }
@@ -125,7 +127,7 @@ func writeSparse(t *testing.T, path string, points *dataset.Points) {
 	for i := range points.N {
 		text.WriteString("0")
 		for c, v := range points.Row(i) {
-			fmt.Fprintf(&text, " %d:%s", c+1, exact(v))
+			fmt.Fprintf(&text, " %d:%s", c+1, report.Exact(v))
 		}
 		text.WriteString("\n")
 	}
@@ -142,7 +144,7 @@ func TestVectorJobsOfAServer(t *testing.T) {
 	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
 	succeed(t, "result "+id+" --quiet --data g/data.csv --out remote --server "+address)
 	for _, name := range []string{"labels.csv", "centroids.csv", "metric.csv", "objective.svg", "clusters.svg"} {
-		if read(t, "embedded/"+name) != read(t, "remote/"+name) {
+		if clitest.Read(t, "embedded/"+name) != clitest.Read(t, "remote/"+name) {
 			t.Errorf("%s differs", name)
 		}
 	}
@@ -182,7 +184,7 @@ func TestRunsDoNotMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kmeans --out o")
-	if read(t, "o/metric.csv") != "mine" { // no run had written here
+	if clitest.Read(t, "o/metric.csv") != "mine" { // no run had written here
 		t.Error("a file that is not Cleave's was taken for its own")
 	}
 	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm m-kmeans --out o")

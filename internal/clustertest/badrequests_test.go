@@ -238,10 +238,10 @@ func (c *Client) refusal(spec *cleavev1.JobSpec) (code codes.Code, reason, messa
 	id := response.GetJob().GetJobId()
 	end := c.Watch(id).End()
 	job := c.Job(id)
-	if end.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetState() != end.GetState() || job.GetStatusMessage() != end.GetMessage() {
+	if end.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetState() != end.GetState() || !proto.Equal(job.GetError(), end.GetError()) {
 		return codes.OK, "", fmt.Sprintf("the job ended with %v and is %v", end, job)
 	}
-	return codes.Code(job.GetFailureCode()), job.GetFailureReason(), job.GetStatusMessage()
+	return codes.Code(job.GetError().GetCode()), job.GetError().GetReason(), job.GetError().GetMessage()
 }
 
 func wantSaying(t testing.TB, what, message, part string) {

@@ -107,10 +107,10 @@ func (c *Client) Outcome(id string) Outcome {
 	}
 	response, err := c.Jobs.GetResult(c.t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	outcome := Outcome{Result: must(c.t, response, err).GetResult(), Labels: c.Labels(id)}
-	if outcome.Result.GetHasModel() {
+	if outcome.Result.GetModel() != nil {
 		outcome.Model = modelBytes(c.t, c.Model(id))
 	}
-	if outcome.Result.GetHasEmbedding() {
+	if outcome.Result.GetEmbedding() != nil {
 		outcome.Embedding = c.Embedding(id)
 	}
 	return outcome
@@ -151,7 +151,7 @@ func (c *Client) Labels(id string) []uint32 {
 		if errors.Is(err, io.EOF) {
 			return labels
 		}
-		if must(c.t, part, err).GetFirstIndex() != uint64(len(labels)) {
+		if must(c.t, part, err).GetFirstIndex() != uint32(len(labels)) {
 			c.t.Fatalf("labels from %d on came where those from %d on should", part.GetFirstIndex(), len(labels))
 		}
 		labels = append(labels, part.GetLabels()...)

@@ -94,7 +94,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			job, w := load.run(c)
 			load.finish(t, what, w)
 			result := c.Outcome(job).Result
-			if result.GetPlan().GetWorkers() != uint32(workers) || !result.GetHasModel() {
+			if result.GetPlan().GetWorkers() != uint32(workers) || result.GetModel() == nil {
 				t.Errorf("%s: the result is %v", what, result.GetPlan())
 			}
 			if workers == 1 && result.GetIterations() < 2 {

@@ -96,7 +96,7 @@ func (b *board) read() (*cleavev1.Progress, uint64) {
 	case p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !b.building.IsZero() && p.GetTilesBuilt() > b.builtAtFirst:
 		perTile := now.Sub(b.building) / time.Duration(p.GetTilesBuilt()-b.builtAtFirst)
 		p.TimeLeft = durationpb.New(perTile * time.Duration(p.GetTiles()-p.GetTilesBuilt()))
-	case p.GetSolver() != nil && (p.GetPhase() == cleavev1.Phase_PHASE_INITIALISING || p.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
+	case p.GetSolver() != nil && (p.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || p.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
 		if left, known := b.solver.left(now); known {
 			p.TimeLeft = durationpb.New(left)
 		}

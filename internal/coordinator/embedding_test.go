@@ -34,7 +34,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	id := h.create(spec(h.upload()))
 	h.end(id)
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
-	if err != nil || !response.GetResult().GetHasEmbedding() || response.GetResult().GetSpectral().GetVolume() != 14 {
+	if err != nil || response.GetResult().GetEmbedding() == nil || response.GetResult().GetSpectral().GetVolume() != 14 {
 		t.Errorf("the result is %v, %v", response, err)
 	}
 	h.close()

@@ -101,7 +101,7 @@ func (e *ending) fail(err error) {
 
 // seal adds the last event to the log's others.
 func (e *ending) seal(j *job) {
-	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message()}
+	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.error()}
 	others := j.log.all()
 	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
 	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
@@ -119,14 +119,20 @@ func (e *ending) stopReason() cleavev1.StopReason {
 
 func (e *ending) message() string {
 	switch {
-	case e.failure != nil:
-		return e.failure.Message
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.outcome.result == nil:
 		return "cancelled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
 		return "cancelled; the labels are those so far"
 	}
 	return ""
+}
+
+// error is why the job failed, nil when it did not.
+func (e *ending) error() *cleavev1.Error {
+	if e.failure == nil {
+		return nil
+	}
+	return wire.ErrorProto(e.failure)
 }
 
 // stored names the blobs of an end.
@@ -172,6 +178,7 @@ func (e *ending) result() *cleavev1.Result {
 	result := &cleavev1.Result{}
 	if e.outcome.result != nil {
 		result = wire.ResultProto(e.outcome.result)
+		result.Kernel = e.outcome.kernel
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.outcome.plan, e.outcome.timings
@@ -209,9 +216,7 @@ func (e *ending) write(j *job, blobs stored) {
 		if r := e.outcome.result; r != nil {
 			job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
 		}
-		if e.failure != nil {
-			job.FailureReason, job.FailureCode = e.failure.Reason, int32(wire.Code(e.failure.Kind))
-		}
+		job.Error = e.error()
 	}
 }
 

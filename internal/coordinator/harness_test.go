@@ -261,7 +261,7 @@ func (h *house) labels(id string) []uint32 {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		if part.GetFirstIndex() != uint64(len(labels)) {
+		if int(part.GetFirstIndex()) != len(labels) {
 			h.t.Fatalf("labels from %d on came where %d should", part.GetFirstIndex(), len(labels))
 		}
 		labels = append(labels, part.GetLabels()...)

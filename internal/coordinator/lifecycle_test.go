@@ -40,7 +40,7 @@ func TestLifecycle(t *testing.T) {
 	if r.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || len(r.GetHistory()) != 4 || r.GetRows() != 4 || r.GetK() != 2 {
 		t.Errorf("the result is %v", r)
 	}
-	if p := r.GetPlan(); p.GetTiles() != 1 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetStorage() != "float32" || p.GetTileBytes() == 0 {
+	if p := r.GetPlan(); p.GetTiles() != 1 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32 || p.GetTileBytes() == 0 {
 		t.Errorf("the plan is %v", p)
 	}
 	if r.GetTimings().GetTotal().AsDuration() <= 0 {
@@ -257,8 +257,8 @@ func TestFailures(t *testing.T) {
 			h := openHouse(t, testConfig(), scripted(c.run))
 			id := h.create(spec(h.upload()))
 			job := h.end(id)
-			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != c.reason ||
-				codes.Code(job.GetFailureCode()) != c.code || !strings.Contains(job.GetStatusMessage(), c.words) {
+			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != c.reason ||
+				codes.Code(job.GetError().GetCode()) != c.code || !strings.Contains(job.GetError().GetMessage(), c.words) {
 				t.Errorf("the job is %v", job)
 			}
 			_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})

@@ -40,7 +40,7 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	id := h.create(spec(h.upload()))
 	h.end(id)
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
-	if err != nil || !response.GetResult().GetHasModel() || response.GetResult().GetInference().GetLpValue() != value {
+	if err != nil || response.GetResult().GetModel() == nil || response.GetResult().GetInference().GetLpValue() != value {
 		t.Errorf("the result is %v, %v", response, err)
 	}
 	h.close()

@@ -75,7 +75,7 @@ func (o *observer) timings() *cleavev1.Timings {
 	return &cleavev1.Timings{
 		Load:       durationpb.New(o.spent[cleavev1.Phase_PHASE_LOADING]),
 		Build:      durationpb.New(o.spent[cleavev1.Phase_PHASE_BUILDING]),
-		Initialise: durationpb.New(o.spent[cleavev1.Phase_PHASE_INITIALISING]),
+		Initialize: durationpb.New(o.spent[cleavev1.Phase_PHASE_INITIALIZING]),
 		Iterate:    durationpb.New(o.spent[cleavev1.Phase_PHASE_ITERATING]),
 		Total:      durationpb.New(now.Sub(o.began)),
 	}
@@ -121,7 +121,7 @@ func (o *observer) Notice(n clustering.Notice) {
 func (o *observer) Phase(phase clustering.Phase) {
 	switch phase {
 	case clustering.PhaseInitialize:
-		o.enter(cleavev1.Phase_PHASE_INITIALISING)
+		o.enter(cleavev1.Phase_PHASE_INITIALIZING)
 	case clustering.PhaseIterate:
 		o.enter(cleavev1.Phase_PHASE_ITERATING)
 	}

@@ -74,7 +74,7 @@ func (p *prepared) fit(f *fleet.Fleet) {
 }
 
 // PlanJob says how a job would run on the workers that are there.
-func (s *clusterService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
+func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
 		return nil, fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
 	}
@@ -97,7 +97,7 @@ func carriedOut(need planning.Problem, held fleet.Held, workers int) *cleavev1.P
 	p := &cleavev1.Plan{
 		Tiles:         uint32(partition.TileCount(rows)),
 		TileRows:      uint32(partition.TileRows(rows)),
-		Storage:       need.StorageName(held.EverStored, held.EverComputed),
+		Storage:       wire.PlanStorageProto(need.StorageName(held.EverStored, held.EverComputed)),
 		TileBytes:     uint64(held.EntryBytes),
 		Workers:       uint32(workers),
 		GridExponent:  int32(need.Matrix.Grid),

@@ -41,7 +41,7 @@ func roomFor(need planning.Problem, tiles int64) uint64 {
 }
 
 func (h *house) planned(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
-	response, err := h.cluster.PlanJob(h.t.Context(), &cleavev1.PlanJobRequest{Spec: s})
+	response, err := h.jobs.PlanJob(h.t.Context(), &cleavev1.PlanJobRequest{Spec: s})
 	return response.GetPlan(), err
 }
 
@@ -65,7 +65,7 @@ func TestPlanJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if int(p.GetStoredTiles()) != c.stored || int(p.GetComputedTiles()) != c.computed || p.GetStorage() != c.name ||
+		if int(p.GetStoredTiles()) != c.stored || int(p.GetComputedTiles()) != c.computed || wire.PlanStorageName(p.GetStorage()) != c.name ||
 			p.GetTiles() != 19 || p.GetTileRows() != 16 || p.GetWorkers() != 2 || p.GetGridExponent() == 0 {
 			t.Errorf("storage %v is planned as %v", c.storage, p)
 		}
@@ -88,10 +88,10 @@ func TestPlanJob(t *testing.T) {
 	}
 	// A job that does not fit fails for the same reason, and nothing was allocated.
 	job := h.end(h.create(s))
-	if job.GetFailureReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetFailureCode()) != codes.ResourceExhausted {
+	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
 		t.Errorf("the job is %v", job)
 	}
-	_, err = h.cluster.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
+	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
 	wantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
 	s.K = 0
 	_, err = h.planned(s)
@@ -136,7 +136,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := response.GetResult().GetPlan()
-			if p.GetStorage() != c.want || p.GetStoredTiles()+p.GetComputedTiles() != 19 || p.GetBytes() == 0 || len(p.GetShares()) != 2 ||
+			if wire.PlanStorageName(p.GetStorage()) != c.want || p.GetStoredTiles()+p.GetComputedTiles() != 19 || p.GetBytes() == 0 || len(p.GetShares()) != 2 ||
 				(p.GetTileBytes() > 0) != (p.GetStoredTiles() > 0) {
 				t.Errorf("it was held as %v", p)
 			}

@@ -28,7 +28,7 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 	}
 	for first := 0; first < len(labels); first += labelsPerMessage {
 		portion := labels[first:min(first+labelsPerMessage, len(labels))]
-		if err := stream.Send(&cleavev1.PredictJobResponse{FirstIndex: uint64(first), Labels: wire.LabelsProto(portion)}); err != nil {
+		if err := stream.Send(&cleavev1.PredictJobResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(portion)}); err != nil {
 			return err
 		}
 	}

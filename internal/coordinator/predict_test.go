@@ -28,7 +28,7 @@ func (h *house) predict(job, data string) ([]uint32, error) {
 		if err != nil {
 			return nil, err
 		}
-		if portion.GetFirstIndex() != uint64(len(labels)) {
+		if int(portion.GetFirstIndex()) != len(labels) {
 			h.t.Fatalf("a portion begins at %d after %d labels", portion.GetFirstIndex(), len(labels))
 		}
 		labels = append(labels, portion.GetLabels()...)

@@ -135,8 +135,8 @@ func TestReplayMustRepeatWhatWasShown(t *testing.T) {
 
 			after := openHouse(t, cfg, scripted(c.again))
 			job := after.end(id)
-			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != "REPLAY_MISMATCH" ||
-				codes.Code(job.GetFailureCode()) != codes.Internal {
+			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "REPLAY_MISMATCH" ||
+				codes.Code(job.GetError().GetCode()) != codes.Internal {
 				t.Errorf("the job is %v", job)
 			}
 			if events, _ := after.watch(id, 0); len(events) != 4 {
@@ -203,8 +203,8 @@ func TestEndWithoutRoomForTheResult(t *testing.T) {
 	h.c.blobs = noRoom{h.c.blobs}
 	id := h.create(spec(data))
 	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetFailureReason() != "RESULT_NOT_STORED" ||
-		!strings.Contains(job.GetStatusMessage(), "no space left") {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "RESULT_NOT_STORED" ||
+		!strings.Contains(job.GetError().GetMessage(), "no space left") {
 		t.Errorf("the job is %v", job)
 	}
 	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, for there is no blob

@@ -39,8 +39,8 @@ func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRec
 		return nil, err
 	}
 	if job := record.GetJob(); job.GetState() == cleavev1.JobState_JOB_STATE_FAILED {
-		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id, job.GetStatusMessage()).
-			With("job_id", id).With("failure_reason", job.GetFailureReason())
+		return nil, fault.New(fault.FailedPrecondition, "JOB_FAILED", "job %s failed and has no result: %s", id, job.GetError().GetMessage()).
+			With("job_id", id).With("failure_reason", job.GetError().GetReason())
 	}
 	return record, nil
 }
@@ -81,7 +81,7 @@ func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(firs
 
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	return s.c.readLabels(stream.Context(), request.GetJobId(), func(first uint64, labels []int32) error {
-		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: first, Labels: wire.LabelsProto(labels)})
+		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(labels)})
 	})
 }
 

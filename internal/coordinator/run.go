@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // engine is what a run is made of; tests put in parts of their own.
@@ -54,6 +55,7 @@ func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status))
 type outcome struct {
 	result  *clustering.Result // nil when err is not
 	err     error
+	kernel  *cleavev1.KernelReport
 	plan    *cleavev1.Plan
 	timings *cleavev1.Timings
 }
@@ -110,6 +112,7 @@ func (c *Coordinator) run(j *job) (out outcome) {
 	var held *fleet.Held
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
 	out.result, held, out.err = c.engine.execute(j.ctx, ready.work, c.fleet, task, o)
+	out.kernel = wire.KernelReportProto(ready.need.Matrix)
 	if held != nil {
 		out.plan = carriedOut(ready.need, *held, o.mostWorkers())
 	}

@@ -71,7 +71,7 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 			t.Errorf("%s: the history is %v, want %v", name, got, history)
 		}
 		p := response.GetResult().GetPlan()
-		if p.GetStorage() != "vectors" || p.GetStoredTiles() != 19 || p.GetTiles() != 19 || p.GetComputedTiles() != 0 || p.GetWorkers() != 2 || p.GetTileBytes() < 300*3*8 {
+		if p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_VECTORS || p.GetStoredTiles() != 19 || p.GetTiles() != 19 || p.GetComputedTiles() != 0 || p.GetWorkers() != 2 || p.GetTileBytes() < 300*3*8 {
 			t.Errorf("%s: it was held as %v", name, p)
 		}
 	}
@@ -98,7 +98,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	}
 	_, err = h.planned(s)
 	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
-	if job := h.end(h.create(s)); job.GetFailureReason() != "PLAN_DOES_NOT_FIT" {
+	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
 	defer h.hireWith("bob", roomFor(ready.need, 3))()
@@ -106,7 +106,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := h.planned(s)
-	if err != nil || p.GetStorage() != "sparse vectors" || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
+	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
 		t.Errorf("planned is %v, %v", p, err)
 	}
 	for _, share := range p.GetShares() {

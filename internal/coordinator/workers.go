@@ -45,10 +45,31 @@ func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	}
 }
 
-func (s *clusterService) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
-	response := &cleavev1.ListWorkersResponse{}
+// workerPrefix begins the page tokens of workers, which go by name and id, as the list does.
+const workerPrefix = "workers/"
+
+func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
+
+func (s *clusterService) ListWorkers(_ context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	size, err := pageSize(request.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	after, err := pageStart(request.GetPageToken(), workerPrefix)
+	if err != nil {
+		return nil, err
+	}
+	response, last := &cleavev1.ListWorkersResponse{}, ""
 	for _, w := range s.c.fleet.Workers() {
+		if workerKey(w) <= after {
+			continue
+		}
+		if len(response.Workers) == size {
+			response.NextPageToken = pageToken(last)
+			break
+		}
 		response.Workers = append(response.Workers, workerProto(w))
+		last = workerKey(w)
 	}
 	return response, nil
 }

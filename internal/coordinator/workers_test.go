@@ -119,7 +119,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := response.GetResult()
-	if int(r.GetRestart()) != want.Restart || len(r.GetHistory()) != len(want.History) || r.GetConstraints().GetTotal() != 2 || r.Rho == nil {
+	if int(r.GetRestart()) != want.Restart || len(r.GetHistory()) != len(want.History) || r.GetConstraints().GetTotal() != 2 || r.GetKernel().GetRho() == 0 {
 		t.Errorf("the result is %v", r)
 	}
 	if r.GetPlan().GetTiles() == 0 || r.GetPlan().GetWorkers() == 0 || r.GetTimings().GetBuild().AsDuration() <= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a job of the kernel family over all workers: clustering.Executor.
+// Executor runs the operations of a job of the kernel family over all workers: kernelkmeans.Executor.
 type Executor struct {
 	*job
 	spec        kernel.Spec
@@ -66,8 +66,8 @@ func (e *Executor) arm(ctx context.Context, g *group) error {
 	}
 	a := e.armed
 	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Arm{Arm: &workerv1.Arm{
-			K: uint32(a.k), Lanes: uint32(a.lanes), Armament: a.id,
+		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
+			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
 			Weights:      a.weights.payload(),
 			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
 		}}
@@ -78,21 +78,21 @@ func (e *Executor) arm(ctx context.Context, g *group) error {
 	return err
 }
 
-// Degrees implements clustering.Executor.
+// Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
 	return e.perRow(ctx, &operation{name: "degrees", whole: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
-// Maxima implements clustering.Executor.
+// Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	return e.perRow(ctx, &operation{name: "maxima", whole: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
 
-// Arm implements clustering.Executor. Each armament gets a number of our own, so that no two of a
+// Arm implements kernelkmeans.Executor. Each armament gets a number of our own, so that no two of a
 // job are ever mistaken for each other.
 func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	sparse := a.Sparse
@@ -128,14 +128,14 @@ func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	return e.perform(ctx, &operation{name: "arm"})
 }
 
-// Diagonal implements clustering.Executor.
+// Diagonal implements kernelkmeans.Executor.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
 	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}
 	}})
 }
 
-// ColumnSums implements clustering.Executor.
+// ColumnSums implements kernelkmeans.Executor.
 func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
 	ends, end := make([]int32, len(lists)), 0
 	for i, list := range lists {
@@ -151,7 +151,7 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	}})
 }
 
-// Multiply implements clustering.Executor.
+// Multiply implements kernelkmeans.Executor.
 func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	for v := range x {
 		if len(x[v]) != e.spec.Rows {
@@ -177,7 +177,7 @@ func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, er
 	}})
 }
 
-// Load implements clustering.Executor.
+// Load implements kernelkmeans.Executor.
 func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
 	if err := e.load(ctx, labels, merge); err != nil {
@@ -186,7 +186,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 	return sums, nil
 }
 
-// Update implements clustering.Executor.
+// Update implements kernelkmeans.Executor.
 func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
 	if err := e.update(ctx, moves, merge); err != nil {
@@ -213,19 +213,19 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, merging) {
 	}
 }
 
-// Assign implements clustering.Executor.
+// Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
 	packed := wire.StatsToProto(stats)
 	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Assign{Assign: &workerv1.Assign{Step: e.step, Stats: packed}}
+		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
 	})
 }
 
-// Farthest implements clustering.Executor.
+// Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
 	packed := wire.StatsToProto(stats)
 	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Farthest{Farthest: &workerv1.Farthest{Step: e.step, Stats: packed}}
+		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
 	})
 }
 

@@ -146,7 +146,7 @@ func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
 	if _, welcome, err := c.cast(hello); err != nil || welcome.GetResumed() {
 		t.Errorf("welcome %v, %v", welcome, err)
 	}
-	stream, err := a.client.FetchOperand(c.ctx, &workerv1.FetchOperandRequest{SessionId: a.id, Reference: "operand-1"})
+	stream, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "operand-1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,8 +158,8 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	}
 }
 
-// FetchOperand implements the service.
-func (v *service) FetchOperand(r *workerv1.FetchOperandRequest, stream workerv1.WorkerService_FetchOperandServer) error {
+// FetchPayload implements the service.
+func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
 	if err := v.fleet.alive(r.GetSessionId()); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (v *service) FetchOperand(r *workerv1.FetchOperandRequest, stream workerv1.
 	}
 	for len(data) > 0 {
 		chunk := data[:min(len(data), wire.ChunkBytes)]
-		if err := stream.Send(&workerv1.FetchOperandResponse{Data: chunk}); err != nil {
+		if err := stream.Send(&workerv1.FetchPayloadResponse{Data: chunk}); err != nil {
 			return err
 		}
 		data = data[len(chunk):]

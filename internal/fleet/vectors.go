@@ -15,7 +15,7 @@ import (
 )
 
 // VectorExecutor runs the operations of a job of the vector family over all workers:
-// clustering.VectorExecutor. A model travels with every operation, so that workers keep none.
+// centroid.Executor. A model travels with every operation, so that workers keep none.
 type VectorExecutor struct {
 	*job
 	spec        *vector.Spec
@@ -50,7 +50,7 @@ func (e *VectorExecutor) open(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
 }
 
-// Load implements clustering.VectorExecutor.
+// Load implements centroid.Executor.
 func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, error) {
 	sums, merge := e.sums()
 	if err := e.load(ctx, labels, merge); err != nil {
@@ -59,7 +59,7 @@ func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, e
 	return sums, nil
 }
 
-// Update implements clustering.VectorExecutor.
+// Update implements centroid.Executor.
 func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]float64, error) {
 	sums, merge := e.sums()
 	if err := e.update(ctx, moves, merge); err != nil {
@@ -113,17 +113,17 @@ func (m *model) drop() {
 	m.metric.drop()
 }
 
-// Assign implements clustering.VectorExecutor.
+// Assign implements centroid.Executor.
 func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
 	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
 	defer packed.drop()
 	defer stay.drop()
 	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearer{Nearer: &workerv1.Nearer{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
 	})
 }
 
-// Farthest implements clustering.VectorExecutor.
+// Farthest implements centroid.Executor.
 func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
 	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
 	sizes := e.fleet.operand(func() []byte { return wire.PackInt32s(counts) })
@@ -131,13 +131,13 @@ func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, co
 	defer stay.drop()
 	defer sizes.drop()
 	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Outermost{
-			Outermost: &workerv1.Outermost{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
+		c.Operation = &workerv1.Command_VectorFarthest{
+			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
 	})
 	return best[0], err
 }
 
-// Nearest implements clustering.VectorExecutor.
+// Nearest implements centroid.Executor.
 func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
 	packed := e.model(m)
 	defer packed.drop()
@@ -146,7 +146,7 @@ func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float6
 	}})
 }
 
-// Distances implements clustering.VectorExecutor. Only the tiles that the points lie in are asked.
+// Distances implements centroid.Executor. Only the tiles that the points lie in are asked.
 func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
 	previous := int32(-1)
 	for _, i := range points {
@@ -212,7 +212,7 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 	})
 }
 
-// Scatter implements clustering.VectorExecutor. Tiles are added up in tile order, whichever worker they
+// Scatter implements centroid.Executor. Tiles are added up in tile order, whichever worker they
 // come from; no more are asked for at once than have a place in memory.
 func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
 	packed := e.model(m)
@@ -243,7 +243,7 @@ func (e *VectorExecutor) scatter(ctx context.Context, m *model, kind vector.Scat
 		tiles: tiles,
 		limit: func(tiles []int) int { return 8 * size * len(tiles) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: uint32(kind)}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: wire.ScatterToProto(kind)}}
 		},
 		merge: func(of []int, done *reply) error {
 			if len(done.values) != 8*size*len(of) {

@@ -13,7 +13,7 @@ import (
 
 // EmbeddingHead is the shape of an embedding.
 func EmbeddingHead(e *clustering.Embedding) *cleavev1.EmbeddingHead {
-	return &cleavev1.EmbeddingHead{Rows: uint64(e.Rows), Columns: uint32(e.Columns)}
+	return &cleavev1.EmbeddingHead{Rows: uint32(e.Rows), Columns: uint32(e.Columns)}
 }
 
 // WriteEmbedding writes the values of an embedding as they travel, row by row.
@@ -40,7 +40,7 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 	if head == nil {
 		return nil, errors.New("wire: an embedding without a head")
 	}
-	rows, columns := head.GetRows(), uint64(head.GetColumns())
+	rows, columns := uint64(head.GetRows()), uint64(head.GetColumns())
 	if rows < 1 || rows > dataset.MaxRows || columns < 1 || columns > dataset.MaxColumns {
 		return nil, fmt.Errorf("wire: an embedding of %d rows of %d columns", rows, columns)
 	}

@@ -67,7 +67,7 @@ func TestLargeEmbeddingsTravelInChunks(t *testing.T) {
 	}
 }
 
-func embeddingHead(rows uint64, columns uint32) *cleavev1.GetEmbeddingResponse {
+func embeddingHead(rows, columns uint32) *cleavev1.GetEmbeddingResponse {
 	return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: &cleavev1.EmbeddingHead{Rows: rows, Columns: columns}}}
 }
 
@@ -89,7 +89,7 @@ func TestEmbeddingsThatAreWrong(t *testing.T) {
 		"no rows":      {head(0, 2)},
 		"no columns":   {head(2, 0)},
 		"a promise":    {head(1<<30, 1<<20), values(1, 0)},
-		"overflow":     {head(1<<61, 8), values(1, 0)},
+		"overflow":     {head(math.MaxUint32, math.MaxUint32), values(1, 0)},
 	} {
 		if _, err := ReceiveEmbedding(stream(parts)); err == nil {
 			t.Errorf("%s: taken", name)

@@ -8,12 +8,13 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Bulk numbers travel as raw little-endian bytes: no tag and no varint per number, so packing and
-// unpacking run at the speed of memory. Every unpacking function refuses bytes of another length.
+// Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so that
+// packing and unpacking run at the speed of memory. Every unpacking function refuses bytes of the wrong
+// length.
 
 const moveBytes = 12
 
-// PackFloat64s is 8 bytes per value.
+// PackFloat64s gives 8 bytes per value.
 func PackFloat64s(values []float64) []byte {
 	packed := make([]byte, 8*len(values))
 	for i, v := range values {
@@ -46,7 +47,7 @@ func UnpackFloat64s(packed []byte) ([]float64, error) {
 	return values, UnpackFloat64sInto(values, packed)
 }
 
-// UnpackFloat64sInto fills values from exactly as many packed ones.
+// UnpackFloat64sInto unpacks exactly len(values) values.
 func UnpackFloat64sInto(values []float64, packed []byte) error {
 	if len(packed) != 8*len(values) {
 		return fmt.Errorf("wire: got %d bytes for %d float64 values", len(packed), len(values))
@@ -57,7 +58,7 @@ func UnpackFloat64sInto(values []float64, packed []byte) error {
 	return nil
 }
 
-// PackInt32s is 4 bytes per value.
+// PackInt32s gives 4 bytes per value.
 func PackInt32s(values []int32) []byte {
 	packed := make([]byte, 4*len(values))
 	for i, v := range values {
@@ -78,7 +79,7 @@ func UnpackInt32s(packed []byte) ([]int32, error) {
 	return values, nil
 }
 
-// PackInt64s is 8 bytes per value.
+// PackInt64s gives 8 bytes per value.
 func PackInt64s(values []int64) []byte {
 	packed := make([]byte, 8*len(values))
 	for i, v := range values {
@@ -99,7 +100,7 @@ func UnpackInt64s(packed []byte) ([]int64, error) {
 	return values, nil
 }
 
-// PackMoves is three int32 per move: point, from, to.
+// PackMoves gives three int32 per move: point, from, to.
 func PackMoves(moves []kernel.Move) []byte {
 	packed := make([]byte, moveBytes*len(moves))
 	for i, m := range moves {
@@ -128,7 +129,7 @@ func UnpackMoves(packed []byte) ([]kernel.Move, error) {
 	return moves, nil
 }
 
-// PackInt128s is two uint64 per value: low, high.
+// PackInt128s gives two uint64 per value: low, high.
 func PackInt128s(values []kernel.Int128) []byte {
 	packed := make([]byte, 16*len(values))
 	for i, v := range values {
@@ -153,7 +154,7 @@ func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
 	return values, nil
 }
 
-// PackBools is a byte per value.
+// PackBools gives a byte per value, 0 or 1.
 func PackBools(values []bool) []byte {
 	packed := make([]byte, len(values))
 	for i, v := range values {
@@ -177,5 +178,5 @@ func UnpackBools(packed []byte) ([]bool, error) {
 }
 
 func badLength(length int, of string) error {
-	return fmt.Errorf("wire: %d bytes are no whole number of %s values", length, of)
+	return fmt.Errorf("wire: %d bytes are not a whole number of %s values", length, of)
 }

@@ -26,7 +26,7 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 	return &cleavev1.Plan{
 		Tiles:         uint32(plan.Tiles),
 		TileRows:      uint32(plan.TileRows),
-		Storage:       plan.Storage,
+		Storage:       PlanStorageProto(plan.Storage),
 		TileBytes:     uint64(plan.EntryBytes),
 		Workers:       uint32(len(plan.Shares)),
 		GridExponent:  int32(grid),
@@ -38,9 +38,34 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, longest.Seconds()) * float64(time.Second))),
 		Explanation:   plan.Why,
 
-		Products:         uint64(plan.Products),
+		Products:         uint32(plan.Products),
 		CoordinatorBytes: uint64(plan.CoordinatorBytes),
 	}
+}
+
+// planStorage has every name that planning gives to what is held.
+var planStorage = map[string]cleavev1.PlanStorage{
+	"float32":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32,
+	"float16":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT16,
+	"none":           cleavev1.PlanStorage_PLAN_STORAGE_NONE,
+	"float32+none":   cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32,
+	"float16+none":   cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT16,
+	"sparse":         cleavev1.PlanStorage_PLAN_STORAGE_SPARSE,
+	"vectors":        cleavev1.PlanStorage_PLAN_STORAGE_VECTORS,
+	"sparse vectors": cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS,
+}
+
+// PlanStorageProto is what planning.Problem.StorageName names.
+func PlanStorageProto(name string) cleavev1.PlanStorage { return planStorage[name] }
+
+// PlanStorageName is planning's name of what is held; empty for a value that is unknown.
+func PlanStorageName(storage cleavev1.PlanStorage) string {
+	for name, value := range planStorage {
+		if value == storage {
+			return name
+		}
+	}
+	return ""
 }
 
 // longest is the longest time that a plan predicts.

@@ -7,9 +7,11 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/evaluate"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// ResultProto is a run's answer without its labels; the state, plan and timings are the caller's.
+// ResultProto is a run's answer without its labels. The caller adds the state, the kernel, the plan and
+// the timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
 		StopReason:    cleavev1.StopReason(r.StopReason),
@@ -20,7 +22,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		Sigma:         r.Sigma,
 		Restart:       uint32(r.Restart),
 		K:             uint32(len(r.ClusterSizes)),
-		Rows:          uint64(len(r.Labels)),
+		Rows:          uint32(len(r.Labels)),
 	}
 	for _, e := range r.History {
 		p.History = append(p.History, IterationProto(r.Restart, e))
@@ -32,15 +34,35 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Warnings = append(p.Warnings, NoticeProto(n))
 	}
 	for _, size := range r.ClusterSizes {
-		p.ClusterSizes = append(p.ClusterSizes, uint64(size))
+		p.ClusterSizes = append(p.ClusterSizes, uint32(size))
 	}
-	if r.Rho != 0 {
-		p.Rho = &r.Rho
+	if r.Model != nil {
+		p.Model = ModelHead(r.Model)
 	}
-	p.HasModel = r.Model != nil
+	if r.Embedding != nil {
+		p.Embedding = EmbeddingHead(r.Embedding)
+	}
 	p.Inference = inferenceProto(r.Inference)
-	p.HasEmbedding = r.Embedding != nil
 	p.Spectral = spectralProto(r.Eigen)
+	return p
+}
+
+// KernelReportProto is the kernel function of a matrix with the parameters that it has, nil when the
+// matrix is not made of points.
+func KernelReportProto(m kernel.Spec) *cleavev1.KernelReport {
+	function := kernelFunctions.write(m.Function)
+	if function == cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED {
+		return nil
+	}
+	p := &cleavev1.KernelReport{Function: function}
+	switch m.Function {
+	case kernel.Gaussian, kernel.Laplacian:
+		p.Rho = &m.Rho
+	case kernel.Polynomial:
+		p.Gamma, p.Coef0, p.Degree = &m.Gamma, &m.Coef0, proto.Uint32(uint32(m.Degree))
+	case kernel.Sigmoid:
+		p.Gamma, p.Coef0 = &m.Gamma, &m.Coef0
+	}
 	return p
 }
 
@@ -50,7 +72,7 @@ func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 	}
 	p := &cleavev1.SpectralReport{
 		Beta: s.Beta, Volume: s.Volume, Eigenvalues: s.Eigenvalues, Costs: s.Costs,
-		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint64(s.Products),
+		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint32(s.Products),
 	}
 	if s.FeasibleVectors != nil {
 		feasible := uint32(*s.FeasibleVectors)
@@ -64,7 +86,7 @@ func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
 		return nil
 	}
 	return &cleavev1.InferenceReport{
-		Engine: inferences.write(i.Engine), Exact: i.Exact, LpValue: i.LPValue,
+		Engine: cleavev1.Inference(i.Engine), Exact: i.Exact, LpValue: i.LPValue,
 		Fallbacks: uint32(i.Fallbacks), Rounds: uint32(i.Rounds),
 	}
 }
@@ -97,7 +119,7 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 // SolverStepProto is one step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	p := &cleavev1.SolverStep{
-		Step: uint32(s.Step), Products: uint64(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
+		Step: uint32(s.Step), Products: uint32(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
 		Tolerance: s.Tolerance,
 	}
 	if s.StepsLeft != nil {

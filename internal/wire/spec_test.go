@@ -118,18 +118,18 @@ func TestResultProto(t *testing.T) {
 	r.History[1].AssignmentObjective = &value
 	r.History[1].Parts = &clustering.Parts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
 	r.Inference = &clustering.Inference{Engine: inference.LP, Exact: true, LPValue: &value, Fallbacks: 7, Rounds: 8}
-	r.Model = &clustering.Model{}
+	r.Model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2}, Metric: metric.NewIdentity(2)}
 	p := ResultProto(r)
 	if got, want := p.GetHistory()[1].GetParts(), (&cleavev1.ObjectiveParts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4, Violated: 5, MetricSpread: 6}); !proto.Equal(got, want) {
 		t.Errorf("parts %v, want %v", got, want)
 	}
-	if p.GetHistory()[0].AssignmentObjective != nil || p.GetHistory()[0].GetParts() != nil || p.GetHistory()[1].GetAssignmentObjective() != value || !p.GetHasModel() {
+	if p.GetHistory()[0].AssignmentObjective != nil || p.GetHistory()[0].GetParts() != nil || p.GetHistory()[1].GetAssignmentObjective() != value || p.GetModel().GetColumns() != 2 {
 		t.Errorf("got %v", p)
 	}
 	if got, want := p.GetInference(), (&cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: &value, Fallbacks: 7, Rounds: 8}); !proto.Equal(got, want) {
 		t.Errorf("inference %v, want %v", got, want)
 	}
-	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.Rho != nil ||
+	if p.GetStopReason() != cleavev1.StopReason_STOP_REASON_CYCLE || p.GetRows() != 3 || p.GetK() != 2 || p.GetKernel() != nil ||
 		p.GetConstraints().GetSatisfied() != 2 || len(p.GetHistory()) != 2 || p.GetHistory()[1].GetRestart() != 3 ||
 		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetCode() != "A" {
 		t.Errorf("got %v", p)

@@ -76,10 +76,10 @@ func TestSpectralResultProto(t *testing.T) {
 	p := ResultProto(r)
 	want := &cleavev1.SpectralReport{Beta: &beta, FeasibleVectors: &count, Volume: 14, Eigenvalues: []float64{1, 2},
 		Costs: []float64{3, 4}, ConstraintSatisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9}
-	if !p.GetHasEmbedding() || !proto.Equal(p.GetSpectral(), want) {
+	if p.GetEmbedding().GetColumns() != 1 || !proto.Equal(p.GetSpectral(), want) {
 		t.Errorf("got %v, want %v", p, want)
 	}
-	if p := ResultProto(&clustering.Result{}); p.GetHasEmbedding() || p.GetSpectral() != nil {
+	if p := ResultProto(&clustering.Result{}); p.GetEmbedding() != nil || p.GetSpectral() != nil {
 		t.Errorf("a run of another family is %v", p)
 	}
 }

@@ -145,14 +145,29 @@ func Fault(err error) error {
 	return f
 }
 
+// ErrorProto is a fault as a part of a message.
+func ErrorProto(f *fault.Error) *cleavev1.Error {
+	p := &cleavev1.Error{Code: int32(Code(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
+	for key, value := range f.Metadata {
+		if p.Metadata == nil {
+			p.Metadata = map[string]string{}
+		}
+		p.Metadata[key] = strings.ToValidUTF8(value, "\uFFFD")
+	}
+	return p
+}
+
 // JobFault is why a job failed, nil when it did not.
-func JobFault(job *cleavev1.Job) error {
-	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED {
+func JobFault(job *cleavev1.Job) error { return FaultOf(job.GetError()) }
+
+// FaultOf is the fault that a message carries, nil when it carries none.
+func FaultOf(p *cleavev1.Error) error {
+	if p == nil {
 		return nil
 	}
-	kind, known := kindOf(codes.Code(job.GetFailureCode()))
+	kind, known := kindOf(codes.Code(p.GetCode()))
 	if !known {
 		kind = fault.Internal
 	}
-	return &fault.Error{Kind: kind, Reason: job.GetFailureReason(), Message: job.GetStatusMessage()}
+	return &fault.Error{Kind: kind, Reason: p.GetReason(), Message: p.GetMessage(), Field: p.GetField(), Metadata: p.GetMetadata()}
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -85,13 +85,17 @@ func TestJobFault(t *testing.T) {
 	if err := JobFault(&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
 		t.Errorf("a job that succeeded has fault %v", err)
 	}
-	err := JobFault(&cleavev1.Job{
-		State: cleavev1.JobState_JOB_STATE_FAILED, FailureReason: "ZERO_DEGREE",
-		FailureCode: int32(codes.InvalidArgument), StatusMessage: "vertex 3 has no edges",
-	})
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.InvalidArgument || f.Reason != "ZERO_DEGREE" || f.Message != "vertex 3 has no edges" {
+	want := fault.Invalid("ZERO_DEGREE", "vertex 3 has no edges").OnField("spec.dataset_id").With("vertex", "3")
+	err := JobFault(&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, Error: ErrorProto(want)})
+	if !reflect.DeepEqual(err, error(want)) {
 		t.Errorf("got %#v", err)
+	}
+	if err := FaultOf(&cleavev1.Error{Code: 99, Reason: "NEW", Message: "of a later version"}); !fault.Is(err, "NEW") {
+		t.Errorf("got %#v", err)
+	}
+	broken := fault.Invalid("BROKEN", "\xff").With("key", "\xfd")
+	if _, err := proto.Marshal(ErrorProto(broken)); err != nil {
+		t.Errorf("text that is not UTF-8 cannot be sent: %v", err)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// MatrixSpecToProto writes a matrix spec. Its two arrays are payloads of their own, as they may be
-// big: PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
+// MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
+// PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
 func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
 	return &workerv1.MatrixSpec{
-		Function:     uint32(spec.Function),
+		Function:     workerKernelFunctions.toProto(spec.Function),
 		Rho:          spec.Rho,
 		Gamma:        spec.Gamma,
 		Coef0:        spec.Coef0,
@@ -28,10 +28,14 @@ func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv
 	}
 }
 
-// MatrixSpecFromProto reads a matrix spec with its arrays, which the caller has fetched.
+// MatrixSpecFromProto reads a matrix spec. The caller has fetched its two arrays.
 func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.Spec, error) {
+	function, err := workerKernelFunctions.fromProto(m.GetFunction())
+	if err != nil {
+		return kernel.Spec{}, err
+	}
 	spec := kernel.Spec{
-		Function:     kernel.Function(m.GetFunction()),
+		Function:     function,
 		Rho:          m.GetRho(),
 		Gamma:        m.GetGamma(),
 		Coef0:        m.GetCoef0(),
@@ -45,8 +49,6 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 		HalfScale:    m.GetHalfScale(),
 	}
 	switch {
-	case m.GetFunction() < uint32(kernel.Linear) || m.GetFunction() > uint32(kernel.Adjacency):
-		return spec, fmt.Errorf("wire: unknown kernel function %d", m.GetFunction())
 	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32:
 		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns", m.GetRows(), m.GetColumns())
 	case mean != nil && len(mean) != spec.Columns:
@@ -57,7 +59,7 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 	return spec, nil
 }
 
-// StatsToProto writes cluster statistics.
+// StatsToProto converts cluster statistics.
 func StatsToProto(all []kernel.Stats) []*workerv1.ClusterStats {
 	packed := make([]*workerv1.ClusterStats, len(all))
 	for i, stats := range all {
@@ -106,7 +108,7 @@ func statsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
 	return stats, nil
 }
 
-// CandidatesToProto packs the farthest points of lanes.
+// CandidatesToProto converts the farthest points of lanes.
 func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
 	packed := make([]*workerv1.Candidate, len(candidates))
 	for i, c := range candidates {
@@ -115,7 +117,7 @@ func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
 	return packed
 }
 
-// CandidatesFromProto reads them.
+// CandidatesFromProto reads the farthest points of lanes.
 func CandidatesFromProto(packed []*workerv1.Candidate) ([]kernel.Candidate, error) {
 	candidates := make([]kernel.Candidate, len(packed))
 	for i, p := range packed {

@@ -14,7 +14,7 @@ import (
 	vectors "github.com/cleave-project/cleave/internal/vector"
 )
 
-// roundTrip checks that unpacking undoes packing, and that a cut array is refused.
+// roundTrip checks that unpacking undoes packing, and that a truncated array is refused.
 func roundTrip[T any](t *rapid.T, values []T, size int, pack func([]T) []byte, unpack func([]byte) ([]T, error)) {
 	t.Helper()
 	packed := pack(values)
@@ -27,12 +27,12 @@ func roundTrip[T any](t *rapid.T, values []T, size int, pack func([]T) []byte, u
 	}
 	if len(packed) > 0 {
 		if _, err := unpack(packed[:len(packed)-1]); err == nil {
-			t.Fatal("a cut array was taken")
+			t.Fatal("a truncated array was accepted")
 		}
 	}
 }
 
-func TestPackedNumbersComeBack(t *testing.T) {
+func TestPackedNumbersRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		roundTrip(t, rapid.SliceOf(rapid.Float64()).Draw(t, "float64"), 8, PackFloat64s, UnpackFloat64s)
 		roundTrip(t, rapid.SliceOf(rapid.Int32()).Draw(t, "int32"), 4, PackInt32s, UnpackInt32s)
@@ -68,11 +68,11 @@ func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
 		t.Error("one value filled two")
 	}
 	if _, err := UnpackBools([]byte{0, 1, 2}); err == nil {
-		t.Error("2 was taken for true or false")
+		t.Error("2 was accepted as a bool")
 	}
 }
 
-func TestMatrixSpecsComeBack(t *testing.T) {
+func TestMatrixSpecsRoundTrip(t *testing.T) {
 	spec := kernel.Spec{
 		Function: kernel.Polynomial, Rho: 0.1, Gamma: 1.0 / 3, Coef0: -2.5, Degree: 3, ZeroDiagonal: true,
 		Grid: -40, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Scale: []float64{1, 0.5, 0.25},
@@ -83,7 +83,7 @@ func TestMatrixSpecsComeBack(t *testing.T) {
 	}
 	for name, damage := range map[string]func(*workerv1.MatrixSpec){
 		"function 0":    func(m *workerv1.MatrixSpec) { m.Function = 0 },
-		"function 300":  func(m *workerv1.MatrixSpec) { m.Function = 256 + uint32(kernel.Linear) },
+		"function 257":  func(m *workerv1.MatrixSpec) { m.Function = 257 },
 		"no rows":       func(m *workerv1.MatrixSpec) { m.Rows = 0 },
 		"too many rows": func(m *workerv1.MatrixSpec) { m.Rows = math.MaxUint64 },
 		"wrong mean":    func(m *workerv1.MatrixSpec) { m.Columns = 3 },
@@ -92,12 +92,12 @@ func TestMatrixSpecsComeBack(t *testing.T) {
 		m := MatrixSpecToProto(spec, nil, nil)
 		damage(m)
 		if _, err := MatrixSpecFromProto(m, spec.Mean, spec.Scale); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }
 
-func TestVectorSpecsComeBack(t *testing.T) {
+func TestVectorSpecsRoundTrip(t *testing.T) {
 	spec := &vectors.Spec{
 		Preparation: vectors.Plain, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Grids: []int32{-40, -1074}, BackgroundGrid: -90,
 	}
@@ -107,7 +107,7 @@ func TestVectorSpecsComeBack(t *testing.T) {
 	}
 	for name, damage := range map[string]func(*workerv1.VectorSpec){
 		"preparation 0":      func(p *workerv1.VectorSpec) { p.Preparation = 0 },
-		"preparation 257":    func(p *workerv1.VectorSpec) { p.Preparation = 256 + uint32(vectors.Plain) },
+		"preparation 257":    func(p *workerv1.VectorSpec) { p.Preparation = 257 },
 		"no rows":            func(p *workerv1.VectorSpec) { p.Rows = 0 },
 		"too many rows":      func(p *workerv1.VectorSpec) { p.Rows = math.MaxUint64 },
 		"other columns":      func(p *workerv1.VectorSpec) { p.Columns = 3 },
@@ -117,15 +117,15 @@ func TestVectorSpecsComeBack(t *testing.T) {
 		p := VectorSpecToProto(spec, nil, nil)
 		damage(p)
 		if _, err := VectorSpecFromProto(p, spec.Mean, spec.Grids); err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 	if _, err := VectorSpecFromProto(VectorSpecToProto(spec, nil, nil), spec.Mean[:1], spec.Grids); err == nil {
-		t.Error("a short mean was taken")
+		t.Error("a short mean was accepted")
 	}
 }
 
-func TestVectorModelsComeBack(t *testing.T) {
+func TestVectorModelsRoundTrip(t *testing.T) {
 	for _, m := range []*vectors.Model{
 		{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}},
 		{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: []float64{1, 2}, Absent: []bool{true}, Metric: []float64{1, 2}},
@@ -137,12 +137,12 @@ func TestVectorModelsComeBack(t *testing.T) {
 	}
 	for _, p := range []*workerv1.VectorModel{nil, {Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32}} {
 		if _, err := VectorModelFromProto(p, nil, nil, nil); err == nil {
-			t.Errorf("%v was taken", p)
+			t.Errorf("%v was accepted", p)
 		}
 	}
 }
 
-func TestStatsComeBack(t *testing.T) {
+func TestStatsRoundTrip(t *testing.T) {
 	stats := []kernel.Stats{
 		{Lane: 3, Sigma: -1.5, Weight: []float64{1, 2}, SelfAffinity: []float64{3, -4}, Count: []int32{5, 6}},
 		{Weight: []float64{1}, SelfAffinity: []float64{0.5}, Count: []int32{9}},
@@ -154,6 +154,6 @@ func TestStatsComeBack(t *testing.T) {
 	p := StatsToProto(stats)
 	p[0].Count = p[0].Count[:4]
 	if _, err := StatsFromProto(p); err == nil {
-		t.Error("statistics of different lengths were taken")
+		t.Error("statistics of different lengths were accepted")
 	}
 }

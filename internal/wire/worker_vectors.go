@@ -9,11 +9,11 @@ import (
 	vectors "github.com/cleave-project/cleave/internal/vector"
 )
 
-// VectorSpecToProto writes a spec of vectors. Its arrays are payloads of their own, as they may be big:
+// VectorSpecToProto converts a spec of vectors. Its two arrays may be large, so the caller packs them:
 // PackFloat64s of spec.Mean, nil when there is none, and PackInt32s of spec.Grids.
 func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
 	return &workerv1.VectorSpec{
-		Preparation:    uint32(spec.Preparation),
+		Preparation:    workerPreparations.toProto(spec.Preparation),
 		Rows:           uint64(spec.Rows),
 		Columns:        uint64(spec.Columns),
 		Mean:           mean,
@@ -22,11 +22,13 @@ func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *worke
 	}
 }
 
-// VectorSpecFromProto reads a spec of vectors with its arrays, which the caller has fetched.
+// VectorSpecFromProto reads a spec of vectors. The caller has fetched its two arrays.
 func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.Spec, error) {
+	preparation, err := workerPreparations.fromProto(p.GetPreparation())
+	if err != nil {
+		return nil, err
+	}
 	switch {
-	case p.GetPreparation() < uint32(vectors.Plain) || p.GetPreparation() > uint32(vectors.NonNegative):
-		return nil, fmt.Errorf("wire: unknown preparation %d", p.GetPreparation())
 	case p.GetRows() < 1 || p.GetRows() > dataset.MaxRows || p.GetColumns() < 1 || p.GetColumns() > dataset.MaxColumns:
 		return nil, fmt.Errorf("wire: vectors of %d rows of %d columns", p.GetRows(), p.GetColumns())
 	case p.GetFullMetric() && p.GetColumns() > metric.MaxFull:
@@ -35,7 +37,7 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 		return nil, fmt.Errorf("wire: %d means and %d grids for %d columns", len(mean), len(grids), p.GetColumns())
 	}
 	return &vectors.Spec{
-		Preparation:    vectors.Preparation(p.GetPreparation()),
+		Preparation:    preparation,
 		Rows:           int(p.GetRows()),
 		Columns:        int(p.GetColumns()),
 		Mean:           mean,
@@ -44,24 +46,25 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 	}, nil
 }
 
-// VectorModelToProto writes a model, whose arrays are payloads: PackFloat64s of m.Centroids and
+// VectorModelToProto converts a model. The caller packs its arrays: PackFloat64s of m.Centroids and
 // m.Metric, PackBools of m.Absent.
 func VectorModelToProto(m *vectors.Model, centroids, absent, metric *workerv1.Payload) *workerv1.VectorModel {
 	return &workerv1.VectorModel{
-		Distortion: uint32(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
+		Distortion: workerDistortions.toProto(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
 	}
 }
 
-// VectorModelFromProto reads a model with its arrays, which the caller has fetched. Whether they fit the
-// vectors is for the shard to say.
+// VectorModelFromProto reads a model. The caller has fetched its arrays. The shard checks that they fit
+// its vectors.
 func VectorModelFromProto(p *workerv1.VectorModel, centroids []float64, absent []bool, matrix []float64) (*vectors.Model, error) {
-	if p.GetDistortion() < uint32(metric.SquaredEuclidean) || p.GetDistortion() > uint32(metric.IDivergence) {
-		return nil, fmt.Errorf("wire: unknown distortion %d", p.GetDistortion())
+	distortion, err := workerDistortions.fromProto(p.GetDistortion())
+	if err != nil {
+		return nil, err
 	}
 	if p.GetClusters() < 1 || p.GetClusters() > dataset.MaxRows {
 		return nil, fmt.Errorf("wire: a model of %d clusters", p.GetClusters())
 	}
-	m := &vectors.Model{Distortion: metric.Distortion(p.GetDistortion()), Clusters: int(p.GetClusters()), Centroids: centroids}
+	m := &vectors.Model{Distortion: distortion, Clusters: int(p.GetClusters()), Centroids: centroids}
 	if len(absent) > 0 {
 		m.Absent = absent
 	}

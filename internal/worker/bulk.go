@@ -5,35 +5,30 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// persist repeats a transfer that broke with the connection. The job's context ends it: a session
-// that comes back in time goes on, one that does not is over and takes its jobs with it.
-func persist(ctx context.Context, transfer func() error) error {
-	for {
+// retryTransfer repeats a transfer as long as the connection is down. It stops with the job's context,
+// which ends if the coordinator gives up the session before the connection is back.
+func retryTransfer(ctx context.Context, transfer func() error) error {
+	for pause := backoff.New(retryPolicy); ; {
 		err := transfer()
 		if status.Code(err) != codes.Unavailable {
 			return err
 		}
-		timer := time.NewTimer(minRetry/2 + rand.N(minRetry))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := pause.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }
@@ -75,10 +70,10 @@ func (j *job) receive(p *workerv1.Payload, take func(at int, chunk []byte) error
 	if reference == "" {
 		return take(0, p.GetInline())
 	}
-	err := persist(j.ctx, func() error {
+	err := retryTransfer(j.ctx, func() error {
 		ctx, cancel := context.WithCancel(j.ctx)
 		defer cancel()
-		stream, err := j.session.worker.client.FetchOperand(ctx, &workerv1.FetchOperandRequest{SessionId: j.session.id, Reference: reference})
+		stream, err := j.session.worker.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
 		if err != nil {
 			return err
 		}
@@ -113,7 +108,7 @@ func (j *job) result(c *workerv1.Command, data []byte) (*workerv1.Payload, error
 // sendAhead sends chunks, again if the connection breaks, and makes a payload that refers to them.
 func (j *job) sendAhead(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
-	err := persist(j.ctx, func() error { return j.send(reference, chunks) })
+	err := retryTransfer(j.ctx, func() error { return j.send(reference, chunks) })
 	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
 }
 
@@ -157,7 +152,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 
 // read streams a range of a data set through a reader, again if the connection breaks.
 func (j *job) read(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
-	return persist(ctx, func() error {
+	return retryTransfer(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := j.session.worker.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{

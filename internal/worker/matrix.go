@@ -23,8 +23,8 @@ func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
 
 func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
 	switch op := c.GetOperation().(type) {
-	case *workerv1.Command_Arm:
-		return &workerv1.Done{}, m.arm(j, op.Arm)
+	case *workerv1.Command_SetOperands:
+		return &workerv1.Done{}, m.setOperands(j, op.SetOperands)
 	case *workerv1.Command_Degrees:
 		return j.valuesOf(c)(m.Degrees(j.ctx, tiles))
 	case *workerv1.Command_Maxima:
@@ -61,25 +61,25 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 			return nil, err
 		}
 		return selfAffinity(m.Update(j.ctx, tiles, op.Update.GetStep(), moves))
-	case *workerv1.Command_Assign:
-		stats, err := m.stats(op.Assign.GetStats())
+	case *workerv1.Command_MatrixAssign:
+		stats, err := m.stats(op.MatrixAssign.GetStats())
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(m.Assign(j.ctx, tiles, op.Assign.GetStep(), stats))
-	case *workerv1.Command_Farthest:
-		stats, err := m.stats(op.Farthest.GetStats())
+		return j.movesOf(c)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
+	case *workerv1.Command_MatrixFarthest:
+		stats, err := m.stats(op.MatrixFarthest.GetStats())
 		if err != nil {
 			return nil, err
 		}
-		far, err := m.Farthest(j.ctx, tiles, op.Farthest.GetStep(), stats)
+		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	}
 	return nil, unknown(c)
 }
 
-// arm gives the weights and the sparse part.
-func (m *matrix) arm(j *job, a *workerv1.Arm) error {
+// setOperands sets the weights and the sparse part.
+func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	weights, err := j.floats(a.GetWeights(), j.rows)
 	if err != nil {
 		return err
@@ -95,14 +95,14 @@ func (m *matrix) arm(j *job, a *workerv1.Arm) error {
 		return err
 	}
 	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
-		return fmt.Errorf("worker: armed with %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
+		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
 			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
 	}
 	if err := checkSparse(sparse, j.rows); err != nil {
 		return err
 	}
 	m.k = int(a.GetK())
-	return m.Arm(kernel.Armament{ID: a.GetArmament(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
+	return m.Arm(kernel.Armament{ID: a.GetOperandsId(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {

@@ -30,8 +30,8 @@ func LimitProcess(memoryBytes uint64) {
 // memory keeps the books of a worker's memory: jobs, their tiles, and data sets. Everything big is
 // reserved here before it is allocated, by the arithmetic of package planning.
 type memory struct {
-	limit int64             // 0: none
-	spare func(bytes int64) // frees what is kept only in case; called without the lock
+	limit   int64             // 0: none
+	reclaim func(bytes int64) // frees what is kept only in case; called without the lock
 
 	mu      sync.Mutex
 	used    int64
@@ -51,7 +51,7 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		if m.take(bytes) {
 			return nil
 		}
-		if m.spare(bytes); m.take(bytes) {
+		if m.reclaim(bytes); m.take(bytes) {
 			return nil
 		}
 		if leaving == 0 {

@@ -127,7 +127,7 @@ func TestRowsThatPassThroughAreCounted(t *testing.T) {
 // Memory that a job is about to free is waited for, and nothing else is.
 func TestReservationsWaitForLeavingJobs(t *testing.T) {
 	m := newMemory(100)
-	m.spare = func(int64) {}
+	m.reclaim = func(int64) {}
 	if err := m.reserve(t.Context(), 80, "a job"); err != nil {
 		t.Fatal(err)
 	}

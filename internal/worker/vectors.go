@@ -36,14 +36,14 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 			return nil, err
 		}
 		return j.valuesOf(c)(v.Update(j.ctx, tiles, op.Update.GetStep(), moves))
-	case *workerv1.Command_Nearer:
-		model, skip, err := j.modelAndPoints(op.Nearer.GetModel(), op.Nearer.GetSkip())
+	case *workerv1.Command_VectorAssign:
+		model, skip, err := j.modelAndPoints(op.VectorAssign.GetModel(), op.VectorAssign.GetSkip())
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.Nearer.GetStep(), model, skip))
-	case *workerv1.Command_Outermost:
-		return v.outermost(j, tiles, op.Outermost)
+		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), model, skip))
+	case *workerv1.Command_VectorFarthest:
+		return v.farthest(j, tiles, op.VectorFarthest)
 	case *workerv1.Command_Distances:
 		model, points, err := j.modelAndPoints(op.Distances.GetModel(), op.Distances.GetPoints())
 		if err != nil {
@@ -65,7 +65,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 	return nil, unknown(c)
 }
 
-func (v *vectors) outermost(j *job, tiles []int, op *workerv1.Outermost) (*workerv1.Done, error) {
+func (v *vectors) farthest(j *job, tiles []int, op *workerv1.VectorFarthest) (*workerv1.Done, error) {
 	model, skip, err := j.modelAndPoints(op.GetModel(), op.GetSkip())
 	if err != nil {
 		return nil, err
@@ -79,10 +79,11 @@ func (v *vectors) outermost(j *job, tiles []int, op *workerv1.Outermost) (*worke
 }
 
 func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1.Scatter) (*workerv1.Done, error) {
-	kind, most := vector.Scatter(op.GetKind()), j.need.TilesAtOnce()
-	switch {
-	case op.GetKind() < uint32(vector.Total) || op.GetKind() > uint32(vector.Full):
-		return nil, fmt.Errorf("worker: unknown scatter %d", op.GetKind())
+	kind, err := wire.ScatterFromProto(op.GetKind())
+	if err != nil {
+		return nil, err
+	}
+	switch most := j.need.TilesAtOnce(); {
 	case kind == vector.Full && !j.need.Vectors.FullMetric:
 		return nil, errors.New("worker: a full scatter in a job without a full metric")
 	case kind != vector.Total && len(tiles) > most:

@@ -85,16 +85,16 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
 			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoves(moves))}}}},
-		{"nearer", movesOf(t)(local.Assign(ctx, tiles, 8, m, some)), &workerv1.Command{Operation: &workerv1.Command_Nearer{
-			Nearer: &workerv1.Nearer{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some))}}}},
+		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, m, some)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
+			VectorAssign: &workerv1.VectorAssign{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some))}}}},
 		{"distances", floats(local.Distances(ctx, tiles, m, some)), &workerv1.Command{Operation: &workerv1.Command_Distances{
 			Distances: &workerv1.Distances{Model: modelOf(m), Points: inline(wire.PackInt32s(some))}}}},
 		{"scatter", floats(local.Scatter(ctx, tiles, 8, m, vector.Diagonal)), &workerv1.Command{Operation: &workerv1.Command_Scatter{
-			Scatter: &workerv1.Scatter{Step: 8, Model: modelOf(m), Kind: uint32(vector.Diagonal)}}}},
+			Scatter: &workerv1.Scatter{Step: 8, Model: modelOf(m), Kind: workerv1.ScatterKind_SCATTER_KIND_DIAGONAL}}}},
 		{"nearest", floats(local.Nearest(ctx, tiles, m)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
 			Nearest: &workerv1.Nearest{Model: modelOf(m)}}}},
-		{"outermost", nil, &workerv1.Command{Operation: &workerv1.Command_Outermost{
-			Outermost: &workerv1.Outermost{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
+		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
+			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
 	} {
 		answer := j.on(step.c)
 		if answer.GetFailure() != nil {
@@ -103,11 +103,11 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		if got := answer.GetDone().GetValues().GetInline(); step.want != nil && !reflect.DeepEqual(any(got), step.want) {
 			t.Errorf("%s: got % x, want % x", step.name, got, step.want)
 		}
-		if step.name == "outermost" {
+		if step.name == "farthest" {
 			want, err := local.Farthest(ctx, tiles, 8, m, some, counts)
 			got, bad := wire.CandidatesFromProto(answer.GetDone().GetFarthest())
 			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []kernel.Candidate{want}) {
-				t.Errorf("outermost: got %v, %v, want %v, %v", got, bad, want, err)
+				t.Errorf("farthest: got %v, %v, want %v, %v", got, bad, want, err)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 		change(m)
 		return &workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: m}}}
 	}
-	scatter := func(kind uint32, step uint64) *workerv1.Command {
+	scatter := func(kind workerv1.ScatterKind, step uint64) *workerv1.Command {
 		return &workerv1.Command{Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Model: modelOf(good()), Kind: kind}}}
 	}
 	internal := workerv1.FailureKind_FAILURE_KIND_INTERNAL
@@ -147,7 +147,7 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 		says    string
 	}{
 		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
-		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "distortion 0"},
+		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown distortion"},
 		"too many clusters":      {nearest(func(m *workerv1.VectorModel) { m.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
 		"other centroids":        {nearest(func(m *workerv1.VectorModel) { m.Clusters = 2 }), internal, "6 values instead of 4"},
 		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
@@ -155,8 +155,8 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
 		"marks of no kind":       {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
 		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
-		"full scatter":           {scatter(uint32(vector.Full), 1), internal, "without a full metric"},
-		"before the labels":      {scatter(uint32(vector.Total), 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
+		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
+		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
 		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
 		"distances without end": {&workerv1.Command{Operation: &workerv1.Command_Distances{
 			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},

@@ -2,8 +2,8 @@
 // the coordinator's commands on them.
 //
 // A worker decides nothing. It keeps one session with the coordinator across broken streams; when
-// the coordinator says that the session is over (the worker was silent for too long, or the
-// coordinator was started anew), everything belonging to it is dropped and a new one begins.
+// the coordinator ends the session (the worker was silent for too long, or the coordinator restarted),
+// the worker drops everything that belongs to it and begins a new one.
 //
 // Concurrency: one goroutine per stream sends and one receives; each job has a goroutine that runs
 // its commands in order, so that heartbeats and other jobs never wait for a computation.
@@ -12,7 +12,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync"
@@ -20,13 +19,14 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
+	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -40,17 +40,16 @@ type Config struct {
 	MemoryBytes  uint64 // for jobs and data sets; 0: no limit. The process takes up to RuntimeBytes more
 	Version      string
 	Logger       hclog.Logger
-	DialOptions  []grpc.DialOption // after our own, so that they win
+	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
 }
 
-const (
-	defaultLeaveTimeout = 5 * time.Second
-	minRetry            = 100 * time.Millisecond
-	maxRetry            = 2 * time.Second
-)
+const defaultLeaveTimeout = 5 * time.Second
 
-// worker is what lives as long as the process.
+// retryPolicy paces attempts to reach the coordinator.
+var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+
+// worker is the state that outlives sessions.
 type worker struct {
 	cfg      Config
 	log      hclog.Logger
@@ -58,12 +57,12 @@ type worker struct {
 	memory   *memory
 	datasets *datasets
 	session  *session       // nil before the first welcome
-	running  sync.WaitGroup // goroutines of jobs, also of sessions that are over
+	running  sync.WaitGroup // goroutines of jobs, those of ended sessions too
 }
 
-// Run serves a coordinator until ctx ends, when it leaves in peace (its tiles are placed elsewhere
-// first, if that takes no longer than LeaveTimeout), or until it is drained. It returns an error
-// only when trying again is of no use, such as a coordinator of another version.
+// Run serves a coordinator until ctx ends or the worker is drained. When ctx ends, it waits until its
+// tiles are placed elsewhere, at most LeaveTimeout. It returns an error only when another attempt would
+// fail too, as with a coordinator of another version.
 func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if cfg.Coordinator == "" {
@@ -76,16 +75,15 @@ func Run(ctx context.Context, cfg Config) error {
 	defer conn.Close()
 	w := &worker{cfg: cfg, log: cfg.Logger, client: workerv1.NewWorkerServiceClient(conn), memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited)))}
 	w.datasets = newDatasets(w.memory)
-	w.memory.spare = w.datasets.evict
+	w.memory.reclaim = w.datasets.evict
 	defer w.running.Wait()
 	defer w.endSession()
 	return w.serve(ctx)
 }
 
-// serve attaches again and again.
+// serve attaches to the coordinator, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
-	retry := minRetry
-	for {
+	for pause := backoff.New(retryPolicy); ; {
 		attached, err := w.attach(ctx)
 		switch {
 		case errors.Is(err, errFarewell):
@@ -93,26 +91,21 @@ func (w *worker) serve(ctx context.Context) error {
 			return nil
 		case ctx.Err() != nil:
 			return nil
-		case hopeless(err):
+		case isPermanent(err):
 			return wire.Fault(err)
 		}
 		if attached {
-			retry = minRetry
+			pause.Reset()
 		}
 		w.log.Warn("not attached; trying again", "coordinator", w.cfg.Coordinator, "error", err)
-		timer := time.NewTimer(retry/2 + rand.N(retry/2))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.Wait(ctx) != nil {
 			return nil
 		}
-		retry = min(2*retry, maxRetry)
 	}
 }
 
-// hopeless tells errors that trying again does not mend.
-func hopeless(err error) bool {
+// isPermanent tells whether attaching again would fail in the same way.
+func isPermanent(err error) bool {
 	switch status.Code(err) {
 	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
 		return true
@@ -141,10 +134,10 @@ func dialOptions(cfg Config) []grpc.DialOption {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.WorkerMessageBytes), grpc.MaxCallSendMsgSize(wire.WorkerMessageBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: minRetry, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxRetry},
+			Backoff:           grpcbackoff.Config{BaseDelay: retryPolicy.First, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryPolicy.Max},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// Finds out a coordinator whose machine died without a word; grpc allows no shorter time.
+		// Detects a coordinator whose machine died; grpc allows no shorter time.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 	}
 	return append(options, cfg.DialOptions...)

@@ -150,7 +150,7 @@ func idleJob(t *testing.T) *job {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0)}
 	w.datasets = newDatasets(w.memory)
-	w.memory.spare = w.datasets.evict
+	w.memory.reclaim = w.datasets.evict
 	s := newSession(w, "one")
 	t.Cleanup(s.cancel)
 	return newJob(s, "job")
@@ -208,7 +208,7 @@ func TestEpochsGuardPlacements(t *testing.T) {
 func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 	m := newMemory(100)
 	d := newDatasets(m)
-	m.spare = d.evict
+	m.reclaim = d.evict
 	fetches := 0
 	open := func(id string, bytes int64) (*lease, error) {
 		return d.open(context.Background(), id, bytes+10, bytes, func(context.Context) (dataset.Dataset, error) {
@@ -246,7 +246,7 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 	m := newMemory(0)
 	d := newDatasets(m)
-	m.spare = d.evict
+	m.reclaim = d.evict
 	first, cancel := context.WithCancel(context.Background())
 	fetching := make(chan struct{})
 	var all sync.WaitGroup

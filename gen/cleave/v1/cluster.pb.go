@@ -27,7 +27,7 @@ type WorkerState int32
 const (
 	WorkerState_WORKER_STATE_UNSPECIFIED WorkerState = 0
 	WorkerState_WORKER_STATE_READY       WorkerState = 1
-	// Its stream broke or it is silent; its tiles are kept a little while.
+	// Its stream broke or its heartbeats stopped. It keeps its tiles for a short while.
 	WorkerState_WORKER_STATE_SILENT   WorkerState = 2
 	WorkerState_WORKER_STATE_DRAINING WorkerState = 3
 )
@@ -76,7 +76,10 @@ func (WorkerState) EnumDescriptor() ([]byte, []int) {
 }
 
 type ListWorkersRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 1,000; 0 means 100.
+	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -111,9 +114,25 @@ func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+func (x *ListWorkersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListWorkersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 type ListWorkersResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Workers       []*Worker              `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Workers []*Worker              `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,27 +174,127 @@ func (x *ListWorkersResponse) GetWorkers() []*Worker {
 	return nil
 }
 
+func (x *ListWorkersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type DrainWorkerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A worker's id or its name.
+	WorkerId      string `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainWorkerRequest) Reset() {
+	*x = DrainWorkerRequest{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainWorkerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainWorkerRequest) ProtoMessage() {}
+
+func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
+func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DrainWorkerRequest) GetWorkerId() string {
+	if x != nil {
+		return x.WorkerId
+	}
+	return ""
+}
+
+type DrainWorkerResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Worker        *Worker                `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainWorkerResponse) Reset() {
+	*x = DrainWorkerResponse{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainWorkerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainWorkerResponse) ProtoMessage() {}
+
+func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
+func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DrainWorkerResponse) GetWorker() *Worker {
+	if x != nil {
+		return x.Worker
+	}
+	return nil
+}
+
 type Worker struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	WorkerId          string                 `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
-	Name              string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	State             WorkerState            `protobuf:"varint,3,opt,name=state,proto3,enum=cleave.v1.WorkerState" json:"state,omitempty"`
-	Threads           uint32                 `protobuf:"varint,4,opt,name=threads,proto3" json:"threads,omitempty"`
-	MemoryBytes       uint64                 `protobuf:"varint,5,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	Version           string                 `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
-	NumericClass      string                 `protobuf:"bytes,7,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
-	AttachTime        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=attach_time,json=attachTime,proto3" json:"attach_time,omitempty"`
-	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
-	Tiles             uint32                 `protobuf:"varint,10,opt,name=tiles,proto3" json:"tiles,omitempty"`
-	TileBytes         uint64                 `protobuf:"varint,11,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	JobIds            []string               `protobuf:"bytes,12,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of this attachment; a worker that attaches again gets another one.
+	WorkerId string      `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
+	Name     string      `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	State    WorkerState `protobuf:"varint,3,opt,name=state,proto3,enum=cleave.v1.WorkerState" json:"state,omitempty"`
+	Version  string      `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	Threads  uint32      `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
+	// What it offers; 0 means that there is no limit.
+	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	// Workers of different numeric classes would not compute the same bits.
+	NumericClass      string                 `protobuf:"bytes,7,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"` // Field 8 is kept free for the accelerators of a worker.
+	AttachTime        *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=attach_time,json=attachTime,proto3" json:"attach_time,omitempty"`
+	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
+	// Tiles that it holds, for which jobs, and what they take.
+	Tiles         uint32   `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
+	TileBytes     uint64   `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
+	JobIds        []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -187,7 +306,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -200,7 +319,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Worker) GetWorkerId() string {
@@ -224,6 +343,13 @@ func (x *Worker) GetState() WorkerState {
 	return WorkerState_WORKER_STATE_UNSPECIFIED
 }
 
+func (x *Worker) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 func (x *Worker) GetThreads() uint32 {
 	if x != nil {
 		return x.Threads
@@ -236,13 +362,6 @@ func (x *Worker) GetMemoryBytes() uint64 {
 		return x.MemoryBytes
 	}
 	return 0
-}
-
-func (x *Worker) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
 }
 
 func (x *Worker) GetNumericClass() string {
@@ -287,224 +406,46 @@ func (x *Worker) GetJobIds() []string {
 	return nil
 }
 
-type DrainWorkerRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A worker's id or its name.
-	WorkerId      string `protobuf:"bytes,1,opt,name=worker_id,json=workerId,proto3" json:"worker_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DrainWorkerRequest) Reset() {
-	*x = DrainWorkerRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DrainWorkerRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DrainWorkerRequest) ProtoMessage() {}
-
-func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
-func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *DrainWorkerRequest) GetWorkerId() string {
-	if x != nil {
-		return x.WorkerId
-	}
-	return ""
-}
-
-type DrainWorkerResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Worker        *Worker                `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DrainWorkerResponse) Reset() {
-	*x = DrainWorkerResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DrainWorkerResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DrainWorkerResponse) ProtoMessage() {}
-
-func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
-func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *DrainWorkerResponse) GetWorker() *Worker {
-	if x != nil {
-		return x.Worker
-	}
-	return nil
-}
-
-type PlanJobRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PlanJobRequest) Reset() {
-	*x = PlanJobRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PlanJobRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PlanJobRequest) ProtoMessage() {}
-
-func (x *PlanJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PlanJobRequest.ProtoReflect.Descriptor instead.
-func (*PlanJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *PlanJobRequest) GetSpec() *JobSpec {
-	if x != nil {
-		return x.Spec
-	}
-	return nil
-}
-
-type PlanJobResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Plan          *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PlanJobResponse) Reset() {
-	*x = PlanJobResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PlanJobResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PlanJobResponse) ProtoMessage() {}
-
-func (x *PlanJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PlanJobResponse.ProtoReflect.Descriptor instead.
-func (*PlanJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *PlanJobResponse) GetPlan() *Plan {
-	if x != nil {
-		return x.Plan
-	}
-	return nil
-}
-
 var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/spec.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x14\n" +
-	"\x12ListWorkersRequest\"B\n" +
+	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"P\n" +
+	"\x12ListWorkersRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"j\n" +
 	"\x13ListWorkersResponse\x12+\n" +
-	"\aworkers\x18\x01 \x03(\v2\x11.cleave.v1.WorkerR\aworkers\"\xba\x03\n" +
+	"\aworkers\x18\x01 \x03(\v2\x11.cleave.v1.WorkerR\aworkers\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"1\n" +
+	"\x12DrainWorkerRequest\x12\x1b\n" +
+	"\tworker_id\x18\x01 \x01(\tR\bworkerId\"@\n" +
+	"\x13DrainWorkerResponse\x12)\n" +
+	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker\"\xba\x03\n" +
 	"\x06Worker\x12\x1b\n" +
 	"\tworker_id\x18\x01 \x01(\tR\bworkerId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x16.cleave.v1.WorkerStateR\x05state\x12\x18\n" +
-	"\athreads\x18\x04 \x01(\rR\athreads\x12!\n" +
-	"\fmemory_bytes\x18\x05 \x01(\x04R\vmemoryBytes\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\x12#\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x12\x18\n" +
+	"\athreads\x18\x05 \x01(\rR\athreads\x12!\n" +
+	"\fmemory_bytes\x18\x06 \x01(\x04R\vmemoryBytes\x12#\n" +
 	"\rnumeric_class\x18\a \x01(\tR\fnumericClass\x12;\n" +
-	"\vattach_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"\vattach_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"attachTime\x12J\n" +
-	"\x13last_heartbeat_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x11lastHeartbeatTime\x12\x14\n" +
-	"\x05tiles\x18\n" +
-	" \x01(\rR\x05tiles\x12\x1d\n" +
+	"\x13last_heartbeat_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x11lastHeartbeatTime\x12\x14\n" +
+	"\x05tiles\x18\v \x01(\rR\x05tiles\x12\x1d\n" +
 	"\n" +
-	"tile_bytes\x18\v \x01(\x04R\ttileBytes\x12\x17\n" +
-	"\ajob_ids\x18\f \x03(\tR\x06jobIds\"1\n" +
-	"\x12DrainWorkerRequest\x12\x1b\n" +
-	"\tworker_id\x18\x01 \x01(\tR\bworkerId\"@\n" +
-	"\x13DrainWorkerResponse\x12)\n" +
-	"\x06worker\x18\x01 \x01(\v2\x11.cleave.v1.WorkerR\x06worker\"8\n" +
-	"\x0ePlanJobRequest\x12&\n" +
-	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
-	"\x0fPlanJobResponse\x12#\n" +
-	"\x04plan\x18\x01 \x01(\v2\x0f.cleave.v1.PlanR\x04plan*w\n" +
+	"tile_bytes\x18\f \x01(\x04R\ttileBytes\x12\x17\n" +
+	"\ajob_ids\x18\r \x03(\tR\x06jobIds*w\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_DRAINING\x10\x032\xee\x01\n" +
+	"\x15WORKER_STATE_DRAINING\x10\x032\xac\x01\n" +
 	"\x0eClusterService\x12L\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n" +
-	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12@\n" +
-	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_cluster_proto_rawDescOnce sync.Once
@@ -519,39 +460,31 @@ func file_cleave_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cleave_v1_cluster_proto_goTypes = []any{
 	(WorkerState)(0),              // 0: cleave.v1.WorkerState
 	(*ListWorkersRequest)(nil),    // 1: cleave.v1.ListWorkersRequest
 	(*ListWorkersResponse)(nil),   // 2: cleave.v1.ListWorkersResponse
-	(*Worker)(nil),                // 3: cleave.v1.Worker
-	(*DrainWorkerRequest)(nil),    // 4: cleave.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 5: cleave.v1.DrainWorkerResponse
-	(*PlanJobRequest)(nil),        // 6: cleave.v1.PlanJobRequest
-	(*PlanJobResponse)(nil),       // 7: cleave.v1.PlanJobResponse
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*JobSpec)(nil),               // 9: cleave.v1.JobSpec
-	(*Plan)(nil),                  // 10: cleave.v1.Plan
+	(*DrainWorkerRequest)(nil),    // 3: cleave.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 4: cleave.v1.DrainWorkerResponse
+	(*Worker)(nil),                // 5: cleave.v1.Worker
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 }
 var file_cleave_v1_cluster_proto_depIdxs = []int32{
-	3,  // 0: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
-	0,  // 1: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
-	8,  // 2: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
-	8,  // 3: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
-	3,  // 4: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
-	9,  // 5: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
-	10, // 6: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	1,  // 7: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
-	4,  // 8: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
-	6,  // 9: cleave.v1.ClusterService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 10: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
-	5,  // 11: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
-	7,  // 12: cleave.v1.ClusterService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	10, // [10:13] is the sub-list for method output_type
-	7,  // [7:10] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	5, // 0: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
+	5, // 1: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
+	0, // 2: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
+	6, // 3: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
+	6, // 4: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
+	1, // 5: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
+	3, // 6: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
+	2, // 7: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
+	4, // 8: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
+	7, // [7:9] is the sub-list for method output_type
+	5, // [5:7] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_cluster_proto_init() }
@@ -559,15 +492,13 @@ func file_cleave_v1_cluster_proto_init() {
 	if File_cleave_v1_cluster_proto != nil {
 		return
 	}
-	file_cleave_v1_job_proto_init()
-	file_cleave_v1_spec_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_cluster_proto_rawDesc), len(file_cleave_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,21 +21,19 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ClusterService_ListWorkers_FullMethodName = "/cleave.v1.ClusterService/ListWorkers"
 	ClusterService_DrainWorker_FullMethodName = "/cleave.v1.ClusterService/DrainWorker"
-	ClusterService_PlanJob_FullMethodName     = "/cleave.v1.ClusterService/PlanJob"
 )
 
 // ClusterServiceClient is the client API for ClusterService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterService tells about the workers, lets one go in peace, and plans what they would do.
+// ClusterService shows the workers and takes them out of service.
 type ClusterServiceClient interface {
+	// ListWorkers lists the workers that are attached, by name.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
-	// DrainWorker gives a worker no new tiles and moves away those it has.
+	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
+	// attached until its process ends. Draining it again changes nothing.
 	DrainWorker(ctx context.Context, in *DrainWorkerRequest, opts ...grpc.CallOption) (*DrainWorkerResponse, error)
-	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
-	// A job that does not fit is RESOURCE_EXHAUSTED, with what would.
-	PlanJob(ctx context.Context, in *PlanJobRequest, opts ...grpc.CallOption) (*PlanJobResponse, error)
 }
 
 type clusterServiceClient struct {
@@ -66,28 +64,17 @@ func (c *clusterServiceClient) DrainWorker(ctx context.Context, in *DrainWorkerR
 	return out, nil
 }
 
-func (c *clusterServiceClient) PlanJob(ctx context.Context, in *PlanJobRequest, opts ...grpc.CallOption) (*PlanJobResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PlanJobResponse)
-	err := c.cc.Invoke(ctx, ClusterService_PlanJob_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // ClusterServiceServer is the server API for ClusterService service.
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
 //
-// ClusterService tells about the workers, lets one go in peace, and plans what they would do.
+// ClusterService shows the workers and takes them out of service.
 type ClusterServiceServer interface {
+	// ListWorkers lists the workers that are attached, by name.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
-	// DrainWorker gives a worker no new tiles and moves away those it has.
+	// DrainWorker gives a worker no new tiles and moves those that it has to others. The worker stays
+	// attached until its process ends. Draining it again changes nothing.
 	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
-	// PlanJob says how a job would be cut over the workers that are attached now, without running it.
-	// A job that does not fit is RESOURCE_EXHAUSTED, with what would.
-	PlanJob(context.Context, *PlanJobRequest) (*PlanJobResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }
 
@@ -103,9 +90,6 @@ func (UnimplementedClusterServiceServer) ListWorkers(context.Context, *ListWorke
 }
 func (UnimplementedClusterServiceServer) DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DrainWorker not implemented")
-}
-func (UnimplementedClusterServiceServer) PlanJob(context.Context, *PlanJobRequest) (*PlanJobResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method PlanJob not implemented")
 }
 func (UnimplementedClusterServiceServer) mustEmbedUnimplementedClusterServiceServer() {}
 func (UnimplementedClusterServiceServer) testEmbeddedByValue()                        {}
@@ -164,24 +148,6 @@ func _ClusterService_DrainWorker_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ClusterService_PlanJob_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PlanJobRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ClusterServiceServer).PlanJob(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ClusterService_PlanJob_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ClusterServiceServer).PlanJob(ctx, req.(*PlanJobRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // ClusterService_ServiceDesc is the grpc.ServiceDesc for ClusterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -196,10 +162,6 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DrainWorker",
 			Handler:    _ClusterService_DrainWorker_Handler,
-		},
-		{
-			MethodName: "PlanJob",
-			Handler:    _ClusterService_PlanJob_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

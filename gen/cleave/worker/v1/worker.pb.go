@@ -4,6 +4,10 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/worker.proto
 
+// The protocol between a coordinator and its workers. It is internal: both sides come from the same
+// build and check Hello.protocol_version, so that any change of this file only needs a new number
+// there (wire.WorkerProtocol).
+
 package workerv1
 
 import (
@@ -21,18 +25,258 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type KernelFunction int32
+
+const (
+	KernelFunction_KERNEL_FUNCTION_UNSPECIFIED KernelFunction = 0
+	KernelFunction_KERNEL_FUNCTION_LINEAR      KernelFunction = 1
+	KernelFunction_KERNEL_FUNCTION_GAUSSIAN    KernelFunction = 2
+	KernelFunction_KERNEL_FUNCTION_LAPLACIAN   KernelFunction = 3
+	KernelFunction_KERNEL_FUNCTION_POLYNOMIAL  KernelFunction = 4
+	KernelFunction_KERNEL_FUNCTION_SIGMOID     KernelFunction = 5
+	KernelFunction_KERNEL_FUNCTION_COSINE      KernelFunction = 6
+	// The entries of a kernel matrix that is the data set.
+	KernelFunction_KERNEL_FUNCTION_GIVEN KernelFunction = 7
+	// The edge weights of a graph.
+	KernelFunction_KERNEL_FUNCTION_ADJACENCY KernelFunction = 8
+)
+
+// Enum value maps for KernelFunction.
+var (
+	KernelFunction_name = map[int32]string{
+		0: "KERNEL_FUNCTION_UNSPECIFIED",
+		1: "KERNEL_FUNCTION_LINEAR",
+		2: "KERNEL_FUNCTION_GAUSSIAN",
+		3: "KERNEL_FUNCTION_LAPLACIAN",
+		4: "KERNEL_FUNCTION_POLYNOMIAL",
+		5: "KERNEL_FUNCTION_SIGMOID",
+		6: "KERNEL_FUNCTION_COSINE",
+		7: "KERNEL_FUNCTION_GIVEN",
+		8: "KERNEL_FUNCTION_ADJACENCY",
+	}
+	KernelFunction_value = map[string]int32{
+		"KERNEL_FUNCTION_UNSPECIFIED": 0,
+		"KERNEL_FUNCTION_LINEAR":      1,
+		"KERNEL_FUNCTION_GAUSSIAN":    2,
+		"KERNEL_FUNCTION_LAPLACIAN":   3,
+		"KERNEL_FUNCTION_POLYNOMIAL":  4,
+		"KERNEL_FUNCTION_SIGMOID":     5,
+		"KERNEL_FUNCTION_COSINE":      6,
+		"KERNEL_FUNCTION_GIVEN":       7,
+		"KERNEL_FUNCTION_ADJACENCY":   8,
+	}
+)
+
+func (x KernelFunction) Enum() *KernelFunction {
+	p := new(KernelFunction)
+	*p = x
+	return p
+}
+
+func (x KernelFunction) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_worker_v1_worker_proto_enumTypes[0].Descriptor()
+}
+
+func (KernelFunction) Type() protoreflect.EnumType {
+	return &file_cleave_worker_v1_worker_proto_enumTypes[0]
+}
+
+func (x KernelFunction) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use KernelFunction.Descriptor instead.
+func (KernelFunction) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{0}
+}
+
+// Preparation is what is done to a row of the data before it is clustered.
+type Preparation int32
+
+const (
+	Preparation_PREPARATION_UNSPECIFIED Preparation = 0
+	Preparation_PREPARATION_PLAIN       Preparation = 1
+	// Rows are scaled to length 1.
+	Preparation_PREPARATION_UNIT Preparation = 2
+	// A small constant, the background, is added to every value, and rows are divided by their sums.
+	Preparation_PREPARATION_PROBABILITY Preparation = 3
+	// Rows stay as they are; negative values are refused.
+	Preparation_PREPARATION_NON_NEGATIVE Preparation = 4
+)
+
+// Enum value maps for Preparation.
+var (
+	Preparation_name = map[int32]string{
+		0: "PREPARATION_UNSPECIFIED",
+		1: "PREPARATION_PLAIN",
+		2: "PREPARATION_UNIT",
+		3: "PREPARATION_PROBABILITY",
+		4: "PREPARATION_NON_NEGATIVE",
+	}
+	Preparation_value = map[string]int32{
+		"PREPARATION_UNSPECIFIED":  0,
+		"PREPARATION_PLAIN":        1,
+		"PREPARATION_UNIT":         2,
+		"PREPARATION_PROBABILITY":  3,
+		"PREPARATION_NON_NEGATIVE": 4,
+	}
+)
+
+func (x Preparation) Enum() *Preparation {
+	p := new(Preparation)
+	*p = x
+	return p
+}
+
+func (x Preparation) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Preparation) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_worker_v1_worker_proto_enumTypes[1].Descriptor()
+}
+
+func (Preparation) Type() protoreflect.EnumType {
+	return &file_cleave_worker_v1_worker_proto_enumTypes[1]
+}
+
+func (x Preparation) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Preparation.Descriptor instead.
+func (Preparation) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{1}
+}
+
+type Distortion int32
+
+const (
+	Distortion_DISTORTION_UNSPECIFIED       Distortion = 0
+	Distortion_DISTORTION_SQUARED_EUCLIDEAN Distortion = 1
+	Distortion_DISTORTION_COSINE            Distortion = 2
+	Distortion_DISTORTION_KL                Distortion = 3
+	Distortion_DISTORTION_I_DIVERGENCE      Distortion = 4
+)
+
+// Enum value maps for Distortion.
+var (
+	Distortion_name = map[int32]string{
+		0: "DISTORTION_UNSPECIFIED",
+		1: "DISTORTION_SQUARED_EUCLIDEAN",
+		2: "DISTORTION_COSINE",
+		3: "DISTORTION_KL",
+		4: "DISTORTION_I_DIVERGENCE",
+	}
+	Distortion_value = map[string]int32{
+		"DISTORTION_UNSPECIFIED":       0,
+		"DISTORTION_SQUARED_EUCLIDEAN": 1,
+		"DISTORTION_COSINE":            2,
+		"DISTORTION_KL":                3,
+		"DISTORTION_I_DIVERGENCE":      4,
+	}
+)
+
+func (x Distortion) Enum() *Distortion {
+	p := new(Distortion)
+	*p = x
+	return p
+}
+
+func (x Distortion) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Distortion) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_worker_v1_worker_proto_enumTypes[2].Descriptor()
+}
+
+func (Distortion) Type() protoreflect.EnumType {
+	return &file_cleave_worker_v1_worker_proto_enumTypes[2]
+}
+
+func (x Distortion) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Distortion.Descriptor instead.
+func (Distortion) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{2}
+}
+
+type ScatterKind int32
+
+const (
+	ScatterKind_SCATTER_KIND_UNSPECIFIED ScatterKind = 0
+	// The sum of the distortions: one value.
+	ScatterKind_SCATTER_KIND_TOTAL ScatterKind = 1
+	// The sum of (x_f - mu_f)^2: a value per feature.
+	ScatterKind_SCATTER_KIND_DIAGONAL ScatterKind = 2
+	// The sum of (x - mu)(x - mu)': a value per pair of features.
+	ScatterKind_SCATTER_KIND_FULL ScatterKind = 3
+)
+
+// Enum value maps for ScatterKind.
+var (
+	ScatterKind_name = map[int32]string{
+		0: "SCATTER_KIND_UNSPECIFIED",
+		1: "SCATTER_KIND_TOTAL",
+		2: "SCATTER_KIND_DIAGONAL",
+		3: "SCATTER_KIND_FULL",
+	}
+	ScatterKind_value = map[string]int32{
+		"SCATTER_KIND_UNSPECIFIED": 0,
+		"SCATTER_KIND_TOTAL":       1,
+		"SCATTER_KIND_DIAGONAL":    2,
+		"SCATTER_KIND_FULL":        3,
+	}
+)
+
+func (x ScatterKind) Enum() *ScatterKind {
+	p := new(ScatterKind)
+	*p = x
+	return p
+}
+
+func (x ScatterKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ScatterKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_worker_v1_worker_proto_enumTypes[3].Descriptor()
+}
+
+func (ScatterKind) Type() protoreflect.EnumType {
+	return &file_cleave_worker_v1_worker_proto_enumTypes[3]
+}
+
+func (x ScatterKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ScatterKind.Descriptor instead.
+func (ScatterKind) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{3}
+}
+
 type FailureKind int32
 
 const (
 	FailureKind_FAILURE_KIND_UNSPECIFIED FailureKind = 0
-	// The worker does not know the job: prepare it again.
+	// The worker does not know the job. The coordinator prepares it again.
 	FailureKind_FAILURE_KIND_UNPREPARED FailureKind = 1
-	// Some tiles are not built, armed, or at another step: rebuild them.
+	// Some tiles are not built, lack their operands, or are at another step. The coordinator rebuilds
+	// them.
 	FailureKind_FAILURE_KIND_NOT_READY FailureKind = 2
-	// The worker lacks memory for the tiles.
+	// The worker has too little memory for the tiles. The coordinator places them elsewhere.
 	FailureKind_FAILURE_KIND_NO_MEMORY FailureKind = 3
-	// The input is at fault: the job fails.
-	FailureKind_FAILURE_KIND_INVALID  FailureKind = 4
+	// The input is wrong. The job fails.
+	FailureKind_FAILURE_KIND_INVALID FailureKind = 4
+	// Anything else. The coordinator tries another worker.
 	FailureKind_FAILURE_KIND_INTERNAL FailureKind = 5
 )
 
@@ -67,11 +311,11 @@ func (x FailureKind) String() string {
 }
 
 func (FailureKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_worker_v1_worker_proto_enumTypes[0].Descriptor()
+	return file_cleave_worker_v1_worker_proto_enumTypes[4].Descriptor()
 }
 
 func (FailureKind) Type() protoreflect.EnumType {
-	return &file_cleave_worker_v1_worker_proto_enumTypes[0]
+	return &file_cleave_worker_v1_worker_proto_enumTypes[4]
 }
 
 func (x FailureKind) Number() protoreflect.EnumNumber {
@@ -80,7 +324,7 @@ func (x FailureKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FailureKind.Descriptor instead.
 func (FailureKind) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{0}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{4}
 }
 
 type AttachRequest struct {
@@ -186,7 +430,7 @@ type AttachRequest_Answer struct {
 }
 
 type AttachRequest_Leaving struct {
-	// The worker is about to leave: move its tiles away, then it goes.
+	// The worker wants to leave. It waits for Farewell while its tiles are placed elsewhere.
 	Leaving *Leaving `protobuf:"bytes,4,opt,name=leaving,proto3,oneof"`
 }
 
@@ -287,7 +531,7 @@ type AttachResponse_Command struct {
 }
 
 type AttachResponse_Farewell struct {
-	// All tiles of a leaving or drained worker are placed elsewhere: it may go.
+	// A leaving or drained worker holds no tiles any more and may exit.
 	Farewell *Farewell `protobuf:"bytes,3,opt,name=farewell,proto3,oneof"`
 }
 
@@ -302,11 +546,12 @@ type Hello struct {
 	ProtocolVersion uint32                 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	Name            string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	SoftwareVersion string                 `protobuf:"bytes,3,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	// The class of bits this worker computes; all workers of a job have the same.
+	// Names the exact rounding of all results. All workers of a job must have the same.
 	NumericClass string `protobuf:"bytes,4,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
 	Threads      uint32 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
-	MemoryBytes  uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	// The session to go on with after a broken stream; empty for a new one.
+	// Memory for jobs and data sets; 0 means unlimited.
+	MemoryBytes uint64 `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	// The session to resume after a broken stream; empty for a new session.
 	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -394,7 +639,8 @@ func (x *Hello) GetSessionId() string {
 type Welcome struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// True: the session goes on and the worker's tiles are still its own.
+	// True when the session of Hello goes on and the worker keeps its tiles. False when it is a new
+	// session and the worker must drop everything it holds.
 	Resumed bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	// How often the worker sends a heartbeat.
 	HeartbeatMillis uint32 `protobuf:"varint,3,opt,name=heartbeat_millis,json=heartbeatMillis,proto3" json:"heartbeat_millis,omitempty"`
@@ -569,35 +815,35 @@ func (*Farewell) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{6}
 }
 
-// Command is one operation over some tiles of one job. A worker may get a command twice (after a
-// broken stream); every operation gives the same answer again.
+// Command is one operation on some tiles of one job. A worker may receive a command twice, after a
+// broken stream; every operation then gives the same answer again.
 type Command struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	CommandId uint64                 `protobuf:"varint,1,opt,name=command_id,json=commandId,proto3" json:"command_id,omitempty"`
 	JobId     string                 `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The tiles to work on, each with the epoch of its placement.
+	// The tiles to work on.
 	Tiles []*Tile `protobuf:"bytes,3,rep,name=tiles,proto3" json:"tiles,omitempty"`
 	// Types that are valid to be assigned to Operation:
 	//
 	//	*Command_Prepare
 	//	*Command_Build
-	//	*Command_Degrees
-	//	*Command_Maxima
-	//	*Command_Arm
-	//	*Command_Diagonal
-	//	*Command_ColumnSums
 	//	*Command_Load
 	//	*Command_Update
-	//	*Command_Assign
-	//	*Command_Farthest
-	//	*Command_Multiply
 	//	*Command_Drop
 	//	*Command_Release
-	//	*Command_Nearer
+	//	*Command_Degrees
+	//	*Command_Maxima
+	//	*Command_SetOperands
+	//	*Command_Diagonal
+	//	*Command_ColumnSums
+	//	*Command_MatrixAssign
+	//	*Command_MatrixFarthest
+	//	*Command_Multiply
+	//	*Command_VectorAssign
+	//	*Command_VectorFarthest
 	//	*Command_Distances
-	//	*Command_Scatter
-	//	*Command_Outermost
 	//	*Command_Nearest
+	//	*Command_Scatter
 	Operation     isCommand_Operation `protobuf_oneof:"operation"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -679,51 +925,6 @@ func (x *Command) GetBuild() *Build {
 	return nil
 }
 
-func (x *Command) GetDegrees() *Degrees {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Degrees); ok {
-			return x.Degrees
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetMaxima() *Maxima {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Maxima); ok {
-			return x.Maxima
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetArm() *Arm {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Arm); ok {
-			return x.Arm
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetDiagonal() *Diagonal {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Diagonal); ok {
-			return x.Diagonal
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetColumnSums() *ColumnSums {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_ColumnSums); ok {
-			return x.ColumnSums
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetLoad() *Load {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Load); ok {
@@ -737,33 +938,6 @@ func (x *Command) GetUpdate() *Update {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Update); ok {
 			return x.Update
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetAssign() *Assign {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Assign); ok {
-			return x.Assign
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetFarthest() *Farthest {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Farthest); ok {
-			return x.Farthest
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetMultiply() *Multiply {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Multiply); ok {
-			return x.Multiply
 		}
 	}
 	return nil
@@ -787,10 +961,91 @@ func (x *Command) GetRelease() *Release {
 	return nil
 }
 
-func (x *Command) GetNearer() *Nearer {
+func (x *Command) GetDegrees() *Degrees {
 	if x != nil {
-		if x, ok := x.Operation.(*Command_Nearer); ok {
-			return x.Nearer
+		if x, ok := x.Operation.(*Command_Degrees); ok {
+			return x.Degrees
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetMaxima() *Maxima {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Maxima); ok {
+			return x.Maxima
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetSetOperands() *SetOperands {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_SetOperands); ok {
+			return x.SetOperands
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDiagonal() *Diagonal {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Diagonal); ok {
+			return x.Diagonal
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetColumnSums() *ColumnSums {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_ColumnSums); ok {
+			return x.ColumnSums
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetMatrixAssign() *MatrixAssign {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_MatrixAssign); ok {
+			return x.MatrixAssign
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetMatrixFarthest() *MatrixFarthest {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_MatrixFarthest); ok {
+			return x.MatrixFarthest
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetMultiply() *Multiply {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Multiply); ok {
+			return x.Multiply
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetVectorAssign() *VectorAssign {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_VectorAssign); ok {
+			return x.VectorAssign
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetVectorFarthest() *VectorFarthest {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_VectorFarthest); ok {
+			return x.VectorFarthest
 		}
 	}
 	return nil
@@ -805,28 +1060,19 @@ func (x *Command) GetDistances() *Distances {
 	return nil
 }
 
-func (x *Command) GetScatter() *Scatter {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Scatter); ok {
-			return x.Scatter
-		}
-	}
-	return nil
-}
-
-func (x *Command) GetOutermost() *Outermost {
-	if x != nil {
-		if x, ok := x.Operation.(*Command_Outermost); ok {
-			return x.Outermost
-		}
-	}
-	return nil
-}
-
 func (x *Command) GetNearest() *Nearest {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Nearest); ok {
 			return x.Nearest
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetScatter() *Scatter {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Scatter); ok {
+			return x.Scatter
 		}
 	}
 	return nil
@@ -837,6 +1083,7 @@ type isCommand_Operation interface {
 }
 
 type Command_Prepare struct {
+	// For all jobs.
 	Prepare *Prepare `protobuf:"bytes,10,opt,name=prepare,proto3,oneof"`
 }
 
@@ -844,118 +1091,119 @@ type Command_Build struct {
 	Build *Build `protobuf:"bytes,11,opt,name=build,proto3,oneof"`
 }
 
-type Command_Degrees struct {
-	Degrees *Degrees `protobuf:"bytes,12,opt,name=degrees,proto3,oneof"`
-}
-
-type Command_Maxima struct {
-	Maxima *Maxima `protobuf:"bytes,28,opt,name=maxima,proto3,oneof"`
-}
-
-type Command_Arm struct {
-	Arm *Arm `protobuf:"bytes,13,opt,name=arm,proto3,oneof"`
-}
-
-type Command_Diagonal struct {
-	Diagonal *Diagonal `protobuf:"bytes,14,opt,name=diagonal,proto3,oneof"`
-}
-
-type Command_ColumnSums struct {
-	ColumnSums *ColumnSums `protobuf:"bytes,15,opt,name=column_sums,json=columnSums,proto3,oneof"`
-}
-
 type Command_Load struct {
-	Load *Load `protobuf:"bytes,16,opt,name=load,proto3,oneof"`
+	Load *Load `protobuf:"bytes,12,opt,name=load,proto3,oneof"`
 }
 
 type Command_Update struct {
-	Update *Update `protobuf:"bytes,17,opt,name=update,proto3,oneof"`
-}
-
-type Command_Assign struct {
-	Assign *Assign `protobuf:"bytes,18,opt,name=assign,proto3,oneof"`
-}
-
-type Command_Farthest struct {
-	Farthest *Farthest `protobuf:"bytes,19,opt,name=farthest,proto3,oneof"`
-}
-
-type Command_Multiply struct {
-	Multiply *Multiply `protobuf:"bytes,20,opt,name=multiply,proto3,oneof"`
+	Update *Update `protobuf:"bytes,13,opt,name=update,proto3,oneof"`
 }
 
 type Command_Drop struct {
-	// Forget these tiles.
-	Drop *Drop `protobuf:"bytes,21,opt,name=drop,proto3,oneof"`
+	Drop *Drop `protobuf:"bytes,14,opt,name=drop,proto3,oneof"`
 }
 
 type Command_Release struct {
-	// Forget the job.
-	Release *Release `protobuf:"bytes,22,opt,name=release,proto3,oneof"`
+	Release *Release `protobuf:"bytes,15,opt,name=release,proto3,oneof"`
 }
 
-type Command_Nearer struct {
-	Nearer *Nearer `protobuf:"bytes,23,opt,name=nearer,proto3,oneof"`
+type Command_Degrees struct {
+	// For jobs that were prepared with a matrix (the kernel family).
+	Degrees *Degrees `protobuf:"bytes,20,opt,name=degrees,proto3,oneof"`
+}
+
+type Command_Maxima struct {
+	Maxima *Maxima `protobuf:"bytes,21,opt,name=maxima,proto3,oneof"`
+}
+
+type Command_SetOperands struct {
+	SetOperands *SetOperands `protobuf:"bytes,22,opt,name=set_operands,json=setOperands,proto3,oneof"`
+}
+
+type Command_Diagonal struct {
+	Diagonal *Diagonal `protobuf:"bytes,23,opt,name=diagonal,proto3,oneof"`
+}
+
+type Command_ColumnSums struct {
+	ColumnSums *ColumnSums `protobuf:"bytes,24,opt,name=column_sums,json=columnSums,proto3,oneof"`
+}
+
+type Command_MatrixAssign struct {
+	MatrixAssign *MatrixAssign `protobuf:"bytes,25,opt,name=matrix_assign,json=matrixAssign,proto3,oneof"`
+}
+
+type Command_MatrixFarthest struct {
+	MatrixFarthest *MatrixFarthest `protobuf:"bytes,26,opt,name=matrix_farthest,json=matrixFarthest,proto3,oneof"`
+}
+
+type Command_Multiply struct {
+	Multiply *Multiply `protobuf:"bytes,27,opt,name=multiply,proto3,oneof"`
+}
+
+type Command_VectorAssign struct {
+	// For jobs that were prepared with vectors (the vector family).
+	VectorAssign *VectorAssign `protobuf:"bytes,40,opt,name=vector_assign,json=vectorAssign,proto3,oneof"`
+}
+
+type Command_VectorFarthest struct {
+	VectorFarthest *VectorFarthest `protobuf:"bytes,41,opt,name=vector_farthest,json=vectorFarthest,proto3,oneof"`
 }
 
 type Command_Distances struct {
-	Distances *Distances `protobuf:"bytes,24,opt,name=distances,proto3,oneof"`
-}
-
-type Command_Scatter struct {
-	Scatter *Scatter `protobuf:"bytes,25,opt,name=scatter,proto3,oneof"`
-}
-
-type Command_Outermost struct {
-	Outermost *Outermost `protobuf:"bytes,26,opt,name=outermost,proto3,oneof"`
+	Distances *Distances `protobuf:"bytes,42,opt,name=distances,proto3,oneof"`
 }
 
 type Command_Nearest struct {
-	Nearest *Nearest `protobuf:"bytes,27,opt,name=nearest,proto3,oneof"`
+	Nearest *Nearest `protobuf:"bytes,43,opt,name=nearest,proto3,oneof"`
+}
+
+type Command_Scatter struct {
+	Scatter *Scatter `protobuf:"bytes,44,opt,name=scatter,proto3,oneof"`
 }
 
 func (*Command_Prepare) isCommand_Operation() {}
 
 func (*Command_Build) isCommand_Operation() {}
 
-func (*Command_Degrees) isCommand_Operation() {}
-
-func (*Command_Maxima) isCommand_Operation() {}
-
-func (*Command_Arm) isCommand_Operation() {}
-
-func (*Command_Diagonal) isCommand_Operation() {}
-
-func (*Command_ColumnSums) isCommand_Operation() {}
-
 func (*Command_Load) isCommand_Operation() {}
 
 func (*Command_Update) isCommand_Operation() {}
-
-func (*Command_Assign) isCommand_Operation() {}
-
-func (*Command_Farthest) isCommand_Operation() {}
-
-func (*Command_Multiply) isCommand_Operation() {}
 
 func (*Command_Drop) isCommand_Operation() {}
 
 func (*Command_Release) isCommand_Operation() {}
 
-func (*Command_Nearer) isCommand_Operation() {}
+func (*Command_Degrees) isCommand_Operation() {}
+
+func (*Command_Maxima) isCommand_Operation() {}
+
+func (*Command_SetOperands) isCommand_Operation() {}
+
+func (*Command_Diagonal) isCommand_Operation() {}
+
+func (*Command_ColumnSums) isCommand_Operation() {}
+
+func (*Command_MatrixAssign) isCommand_Operation() {}
+
+func (*Command_MatrixFarthest) isCommand_Operation() {}
+
+func (*Command_Multiply) isCommand_Operation() {}
+
+func (*Command_VectorAssign) isCommand_Operation() {}
+
+func (*Command_VectorFarthest) isCommand_Operation() {}
 
 func (*Command_Distances) isCommand_Operation() {}
 
-func (*Command_Scatter) isCommand_Operation() {}
-
-func (*Command_Outermost) isCommand_Operation() {}
-
 func (*Command_Nearest) isCommand_Operation() {}
 
+func (*Command_Scatter) isCommand_Operation() {}
+
 type Tile struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tile          uint32                 `protobuf:"varint,1,opt,name=tile,proto3" json:"tile,omitempty"`
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tile  uint32                 `protobuf:"varint,1,opt,name=tile,proto3" json:"tile,omitempty"`
+	// Grows each time the tile is placed on a worker. A command with an older epoch is out of date.
+	Epoch         uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1004,7 +1252,8 @@ func (x *Tile) GetEpoch() uint64 {
 	return 0
 }
 
-// Payload is raw little-endian numbers: inline when small, else fetched or sent by reference.
+// Payload is an array of little-endian numbers: inline when it is small, otherwise a reference for
+// FetchPayload (in a command) or to a SendResult (in an answer).
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Where:
@@ -1087,10 +1336,8 @@ func (*Payload_Inline) isPayload_Where() {}
 
 func (*Payload_Reference) isPayload_Where() {}
 
-// Prepare opens the job on a worker: the data, and the matrix or the vectors that are made of them. It
-// must come first and may come again. Jobs of the kernel family have a matrix; Degrees, Arm, Diagonal,
-// ColumnSums, Assign, Farthest and Multiply are theirs. Jobs of the vector family have vectors; Nearer,
-// Distances, Scatter, Outermost and Nearest are theirs. The other commands are for both.
+// Prepare opens a job on a worker: the data set, and the matrix or the vectors that are computed from
+// it. It is the first command of a job and may be repeated.
 type Prepare struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	DatasetId    string                 `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
@@ -1100,14 +1347,14 @@ type Prepare struct {
 	//	*Prepare_Matrix
 	//	*Prepare_Vectors
 	What isPrepare_What `protobuf_oneof:"what"`
-	// The most clusters and the most entries of the sparse part that the job will arm: with them a
-	// worker knows what a tile will take before it takes anything.
-	K             uint32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
-	SparseEntries uint64 `protobuf:"varint,5,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
-	// The labelings that the job will have at a time; 0 means 1.
-	Lanes uint32 `protobuf:"varint,6,opt,name=lanes,proto3" json:"lanes,omitempty"`
-	// The vectors that the matrix will be multiplied with at a time; 0 means 1.
-	Products      uint32 `protobuf:"varint,9,opt,name=products,proto3" json:"products,omitempty"`
+	// Clusters.
+	K uint32 `protobuf:"varint,5,opt,name=k,proto3" json:"k,omitempty"`
+	// Entries of the sparse part of SetOperands.
+	SparseEntries uint64 `protobuf:"varint,6,opt,name=sparse_entries,json=sparseEntries,proto3" json:"sparse_entries,omitempty"`
+	// Labelings at a time; 0 means 1.
+	Lanes uint32 `protobuf:"varint,7,opt,name=lanes,proto3" json:"lanes,omitempty"`
+	// Vectors in one Multiply; 0 means 1.
+	Products      uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1218,17 +1465,17 @@ type Prepare_Matrix struct {
 }
 
 type Prepare_Vectors struct {
-	Vectors *VectorSpec `protobuf:"bytes,7,opt,name=vectors,proto3,oneof"`
+	Vectors *VectorSpec `protobuf:"bytes,4,opt,name=vectors,proto3,oneof"`
 }
 
 func (*Prepare_Matrix) isPrepare_What() {}
 
 func (*Prepare_Vectors) isPrepare_What() {}
 
-// MatrixSpec fixes every entry of the base matrix to the last bit.
+// MatrixSpec determines every bit of every entry of the base matrix.
 type MatrixSpec struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
-	Function     uint32                 `protobuf:"varint,1,opt,name=function,proto3" json:"function,omitempty"`
+	Function     KernelFunction         `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.worker.v1.KernelFunction" json:"function,omitempty"`
 	Rho          float64                `protobuf:"fixed64,2,opt,name=rho,proto3" json:"rho,omitempty"`
 	Gamma        float64                `protobuf:"fixed64,3,opt,name=gamma,proto3" json:"gamma,omitempty"`
 	Coef0        float64                `protobuf:"fixed64,4,opt,name=coef0,proto3" json:"coef0,omitempty"`
@@ -1236,13 +1483,13 @@ type MatrixSpec struct {
 	ZeroDiagonal bool                   `protobuf:"varint,6,opt,name=zero_diagonal,json=zeroDiagonal,proto3" json:"zero_diagonal,omitempty"`
 	GridExponent int32                  `protobuf:"varint,7,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
 	Rows         uint64                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`
-	// Features, 0 for graphs.
+	// Features; 0 for graphs.
 	Columns uint64 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
-	// float64 per feature, subtracted from the points; empty: none.
+	// float64 per feature, subtracted from the points; empty for none.
 	Mean *Payload `protobuf:"bytes,10,opt,name=mean,proto3" json:"mean,omitempty"`
-	// float64 per row, a_i in a_i a_j k(x_i, x_j); empty: all 1.
+	// float64 per row, a_i in a_i a_j k(x_i, x_j); empty when all are 1.
 	Scale *Payload `protobuf:"bytes,11,opt,name=scale,proto3" json:"scale,omitempty"`
-	// Entries are rounded to float16 multiples of this; 0: they are float32.
+	// Entries are rounded to float16 multiples of this; 0 means that they are float32.
 	HalfScale     float64 `protobuf:"fixed64,12,opt,name=half_scale,json=halfScale,proto3" json:"half_scale,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1278,11 +1525,11 @@ func (*MatrixSpec) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *MatrixSpec) GetFunction() uint32 {
+func (x *MatrixSpec) GetFunction() KernelFunction {
 	if x != nil {
 		return x.Function
 	}
-	return 0
+	return KernelFunction_KERNEL_FUNCTION_UNSPECIFIED
 }
 
 func (x *MatrixSpec) GetRho() float64 {
@@ -1362,19 +1609,20 @@ func (x *MatrixSpec) GetHalfScale() float64 {
 	return 0
 }
 
-// VectorSpec fixes every value of the rows to the last bit.
+// VectorSpec determines every bit of every value of the rows.
 type VectorSpec struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
-	Preparation uint32                 `protobuf:"varint,1,opt,name=preparation,proto3" json:"preparation,omitempty"`
+	Preparation Preparation            `protobuf:"varint,1,opt,name=preparation,proto3,enum=cleave.worker.v1.Preparation" json:"preparation,omitempty"`
 	Rows        uint64                 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Features.
 	Columns uint64 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
-	// float64 per feature, subtracted from the points; empty: none.
+	// float64 per feature, subtracted from the points; empty for none.
 	Mean *Payload `protobuf:"bytes,4,opt,name=mean,proto3" json:"mean,omitempty"`
 	// int32 per feature: its values are multiples of 2 to this power.
-	Grids          *Payload `protobuf:"bytes,5,opt,name=grids,proto3" json:"grids,omitempty"`
-	BackgroundGrid int32    `protobuf:"varint,6,opt,name=background_grid,json=backgroundGrid,proto3" json:"background_grid,omitempty"`
-	// The job will have models with a metric of all pairs of features.
+	Grids *Payload `protobuf:"bytes,5,opt,name=grids,proto3" json:"grids,omitempty"`
+	// The same power for the background, the constant that PREPARATION_PROBABILITY adds to every value.
+	BackgroundGrid int32 `protobuf:"varint,6,opt,name=background_grid,json=backgroundGrid,proto3" json:"background_grid,omitempty"`
+	// True when models of the job may have a metric over all pairs of features.
 	FullMetric    bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1410,11 +1658,11 @@ func (*VectorSpec) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *VectorSpec) GetPreparation() uint32 {
+func (x *VectorSpec) GetPreparation() Preparation {
 	if x != nil {
 		return x.Preparation
 	}
-	return 0
+	return Preparation_PREPARATION_UNSPECIFIED
 }
 
 func (x *VectorSpec) GetRows() uint64 {
@@ -1459,11 +1707,11 @@ func (x *VectorSpec) GetFullMetric() bool {
 	return false
 }
 
-// Build makes the tiles, or verifies that they are there. A tile that is there the other way, stored
-// or not, changes over and keeps its sums.
+// Build builds tiles, or confirms that they are built. A tile that is built but stored differently
+// than asked for (matrix_free) is converted and keeps its sums.
 type Build struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entries of these tiles are not stored but computed again whenever they are needed.
+	// The entries of these tiles are not stored; they are computed each time they are needed.
 	MatrixFree    bool `protobuf:"varint,1,opt,name=matrix_free,json=matrixFree,proto3" json:"matrix_free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1506,7 +1754,7 @@ func (x *Build) GetMatrixFree() bool {
 	return false
 }
 
-// Degrees: float64 row sums of the base matrix for the rows of the tiles.
+// Degrees answers float64 row sums of the base matrix, for the rows of the tiles.
 type Degrees struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1543,7 +1791,7 @@ func (*Degrees) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{14}
 }
 
-// Maxima: float64 largest entries of the rows of the base matrix, at least 0.
+// Maxima answers float64 largest entries of the rows of the base matrix, at least 0.
 type Maxima struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1580,16 +1828,16 @@ func (*Maxima) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{15}
 }
 
-// Arm gives the weights and the sparse part: M = base + sparse. Lanes are labelings of their own;
-// clusters are numbered through all lanes, those of lane l from l*k on.
-type Arm struct {
+// SetOperands sets the weights and the sparse part of the matrix M = base + sparse. Each lane is a
+// labeling of its own; lane l has the clusters from l*k on.
+type SetOperands struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	K     uint32                 `protobuf:"varint,1,opt,name=k,proto3" json:"k,omitempty"`
-	// Changes whenever the operands below do.
-	Armament uint64 `protobuf:"varint,2,opt,name=armament,proto3" json:"armament,omitempty"`
+	// Identifies these operands; it changes whenever they do.
+	OperandsId uint64 `protobuf:"varint,2,opt,name=operands_id,json=operandsId,proto3" json:"operands_id,omitempty"`
 	// float64 per row.
 	Weights *Payload `protobuf:"bytes,3,opt,name=weights,proto3" json:"weights,omitempty"`
-	// The sparse symmetric part by rows: (n+1) int64 starts, int32 columns, float64 values.
+	// The sparse symmetric part in compressed rows: (n+1) int64 starts, int32 columns, float64 values.
 	SparseStarts  *Payload `protobuf:"bytes,4,opt,name=sparse_starts,json=sparseStarts,proto3" json:"sparse_starts,omitempty"`
 	SparseColumns *Payload `protobuf:"bytes,5,opt,name=sparse_columns,json=sparseColumns,proto3" json:"sparse_columns,omitempty"`
 	SparseValues  *Payload `protobuf:"bytes,6,opt,name=sparse_values,json=sparseValues,proto3" json:"sparse_values,omitempty"`
@@ -1599,20 +1847,20 @@ type Arm struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Arm) Reset() {
-	*x = Arm{}
+func (x *SetOperands) Reset() {
+	*x = SetOperands{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Arm) String() string {
+func (x *SetOperands) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Arm) ProtoMessage() {}
+func (*SetOperands) ProtoMessage() {}
 
-func (x *Arm) ProtoReflect() protoreflect.Message {
+func (x *SetOperands) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1624,61 +1872,61 @@ func (x *Arm) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Arm.ProtoReflect.Descriptor instead.
-func (*Arm) Descriptor() ([]byte, []int) {
+// Deprecated: Use SetOperands.ProtoReflect.Descriptor instead.
+func (*SetOperands) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *Arm) GetK() uint32 {
+func (x *SetOperands) GetK() uint32 {
 	if x != nil {
 		return x.K
 	}
 	return 0
 }
 
-func (x *Arm) GetArmament() uint64 {
+func (x *SetOperands) GetOperandsId() uint64 {
 	if x != nil {
-		return x.Armament
+		return x.OperandsId
 	}
 	return 0
 }
 
-func (x *Arm) GetWeights() *Payload {
+func (x *SetOperands) GetWeights() *Payload {
 	if x != nil {
 		return x.Weights
 	}
 	return nil
 }
 
-func (x *Arm) GetSparseStarts() *Payload {
+func (x *SetOperands) GetSparseStarts() *Payload {
 	if x != nil {
 		return x.SparseStarts
 	}
 	return nil
 }
 
-func (x *Arm) GetSparseColumns() *Payload {
+func (x *SetOperands) GetSparseColumns() *Payload {
 	if x != nil {
 		return x.SparseColumns
 	}
 	return nil
 }
 
-func (x *Arm) GetSparseValues() *Payload {
+func (x *SetOperands) GetSparseValues() *Payload {
 	if x != nil {
 		return x.SparseValues
 	}
 	return nil
 }
 
-func (x *Arm) GetLanes() uint32 {
+func (x *SetOperands) GetLanes() uint32 {
 	if x != nil {
 		return x.Lanes
 	}
 	return 0
 }
 
-// Diagonal: float64 M_ii for the rows of the tiles.
+// Diagonal answers float64 M_ii for the rows of the tiles.
 type Diagonal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1715,8 +1963,8 @@ func (*Diagonal) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{17}
 }
 
-// ColumnSums: for each list of columns the float64 sums of M_ij over the list, for the rows of the
-// tiles, list after list.
+// ColumnSums answers, for each list of columns, the float64 sums of M_ij over the list for the rows of
+// the tiles, list after list.
 type ColumnSums struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// int32 column numbers of all lists.
@@ -1771,12 +2019,12 @@ func (x *ColumnSums) GetEnds() *Payload {
 	return nil
 }
 
-// Load sets all labels and computes the sums anew: the tiles are then at this step. Vectors answer the
-// float64 sums of the rows of each cluster, over the tiles.
+// Load sets all labels and recomputes the sums of the tiles, which are then at this step. On a matrix
+// it answers Done.self_affinity; on vectors, the float64 sums of the rows of each cluster.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 per row of the whole problem, -1 for none, lane after lane.
+	// int32 per row of the whole problem, -1 for no label, lane after lane.
 	Labels        *Payload `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1826,8 +2074,8 @@ func (x *Load) GetLabels() *Payload {
 	return nil
 }
 
-// Update takes the tiles from step to step + 1; tiles that are there already answer again. Answers are
-// those of Load.
+// Update takes the tiles from step to step + 1 and answers as Load does. Tiles that are at step + 1
+// already do nothing and give the same answer.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -1881,7 +2129,7 @@ func (x *Update) GetMoves() *Payload {
 	return nil
 }
 
-// ClusterStats is what distances need beside the row sums, of the clusters of one lane.
+// ClusterStats is what distances to the clusters of one lane need beside the row sums.
 type ClusterStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Sigma float64                `protobuf:"fixed64,1,opt,name=sigma,proto3" json:"sigma,omitempty"`
@@ -1960,9 +2208,9 @@ func (x *ClusterStats) GetLane() uint32 {
 	return 0
 }
 
-// Assign: the points of the tiles that are nearer to another cluster in the lanes that stats are given
-// for, as int32 triples; those of a tile together, in the order of the stats.
-type Assign struct {
+// MatrixAssign answers moves (int32 triples: point, from, to) of the points that are nearer to another
+// cluster, in the lanes that stats are given for: tile after tile, within a tile in the order of stats.
+type MatrixAssign struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
@@ -1970,20 +2218,20 @@ type Assign struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Assign) Reset() {
-	*x = Assign{}
+func (x *MatrixAssign) Reset() {
+	*x = MatrixAssign{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Assign) String() string {
+func (x *MatrixAssign) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Assign) ProtoMessage() {}
+func (*MatrixAssign) ProtoMessage() {}
 
-func (x *Assign) ProtoReflect() protoreflect.Message {
+func (x *MatrixAssign) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1995,27 +2243,27 @@ func (x *Assign) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Assign.ProtoReflect.Descriptor instead.
-func (*Assign) Descriptor() ([]byte, []int) {
+// Deprecated: Use MatrixAssign.ProtoReflect.Descriptor instead.
+func (*MatrixAssign) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{22}
 }
 
-func (x *Assign) GetStep() uint64 {
+func (x *MatrixAssign) GetStep() uint64 {
 	if x != nil {
 		return x.Step
 	}
 	return 0
 }
 
-func (x *Assign) GetStats() []*ClusterStats {
+func (x *MatrixAssign) GetStats() []*ClusterStats {
 	if x != nil {
 		return x.Stats
 	}
 	return nil
 }
 
-// Farthest: for each of the stats the point of the tiles that is farthest from its cluster.
-type Farthest struct {
+// MatrixFarthest answers, for each of stats, the point of the tiles that is farthest from its cluster.
+type MatrixFarthest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	Stats         []*ClusterStats        `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
@@ -2023,20 +2271,20 @@ type Farthest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Farthest) Reset() {
-	*x = Farthest{}
+func (x *MatrixFarthest) Reset() {
+	*x = MatrixFarthest{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Farthest) String() string {
+func (x *MatrixFarthest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Farthest) ProtoMessage() {}
+func (*MatrixFarthest) ProtoMessage() {}
 
-func (x *Farthest) ProtoReflect() protoreflect.Message {
+func (x *MatrixFarthest) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2048,31 +2296,31 @@ func (x *Farthest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Farthest.ProtoReflect.Descriptor instead.
-func (*Farthest) Descriptor() ([]byte, []int) {
+// Deprecated: Use MatrixFarthest.ProtoReflect.Descriptor instead.
+func (*MatrixFarthest) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{23}
 }
 
-func (x *Farthest) GetStep() uint64 {
+func (x *MatrixFarthest) GetStep() uint64 {
 	if x != nil {
 		return x.Step
 	}
 	return 0
 }
 
-func (x *Farthest) GetStats() []*ClusterStats {
+func (x *MatrixFarthest) GetStats() []*ClusterStats {
 	if x != nil {
 		return x.Stats
 	}
 	return nil
 }
 
-// Multiply: float64 M x for the rows of the tiles, for each of several x, one after the other.
+// Multiply answers float64 M x for the rows of the tiles, one x after the other.
 type Multiply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// float64 per row of the whole problem, for each x.
+	// float64 per row of the whole problem, one x after the other.
 	X *Payload `protobuf:"bytes,1,opt,name=x,proto3" json:"x,omitempty"`
-	// How many x there are; 0 means 1.
+	// The number of x; 0 means 1.
 	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2122,16 +2370,17 @@ func (x *Multiply) GetCount() uint32 {
 	return 0
 }
 
-// VectorModel is centroids and how far points are from them.
+// VectorModel is the centroids and the distance from them.
 type VectorModel struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
-	Distortion uint32                 `protobuf:"varint,1,opt,name=distortion,proto3" json:"distortion,omitempty"`
+	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.worker.v1.Distortion" json:"distortion,omitempty"`
 	Clusters   uint32                 `protobuf:"varint,2,opt,name=clusters,proto3" json:"clusters,omitempty"`
 	// float64 per feature, cluster after cluster.
 	Centroids *Payload `protobuf:"bytes,3,opt,name=centroids,proto3" json:"centroids,omitempty"`
-	// A byte per cluster, 1: it is infinitely far from every point; empty: none is.
+	// A byte per cluster, 1 when the cluster is infinitely far from every point; empty when none is.
 	Absent *Payload `protobuf:"bytes,4,opt,name=absent,proto3" json:"absent,omitempty"`
-	// float64 of the matrix of distances: none for the identity, its diagonal, or all, row by row.
+	// float64 entries of the matrix of the distance: none for the identity, its diagonal, or all of them
+	// row by row.
 	Metric        *Payload `protobuf:"bytes,5,opt,name=metric,proto3" json:"metric,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2167,11 +2416,11 @@ func (*VectorModel) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{25}
 }
 
-func (x *VectorModel) GetDistortion() uint32 {
+func (x *VectorModel) GetDistortion() Distortion {
 	if x != nil {
 		return x.Distortion
 	}
-	return 0
+	return Distortion_DISTORTION_UNSPECIFIED
 }
 
 func (x *VectorModel) GetClusters() uint32 {
@@ -2202,31 +2451,32 @@ func (x *VectorModel) GetMetric() *Payload {
 	return nil
 }
 
-// Nearer: the points of the tiles that are nearer to another centroid, as int32 triples, in row order.
-type Nearer struct {
+// VectorAssign answers moves (int32 triples: point, from, to) of the points that are nearer to another
+// centroid, in row order.
+type VectorAssign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// int32 points, ascending, that stay.
+	// int32 points, ascending, that are left out.
 	Skip          *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Nearer) Reset() {
-	*x = Nearer{}
+func (x *VectorAssign) Reset() {
+	*x = VectorAssign{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Nearer) String() string {
+func (x *VectorAssign) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Nearer) ProtoMessage() {}
+func (*VectorAssign) ProtoMessage() {}
 
-func (x *Nearer) ProtoReflect() protoreflect.Message {
+func (x *VectorAssign) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2238,34 +2488,106 @@ func (x *Nearer) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Nearer.ProtoReflect.Descriptor instead.
-func (*Nearer) Descriptor() ([]byte, []int) {
+// Deprecated: Use VectorAssign.ProtoReflect.Descriptor instead.
+func (*VectorAssign) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{26}
 }
 
-func (x *Nearer) GetStep() uint64 {
+func (x *VectorAssign) GetStep() uint64 {
 	if x != nil {
 		return x.Step
 	}
 	return 0
 }
 
-func (x *Nearer) GetModel() *VectorModel {
+func (x *VectorAssign) GetModel() *VectorModel {
 	if x != nil {
 		return x.Model
 	}
 	return nil
 }
 
-func (x *Nearer) GetSkip() *Payload {
+func (x *VectorAssign) GetSkip() *Payload {
 	if x != nil {
 		return x.Skip
 	}
 	return nil
 }
 
-// Distances: float64 distances of those of the points that lie in the tiles to every centroid, point after
-// point.
+// VectorFarthest answers the point of the tiles that is farthest from its centroid, among clusters of
+// at least two points.
+type VectorFarthest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// int32 points, ascending, that are left out.
+	Skip *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
+	// int32 per cluster: the number of its points in all tiles.
+	Counts        *Payload `protobuf:"bytes,4,opt,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VectorFarthest) Reset() {
+	*x = VectorFarthest{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VectorFarthest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VectorFarthest) ProtoMessage() {}
+
+func (x *VectorFarthest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VectorFarthest.ProtoReflect.Descriptor instead.
+func (*VectorFarthest) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *VectorFarthest) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *VectorFarthest) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+func (x *VectorFarthest) GetSkip() *Payload {
+	if x != nil {
+		return x.Skip
+	}
+	return nil
+}
+
+func (x *VectorFarthest) GetCounts() *Payload {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+// Distances answers float64 distances to every centroid, of those of the points that lie in the tiles,
+// point after point.
 type Distances struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Model *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
@@ -2277,7 +2599,7 @@ type Distances struct {
 
 func (x *Distances) Reset() {
 	*x = Distances{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2611,7 @@ func (x *Distances) String() string {
 func (*Distances) ProtoMessage() {}
 
 func (x *Distances) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[27]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2624,7 @@ func (x *Distances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Distances.ProtoReflect.Descriptor instead.
 func (*Distances) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{27}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Distances) GetModel() *VectorModel {
@@ -2319,19 +2641,64 @@ func (x *Distances) GetPoints() *Payload {
 	return nil
 }
 
-// Scatter: the float64 deviation of the labelled points from their centroids, tile after tile.
+// Nearest answers float64 distances of the rows of the tiles to their nearest centroids.
+type Nearest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Model         *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Nearest) Reset() {
+	*x = Nearest{}
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Nearest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Nearest) ProtoMessage() {}
+
+func (x *Nearest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
+func (*Nearest) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Nearest) GetModel() *VectorModel {
+	if x != nil {
+		return x.Model
+	}
+	return nil
+}
+
+// Scatter answers the float64 deviation of the labeled points from their centroids, tile after tile.
 type Scatter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	Model         *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	Kind          uint32                 `protobuf:"varint,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind          ScatterKind            `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.worker.v1.ScatterKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Scatter) Reset() {
 	*x = Scatter{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2710,7 @@ func (x *Scatter) String() string {
 func (*Scatter) ProtoMessage() {}
 
 func (x *Scatter) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[28]
+	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2723,7 @@ func (x *Scatter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
 func (*Scatter) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{28}
+	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Scatter) GetStep() uint64 {
@@ -2373,130 +2740,14 @@ func (x *Scatter) GetModel() *VectorModel {
 	return nil
 }
 
-func (x *Scatter) GetKind() uint32 {
+func (x *Scatter) GetKind() ScatterKind {
 	if x != nil {
 		return x.Kind
 	}
-	return 0
+	return ScatterKind_SCATTER_KIND_UNSPECIFIED
 }
 
-// Outermost: the point of the tiles that is farthest from its centroid, among clusters of at least two
-// points.
-type Outermost struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// int32 points, ascending, that do not count.
-	Skip *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
-	// int32 per cluster: its points, in all tiles.
-	Counts        *Payload `protobuf:"bytes,4,opt,name=counts,proto3" json:"counts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Outermost) Reset() {
-	*x = Outermost{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Outermost) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Outermost) ProtoMessage() {}
-
-func (x *Outermost) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Outermost.ProtoReflect.Descriptor instead.
-func (*Outermost) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *Outermost) GetStep() uint64 {
-	if x != nil {
-		return x.Step
-	}
-	return 0
-}
-
-func (x *Outermost) GetModel() *VectorModel {
-	if x != nil {
-		return x.Model
-	}
-	return nil
-}
-
-func (x *Outermost) GetSkip() *Payload {
-	if x != nil {
-		return x.Skip
-	}
-	return nil
-}
-
-func (x *Outermost) GetCounts() *Payload {
-	if x != nil {
-		return x.Counts
-	}
-	return nil
-}
-
-// Nearest: float64 distances of the rows of the tiles to their nearest centroids.
-type Nearest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Model         *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Nearest) Reset() {
-	*x = Nearest{}
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Nearest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Nearest) ProtoMessage() {}
-
-func (x *Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_worker_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
-func (*Nearest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *Nearest) GetModel() *VectorModel {
-	if x != nil {
-		return x.Model
-	}
-	return nil
-}
-
+// Drop frees the tiles.
 type Drop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2533,6 +2784,7 @@ func (*Drop) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{31}
 }
 
+// Release frees everything of the job and cancels a command of it that is running.
 type Release struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2661,13 +2913,14 @@ func (*Answer_Failure) isAnswer_Outcome() {}
 
 type Done struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rows of the tiles in the order of the command's tiles, moves, or sums.
+	// What the operation answers: a value per row in the order of the command's tiles, moves, or sums.
 	Values *Payload `protobuf:"bytes,1,opt,name=values,proto3" json:"values,omitempty"`
-	// Of Load and Update on a matrix: two uint64 (low, high) per cluster, the exact sums in units of the grid.
+	// Of Load and Update on a matrix: the exact sum per cluster in units of the grid, as two uint64 (low,
+	// high).
 	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	// Of Farthest: one for each of the stats. Of Outermost: one.
+	// Of MatrixFarthest: one for each of stats. Of VectorFarthest: one.
 	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
-	// Of Build: bytes reserved for these tiles.
+	// Of Build: the bytes that are reserved for these tiles.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2856,7 +3109,7 @@ type FetchDatasetRequest struct {
 	SessionId string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	DatasetId string                 `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	Offset    uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// 0: to the end.
+	// 0 means to the end.
 	Length        uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2964,7 +3217,7 @@ func (x *FetchDatasetResponse) GetData() []byte {
 	return nil
 }
 
-type FetchOperandRequest struct {
+type FetchPayloadRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	Reference     string                 `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
@@ -2972,20 +3225,20 @@ type FetchOperandRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FetchOperandRequest) Reset() {
-	*x = FetchOperandRequest{}
+func (x *FetchPayloadRequest) Reset() {
+	*x = FetchPayloadRequest{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FetchOperandRequest) String() string {
+func (x *FetchPayloadRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FetchOperandRequest) ProtoMessage() {}
+func (*FetchPayloadRequest) ProtoMessage() {}
 
-func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
+func (x *FetchPayloadRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2997,46 +3250,46 @@ func (x *FetchOperandRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FetchOperandRequest.ProtoReflect.Descriptor instead.
-func (*FetchOperandRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use FetchPayloadRequest.ProtoReflect.Descriptor instead.
+func (*FetchPayloadRequest) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{39}
 }
 
-func (x *FetchOperandRequest) GetSessionId() string {
+func (x *FetchPayloadRequest) GetSessionId() string {
 	if x != nil {
 		return x.SessionId
 	}
 	return ""
 }
 
-func (x *FetchOperandRequest) GetReference() string {
+func (x *FetchPayloadRequest) GetReference() string {
 	if x != nil {
 		return x.Reference
 	}
 	return ""
 }
 
-type FetchOperandResponse struct {
+type FetchPayloadResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FetchOperandResponse) Reset() {
-	*x = FetchOperandResponse{}
+func (x *FetchPayloadResponse) Reset() {
+	*x = FetchPayloadResponse{}
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FetchOperandResponse) String() string {
+func (x *FetchPayloadResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FetchOperandResponse) ProtoMessage() {}
+func (*FetchPayloadResponse) ProtoMessage() {}
 
-func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
+func (x *FetchPayloadResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_worker_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3048,12 +3301,12 @@ func (x *FetchOperandResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FetchOperandResponse.ProtoReflect.Descriptor instead.
-func (*FetchOperandResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use FetchPayloadResponse.ProtoReflect.Descriptor instead.
+func (*FetchPayloadResponse) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_worker_proto_rawDescGZIP(), []int{40}
 }
 
-func (x *FetchOperandResponse) GetData() []byte {
+func (x *FetchPayloadResponse) GetData() []byte {
 	if x != nil {
 		return x.Data
 	}
@@ -3171,7 +3424,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\awelcome\x18\x01 \x01(\v2\x19.cleave.worker.v1.WelcomeH\x00R\awelcome\x125\n" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewellB\t\n" +
-	"\amessage\"\xf2\x01\n" +
+	"\amessage\"\xf8\x01\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -3180,7 +3433,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\athreads\x18\x05 \x01(\rR\athreads\x12!\n" +
 	"\fmemory_bytes\x18\x06 \x01(\x04R\vmemoryBytes\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\a \x01(\tR\tsessionId\"m\n" +
+	"session_id\x18\a \x01(\tR\tsessionIdJ\x04\b\b\x10\t\"m\n" +
 	"\aWelcome\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x18\n" +
@@ -3190,7 +3443,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\t\n" +
 	"\aLeaving\"\n" +
 	"\n" +
-	"\bFarewell\"\xfe\b\n" +
+	"\bFarewell\"\xe0\t\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -3198,25 +3451,25 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x05tiles\x18\x03 \x03(\v2\x16.cleave.worker.v1.TileR\x05tiles\x125\n" +
 	"\aprepare\x18\n" +
 	" \x01(\v2\x19.cleave.worker.v1.PrepareH\x00R\aprepare\x12/\n" +
-	"\x05build\x18\v \x01(\v2\x17.cleave.worker.v1.BuildH\x00R\x05build\x125\n" +
-	"\adegrees\x18\f \x01(\v2\x19.cleave.worker.v1.DegreesH\x00R\adegrees\x122\n" +
-	"\x06maxima\x18\x1c \x01(\v2\x18.cleave.worker.v1.MaximaH\x00R\x06maxima\x12)\n" +
-	"\x03arm\x18\r \x01(\v2\x15.cleave.worker.v1.ArmH\x00R\x03arm\x128\n" +
-	"\bdiagonal\x18\x0e \x01(\v2\x1a.cleave.worker.v1.DiagonalH\x00R\bdiagonal\x12?\n" +
-	"\vcolumn_sums\x18\x0f \x01(\v2\x1c.cleave.worker.v1.ColumnSumsH\x00R\n" +
-	"columnSums\x12,\n" +
-	"\x04load\x18\x10 \x01(\v2\x16.cleave.worker.v1.LoadH\x00R\x04load\x122\n" +
-	"\x06update\x18\x11 \x01(\v2\x18.cleave.worker.v1.UpdateH\x00R\x06update\x122\n" +
-	"\x06assign\x18\x12 \x01(\v2\x18.cleave.worker.v1.AssignH\x00R\x06assign\x128\n" +
-	"\bfarthest\x18\x13 \x01(\v2\x1a.cleave.worker.v1.FarthestH\x00R\bfarthest\x128\n" +
-	"\bmultiply\x18\x14 \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12,\n" +
-	"\x04drop\x18\x15 \x01(\v2\x16.cleave.worker.v1.DropH\x00R\x04drop\x125\n" +
-	"\arelease\x18\x16 \x01(\v2\x19.cleave.worker.v1.ReleaseH\x00R\arelease\x122\n" +
-	"\x06nearer\x18\x17 \x01(\v2\x18.cleave.worker.v1.NearerH\x00R\x06nearer\x12;\n" +
-	"\tdistances\x18\x18 \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
-	"\ascatter\x18\x19 \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
-	"\toutermost\x18\x1a \x01(\v2\x1b.cleave.worker.v1.OutermostH\x00R\toutermost\x125\n" +
-	"\anearest\x18\x1b \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearestB\v\n" +
+	"\x05build\x18\v \x01(\v2\x17.cleave.worker.v1.BuildH\x00R\x05build\x12,\n" +
+	"\x04load\x18\f \x01(\v2\x16.cleave.worker.v1.LoadH\x00R\x04load\x122\n" +
+	"\x06update\x18\r \x01(\v2\x18.cleave.worker.v1.UpdateH\x00R\x06update\x12,\n" +
+	"\x04drop\x18\x0e \x01(\v2\x16.cleave.worker.v1.DropH\x00R\x04drop\x125\n" +
+	"\arelease\x18\x0f \x01(\v2\x19.cleave.worker.v1.ReleaseH\x00R\arelease\x125\n" +
+	"\adegrees\x18\x14 \x01(\v2\x19.cleave.worker.v1.DegreesH\x00R\adegrees\x122\n" +
+	"\x06maxima\x18\x15 \x01(\v2\x18.cleave.worker.v1.MaximaH\x00R\x06maxima\x12B\n" +
+	"\fset_operands\x18\x16 \x01(\v2\x1d.cleave.worker.v1.SetOperandsH\x00R\vsetOperands\x128\n" +
+	"\bdiagonal\x18\x17 \x01(\v2\x1a.cleave.worker.v1.DiagonalH\x00R\bdiagonal\x12?\n" +
+	"\vcolumn_sums\x18\x18 \x01(\v2\x1c.cleave.worker.v1.ColumnSumsH\x00R\n" +
+	"columnSums\x12E\n" +
+	"\rmatrix_assign\x18\x19 \x01(\v2\x1e.cleave.worker.v1.MatrixAssignH\x00R\fmatrixAssign\x12K\n" +
+	"\x0fmatrix_farthest\x18\x1a \x01(\v2 .cleave.worker.v1.MatrixFarthestH\x00R\x0ematrixFarthest\x128\n" +
+	"\bmultiply\x18\x1b \x01(\v2\x1a.cleave.worker.v1.MultiplyH\x00R\bmultiply\x12E\n" +
+	"\rvector_assign\x18( \x01(\v2\x1e.cleave.worker.v1.VectorAssignH\x00R\fvectorAssign\x12K\n" +
+	"\x0fvector_farthest\x18) \x01(\v2 .cleave.worker.v1.VectorFarthestH\x00R\x0evectorFarthest\x12;\n" +
+	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
+	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
+	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatterB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
@@ -3230,15 +3483,15 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x126\n" +
 	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecH\x00R\x06matrix\x128\n" +
-	"\avectors\x18\a \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12\f\n" +
-	"\x01k\x18\x04 \x01(\rR\x01k\x12%\n" +
-	"\x0esparse_entries\x18\x05 \x01(\x04R\rsparseEntries\x12\x14\n" +
-	"\x05lanes\x18\x06 \x01(\rR\x05lanes\x12\x1a\n" +
-	"\bproducts\x18\t \x01(\rR\bproductsB\x06\n" +
-	"\x04what\"\xf5\x02\n" +
+	"\avectors\x18\x04 \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12\f\n" +
+	"\x01k\x18\x05 \x01(\rR\x01k\x12%\n" +
+	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
+	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
+	"\bproducts\x18\b \x01(\rR\bproductsB\x06\n" +
+	"\x04what\"\x97\x03\n" +
 	"\n" +
-	"MatrixSpec\x12\x1a\n" +
-	"\bfunction\x18\x01 \x01(\rR\bfunction\x12\x10\n" +
+	"MatrixSpec\x12<\n" +
+	"\bfunction\x18\x01 \x01(\x0e2 .cleave.worker.v1.KernelFunctionR\bfunction\x12\x10\n" +
 	"\x03rho\x18\x02 \x01(\x01R\x03rho\x12\x14\n" +
 	"\x05gamma\x18\x03 \x01(\x01R\x05gamma\x12\x14\n" +
 	"\x05coef0\x18\x04 \x01(\x01R\x05coef0\x12\x16\n" +
@@ -3251,10 +3504,10 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	" \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
 	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\x12\x1d\n" +
 	"\n" +
-	"half_scale\x18\f \x01(\x01R\thalfScale\"\x86\x02\n" +
+	"half_scale\x18\f \x01(\x01R\thalfScale\"\xa5\x02\n" +
 	"\n" +
-	"VectorSpec\x12 \n" +
-	"\vpreparation\x18\x01 \x01(\rR\vpreparation\x12\x12\n" +
+	"VectorSpec\x12?\n" +
+	"\vpreparation\x18\x01 \x01(\x0e2\x1d.cleave.worker.v1.PreparationR\vpreparation\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\x04R\x04rows\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\x04R\acolumns\x12-\n" +
 	"\x04mean\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
@@ -3266,10 +3519,11 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"\t\n" +
 	"\aDegrees\"\b\n" +
-	"\x06Maxima\"\xbc\x02\n" +
-	"\x03Arm\x12\f\n" +
-	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1a\n" +
-	"\barmament\x18\x02 \x01(\x04R\barmament\x123\n" +
+	"\x06Maxima\"\xc9\x02\n" +
+	"\vSetOperands\x12\f\n" +
+	"\x01k\x18\x01 \x01(\rR\x01k\x12\x1f\n" +
+	"\voperands_id\x18\x02 \x01(\x04R\n" +
+	"operandsId\x123\n" +
 	"\aweights\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\aweights\x12>\n" +
 	"\rsparse_starts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\fsparseStarts\x12@\n" +
 	"\x0esparse_columns\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\rsparseColumns\x12>\n" +
@@ -3292,42 +3546,42 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x06weight\x18\x02 \x01(\fR\x06weight\x12#\n" +
 	"\rself_affinity\x18\x03 \x01(\fR\fselfAffinity\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\fR\x05count\x12\x12\n" +
-	"\x04lane\x18\x05 \x01(\rR\x04lane\"R\n" +
-	"\x06Assign\x12\x12\n" +
+	"\x04lane\x18\x05 \x01(\rR\x04lane\"X\n" +
+	"\fMatrixAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"T\n" +
-	"\bFarthest\x12\x12\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Z\n" +
+	"\x0eMatrixFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"I\n" +
 	"\bMultiply\x12'\n" +
 	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xe8\x01\n" +
-	"\vVectorModel\x12\x1e\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\x86\x02\n" +
+	"\vVectorModel\x12<\n" +
 	"\n" +
-	"distortion\x18\x01 \x01(\rR\n" +
+	"distortion\x18\x01 \x01(\x0e2\x1c.cleave.worker.v1.DistortionR\n" +
 	"distortion\x12\x1a\n" +
 	"\bclusters\x18\x02 \x01(\rR\bclusters\x127\n" +
 	"\tcentroids\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\tcentroids\x121\n" +
 	"\x06absent\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06absent\x121\n" +
-	"\x06metric\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06metric\"\x80\x01\n" +
-	"\x06Nearer\x12\x12\n" +
+	"\x06metric\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06metric\"\x86\x01\n" +
+	"\fVectorAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
 	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
-	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\"s\n" +
-	"\tDistances\x123\n" +
-	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
-	"\x06points\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06points\"f\n" +
-	"\aScatter\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
-	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\rR\x04kind\"\xb6\x01\n" +
-	"\tOutermost\x12\x12\n" +
+	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\"\xbb\x01\n" +
+	"\x0eVectorFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
 	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
 	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\x121\n" +
-	"\x06counts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06counts\">\n" +
+	"\x06counts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06counts\"s\n" +
+	"\tDistances\x123\n" +
+	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
+	"\x06points\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06points\">\n" +
 	"\aNearest\x123\n" +
-	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\"\x06\n" +
+	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\"\x85\x01\n" +
+	"\aScatter\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
+	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1d.cleave.worker.v1.ScatterKindR\x04kind\"\x06\n" +
 	"\x04Drop\"\t\n" +
 	"\aRelease\"\x97\x01\n" +
 	"\x06Answer\x12\x1d\n" +
@@ -3359,18 +3613,46 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x06length\x18\x04 \x01(\x04R\x06length\"*\n" +
 	"\x14FetchDatasetResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"R\n" +
-	"\x13FetchOperandRequest\x12\x1d\n" +
+	"\x13FetchPayloadRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\"*\n" +
-	"\x14FetchOperandResponse\x12\x12\n" +
+	"\x14FetchPayloadResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"d\n" +
 	"\x11SendResultRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\"\x14\n" +
-	"\x12SendResultResponse*\xb5\x01\n" +
+	"\x12SendResultResponse*\x9d\x02\n" +
+	"\x0eKernelFunction\x12\x1f\n" +
+	"\x1bKERNEL_FUNCTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16KERNEL_FUNCTION_LINEAR\x10\x01\x12\x1c\n" +
+	"\x18KERNEL_FUNCTION_GAUSSIAN\x10\x02\x12\x1d\n" +
+	"\x19KERNEL_FUNCTION_LAPLACIAN\x10\x03\x12\x1e\n" +
+	"\x1aKERNEL_FUNCTION_POLYNOMIAL\x10\x04\x12\x1b\n" +
+	"\x17KERNEL_FUNCTION_SIGMOID\x10\x05\x12\x1a\n" +
+	"\x16KERNEL_FUNCTION_COSINE\x10\x06\x12\x19\n" +
+	"\x15KERNEL_FUNCTION_GIVEN\x10\a\x12\x1d\n" +
+	"\x19KERNEL_FUNCTION_ADJACENCY\x10\b*\x92\x01\n" +
+	"\vPreparation\x12\x1b\n" +
+	"\x17PREPARATION_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11PREPARATION_PLAIN\x10\x01\x12\x14\n" +
+	"\x10PREPARATION_UNIT\x10\x02\x12\x1b\n" +
+	"\x17PREPARATION_PROBABILITY\x10\x03\x12\x1c\n" +
+	"\x18PREPARATION_NON_NEGATIVE\x10\x04*\x91\x01\n" +
+	"\n" +
+	"Distortion\x12\x1a\n" +
+	"\x16DISTORTION_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cDISTORTION_SQUARED_EUCLIDEAN\x10\x01\x12\x15\n" +
+	"\x11DISTORTION_COSINE\x10\x02\x12\x11\n" +
+	"\rDISTORTION_KL\x10\x03\x12\x1b\n" +
+	"\x17DISTORTION_I_DIVERGENCE\x10\x04*u\n" +
+	"\vScatterKind\x12\x1c\n" +
+	"\x18SCATTER_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SCATTER_KIND_TOTAL\x10\x01\x12\x19\n" +
+	"\x15SCATTER_KIND_DIAGONAL\x10\x02\x12\x15\n" +
+	"\x11SCATTER_KIND_FULL\x10\x03*\xb5\x01\n" +
 	"\vFailureKind\x12\x1c\n" +
 	"\x18FAILURE_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17FAILURE_KIND_UNPREPARED\x10\x01\x12\x1a\n" +
@@ -3381,7 +3663,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\rWorkerService\x12O\n" +
 	"\x06Attach\x12\x1f.cleave.worker.v1.AttachRequest\x1a .cleave.worker.v1.AttachResponse(\x010\x01\x12_\n" +
 	"\fFetchDataset\x12%.cleave.worker.v1.FetchDatasetRequest\x1a&.cleave.worker.v1.FetchDatasetResponse0\x01\x12_\n" +
-	"\fFetchOperand\x12%.cleave.worker.v1.FetchOperandRequest\x1a&.cleave.worker.v1.FetchOperandResponse0\x01\x12Y\n" +
+	"\fFetchPayload\x12%.cleave.worker.v1.FetchPayloadRequest\x1a&.cleave.worker.v1.FetchPayloadResponse0\x01\x12Y\n" +
 	"\n" +
 	"SendResult\x12#.cleave.worker.v1.SendResultRequest\x1a$.cleave.worker.v1.SendResultResponse(\x01B@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
 
@@ -3397,129 +3679,137 @@ func file_cleave_worker_v1_worker_proto_rawDescGZIP() []byte {
 	return file_cleave_worker_v1_worker_proto_rawDescData
 }
 
-var file_cleave_worker_v1_worker_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_cleave_worker_v1_worker_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_cleave_worker_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_cleave_worker_v1_worker_proto_goTypes = []any{
-	(FailureKind)(0),             // 0: cleave.worker.v1.FailureKind
-	(*AttachRequest)(nil),        // 1: cleave.worker.v1.AttachRequest
-	(*AttachResponse)(nil),       // 2: cleave.worker.v1.AttachResponse
-	(*Hello)(nil),                // 3: cleave.worker.v1.Hello
-	(*Welcome)(nil),              // 4: cleave.worker.v1.Welcome
-	(*Heartbeat)(nil),            // 5: cleave.worker.v1.Heartbeat
-	(*Leaving)(nil),              // 6: cleave.worker.v1.Leaving
-	(*Farewell)(nil),             // 7: cleave.worker.v1.Farewell
-	(*Command)(nil),              // 8: cleave.worker.v1.Command
-	(*Tile)(nil),                 // 9: cleave.worker.v1.Tile
-	(*Payload)(nil),              // 10: cleave.worker.v1.Payload
-	(*Prepare)(nil),              // 11: cleave.worker.v1.Prepare
-	(*MatrixSpec)(nil),           // 12: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),           // 13: cleave.worker.v1.VectorSpec
-	(*Build)(nil),                // 14: cleave.worker.v1.Build
-	(*Degrees)(nil),              // 15: cleave.worker.v1.Degrees
-	(*Maxima)(nil),               // 16: cleave.worker.v1.Maxima
-	(*Arm)(nil),                  // 17: cleave.worker.v1.Arm
-	(*Diagonal)(nil),             // 18: cleave.worker.v1.Diagonal
-	(*ColumnSums)(nil),           // 19: cleave.worker.v1.ColumnSums
-	(*Load)(nil),                 // 20: cleave.worker.v1.Load
-	(*Update)(nil),               // 21: cleave.worker.v1.Update
-	(*ClusterStats)(nil),         // 22: cleave.worker.v1.ClusterStats
-	(*Assign)(nil),               // 23: cleave.worker.v1.Assign
-	(*Farthest)(nil),             // 24: cleave.worker.v1.Farthest
-	(*Multiply)(nil),             // 25: cleave.worker.v1.Multiply
-	(*VectorModel)(nil),          // 26: cleave.worker.v1.VectorModel
-	(*Nearer)(nil),               // 27: cleave.worker.v1.Nearer
-	(*Distances)(nil),            // 28: cleave.worker.v1.Distances
-	(*Scatter)(nil),              // 29: cleave.worker.v1.Scatter
-	(*Outermost)(nil),            // 30: cleave.worker.v1.Outermost
-	(*Nearest)(nil),              // 31: cleave.worker.v1.Nearest
-	(*Drop)(nil),                 // 32: cleave.worker.v1.Drop
-	(*Release)(nil),              // 33: cleave.worker.v1.Release
-	(*Answer)(nil),               // 34: cleave.worker.v1.Answer
-	(*Done)(nil),                 // 35: cleave.worker.v1.Done
-	(*Candidate)(nil),            // 36: cleave.worker.v1.Candidate
-	(*Failure)(nil),              // 37: cleave.worker.v1.Failure
-	(*FetchDatasetRequest)(nil),  // 38: cleave.worker.v1.FetchDatasetRequest
-	(*FetchDatasetResponse)(nil), // 39: cleave.worker.v1.FetchDatasetResponse
-	(*FetchOperandRequest)(nil),  // 40: cleave.worker.v1.FetchOperandRequest
-	(*FetchOperandResponse)(nil), // 41: cleave.worker.v1.FetchOperandResponse
-	(*SendResultRequest)(nil),    // 42: cleave.worker.v1.SendResultRequest
-	(*SendResultResponse)(nil),   // 43: cleave.worker.v1.SendResultResponse
+	(KernelFunction)(0),          // 0: cleave.worker.v1.KernelFunction
+	(Preparation)(0),             // 1: cleave.worker.v1.Preparation
+	(Distortion)(0),              // 2: cleave.worker.v1.Distortion
+	(ScatterKind)(0),             // 3: cleave.worker.v1.ScatterKind
+	(FailureKind)(0),             // 4: cleave.worker.v1.FailureKind
+	(*AttachRequest)(nil),        // 5: cleave.worker.v1.AttachRequest
+	(*AttachResponse)(nil),       // 6: cleave.worker.v1.AttachResponse
+	(*Hello)(nil),                // 7: cleave.worker.v1.Hello
+	(*Welcome)(nil),              // 8: cleave.worker.v1.Welcome
+	(*Heartbeat)(nil),            // 9: cleave.worker.v1.Heartbeat
+	(*Leaving)(nil),              // 10: cleave.worker.v1.Leaving
+	(*Farewell)(nil),             // 11: cleave.worker.v1.Farewell
+	(*Command)(nil),              // 12: cleave.worker.v1.Command
+	(*Tile)(nil),                 // 13: cleave.worker.v1.Tile
+	(*Payload)(nil),              // 14: cleave.worker.v1.Payload
+	(*Prepare)(nil),              // 15: cleave.worker.v1.Prepare
+	(*MatrixSpec)(nil),           // 16: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),           // 17: cleave.worker.v1.VectorSpec
+	(*Build)(nil),                // 18: cleave.worker.v1.Build
+	(*Degrees)(nil),              // 19: cleave.worker.v1.Degrees
+	(*Maxima)(nil),               // 20: cleave.worker.v1.Maxima
+	(*SetOperands)(nil),          // 21: cleave.worker.v1.SetOperands
+	(*Diagonal)(nil),             // 22: cleave.worker.v1.Diagonal
+	(*ColumnSums)(nil),           // 23: cleave.worker.v1.ColumnSums
+	(*Load)(nil),                 // 24: cleave.worker.v1.Load
+	(*Update)(nil),               // 25: cleave.worker.v1.Update
+	(*ClusterStats)(nil),         // 26: cleave.worker.v1.ClusterStats
+	(*MatrixAssign)(nil),         // 27: cleave.worker.v1.MatrixAssign
+	(*MatrixFarthest)(nil),       // 28: cleave.worker.v1.MatrixFarthest
+	(*Multiply)(nil),             // 29: cleave.worker.v1.Multiply
+	(*VectorModel)(nil),          // 30: cleave.worker.v1.VectorModel
+	(*VectorAssign)(nil),         // 31: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil),       // 32: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),            // 33: cleave.worker.v1.Distances
+	(*Nearest)(nil),              // 34: cleave.worker.v1.Nearest
+	(*Scatter)(nil),              // 35: cleave.worker.v1.Scatter
+	(*Drop)(nil),                 // 36: cleave.worker.v1.Drop
+	(*Release)(nil),              // 37: cleave.worker.v1.Release
+	(*Answer)(nil),               // 38: cleave.worker.v1.Answer
+	(*Done)(nil),                 // 39: cleave.worker.v1.Done
+	(*Candidate)(nil),            // 40: cleave.worker.v1.Candidate
+	(*Failure)(nil),              // 41: cleave.worker.v1.Failure
+	(*FetchDatasetRequest)(nil),  // 42: cleave.worker.v1.FetchDatasetRequest
+	(*FetchDatasetResponse)(nil), // 43: cleave.worker.v1.FetchDatasetResponse
+	(*FetchPayloadRequest)(nil),  // 44: cleave.worker.v1.FetchPayloadRequest
+	(*FetchPayloadResponse)(nil), // 45: cleave.worker.v1.FetchPayloadResponse
+	(*SendResultRequest)(nil),    // 46: cleave.worker.v1.SendResultRequest
+	(*SendResultResponse)(nil),   // 47: cleave.worker.v1.SendResultResponse
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
-	3,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
-	5,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
-	34, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
-	6,  // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
-	4,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
-	8,  // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
-	7,  // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
-	9,  // 7: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
-	11, // 8: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
-	14, // 9: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
-	15, // 10: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
-	16, // 11: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
-	17, // 12: cleave.worker.v1.Command.arm:type_name -> cleave.worker.v1.Arm
-	18, // 13: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	19, // 14: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
-	20, // 15: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
-	21, // 16: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
-	23, // 17: cleave.worker.v1.Command.assign:type_name -> cleave.worker.v1.Assign
-	24, // 18: cleave.worker.v1.Command.farthest:type_name -> cleave.worker.v1.Farthest
-	25, // 19: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	32, // 20: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
-	33, // 21: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
-	27, // 22: cleave.worker.v1.Command.nearer:type_name -> cleave.worker.v1.Nearer
-	28, // 23: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	29, // 24: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	30, // 25: cleave.worker.v1.Command.outermost:type_name -> cleave.worker.v1.Outermost
-	31, // 26: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	12, // 27: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	13, // 28: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	10, // 29: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 30: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	10, // 31: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 32: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
-	10, // 33: cleave.worker.v1.Arm.weights:type_name -> cleave.worker.v1.Payload
-	10, // 34: cleave.worker.v1.Arm.sparse_starts:type_name -> cleave.worker.v1.Payload
-	10, // 35: cleave.worker.v1.Arm.sparse_columns:type_name -> cleave.worker.v1.Payload
-	10, // 36: cleave.worker.v1.Arm.sparse_values:type_name -> cleave.worker.v1.Payload
-	10, // 37: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	10, // 38: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
-	10, // 39: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	10, // 40: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	22, // 41: cleave.worker.v1.Assign.stats:type_name -> cleave.worker.v1.ClusterStats
-	22, // 42: cleave.worker.v1.Farthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	10, // 43: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	10, // 44: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
-	10, // 45: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
-	10, // 46: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
-	26, // 47: cleave.worker.v1.Nearer.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 48: cleave.worker.v1.Nearer.skip:type_name -> cleave.worker.v1.Payload
-	26, // 49: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 50: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
-	26, // 51: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
-	26, // 52: cleave.worker.v1.Outermost.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 53: cleave.worker.v1.Outermost.skip:type_name -> cleave.worker.v1.Payload
-	10, // 54: cleave.worker.v1.Outermost.counts:type_name -> cleave.worker.v1.Payload
-	26, // 55: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
-	35, // 56: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	37, // 57: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	10, // 58: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	36, // 59: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 60: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	1,  // 61: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
-	38, // 62: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	40, // 63: cleave.worker.v1.WorkerService.FetchOperand:input_type -> cleave.worker.v1.FetchOperandRequest
-	42, // 64: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	2,  // 65: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	39, // 66: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	41, // 67: cleave.worker.v1.WorkerService.FetchOperand:output_type -> cleave.worker.v1.FetchOperandResponse
-	43, // 68: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	65, // [65:69] is the sub-list for method output_type
-	61, // [61:65] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	7,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
+	9,  // 1: cleave.worker.v1.AttachRequest.heartbeat:type_name -> cleave.worker.v1.Heartbeat
+	38, // 2: cleave.worker.v1.AttachRequest.answer:type_name -> cleave.worker.v1.Answer
+	10, // 3: cleave.worker.v1.AttachRequest.leaving:type_name -> cleave.worker.v1.Leaving
+	8,  // 4: cleave.worker.v1.AttachResponse.welcome:type_name -> cleave.worker.v1.Welcome
+	12, // 5: cleave.worker.v1.AttachResponse.command:type_name -> cleave.worker.v1.Command
+	11, // 6: cleave.worker.v1.AttachResponse.farewell:type_name -> cleave.worker.v1.Farewell
+	13, // 7: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
+	15, // 8: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
+	18, // 9: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
+	24, // 10: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
+	25, // 11: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
+	36, // 12: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
+	37, // 13: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
+	19, // 14: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
+	20, // 15: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
+	21, // 16: cleave.worker.v1.Command.set_operands:type_name -> cleave.worker.v1.SetOperands
+	22, // 17: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
+	23, // 18: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
+	27, // 19: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
+	28, // 20: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
+	29, // 21: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
+	31, // 22: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
+	32, // 23: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
+	33, // 24: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	34, // 25: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	35, // 26: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	16, // 27: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	17, // 28: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	0,  // 29: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.worker.v1.KernelFunction
+	14, // 30: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	14, // 31: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	1,  // 32: cleave.worker.v1.VectorSpec.preparation:type_name -> cleave.worker.v1.Preparation
+	14, // 33: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	14, // 34: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	14, // 35: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
+	14, // 36: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
+	14, // 37: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
+	14, // 38: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
+	14, // 39: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	14, // 40: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	14, // 41: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	14, // 42: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	26, // 43: cleave.worker.v1.MatrixAssign.stats:type_name -> cleave.worker.v1.ClusterStats
+	26, // 44: cleave.worker.v1.MatrixFarthest.stats:type_name -> cleave.worker.v1.ClusterStats
+	14, // 45: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	2,  // 46: cleave.worker.v1.VectorModel.distortion:type_name -> cleave.worker.v1.Distortion
+	14, // 47: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
+	14, // 48: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
+	14, // 49: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
+	30, // 50: cleave.worker.v1.VectorAssign.model:type_name -> cleave.worker.v1.VectorModel
+	14, // 51: cleave.worker.v1.VectorAssign.skip:type_name -> cleave.worker.v1.Payload
+	30, // 52: cleave.worker.v1.VectorFarthest.model:type_name -> cleave.worker.v1.VectorModel
+	14, // 53: cleave.worker.v1.VectorFarthest.skip:type_name -> cleave.worker.v1.Payload
+	14, // 54: cleave.worker.v1.VectorFarthest.counts:type_name -> cleave.worker.v1.Payload
+	30, // 55: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
+	14, // 56: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
+	30, // 57: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
+	30, // 58: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
+	3,  // 59: cleave.worker.v1.Scatter.kind:type_name -> cleave.worker.v1.ScatterKind
+	39, // 60: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	41, // 61: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	14, // 62: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	40, // 63: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	4,  // 64: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	5,  // 65: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
+	42, // 66: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
+	44, // 67: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
+	46, // 68: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	6,  // 69: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	43, // 70: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	45, // 71: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
+	47, // 72: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	69, // [69:73] is the sub-list for method output_type
+	65, // [65:69] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_worker_proto_init() }
@@ -3541,23 +3831,23 @@ func file_cleave_worker_v1_worker_proto_init() {
 	file_cleave_worker_v1_worker_proto_msgTypes[7].OneofWrappers = []any{
 		(*Command_Prepare)(nil),
 		(*Command_Build)(nil),
-		(*Command_Degrees)(nil),
-		(*Command_Maxima)(nil),
-		(*Command_Arm)(nil),
-		(*Command_Diagonal)(nil),
-		(*Command_ColumnSums)(nil),
 		(*Command_Load)(nil),
 		(*Command_Update)(nil),
-		(*Command_Assign)(nil),
-		(*Command_Farthest)(nil),
-		(*Command_Multiply)(nil),
 		(*Command_Drop)(nil),
 		(*Command_Release)(nil),
-		(*Command_Nearer)(nil),
+		(*Command_Degrees)(nil),
+		(*Command_Maxima)(nil),
+		(*Command_SetOperands)(nil),
+		(*Command_Diagonal)(nil),
+		(*Command_ColumnSums)(nil),
+		(*Command_MatrixAssign)(nil),
+		(*Command_MatrixFarthest)(nil),
+		(*Command_Multiply)(nil),
+		(*Command_VectorAssign)(nil),
+		(*Command_VectorFarthest)(nil),
 		(*Command_Distances)(nil),
-		(*Command_Scatter)(nil),
-		(*Command_Outermost)(nil),
 		(*Command_Nearest)(nil),
+		(*Command_Scatter)(nil),
 	}
 	file_cleave_worker_v1_worker_proto_msgTypes[9].OneofWrappers = []any{
 		(*Payload_Inline)(nil),
@@ -3576,7 +3866,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_worker_proto_rawDesc), len(file_cleave_worker_v1_worker_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      5,
 			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,

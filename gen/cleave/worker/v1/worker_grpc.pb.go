@@ -4,6 +4,10 @@
 // - protoc             (unknown)
 // source: cleave/worker/v1/worker.proto
 
+// The protocol between a coordinator and its workers. It is internal: both sides come from the same
+// build and check Hello.protocol_version, so that any change of this file only needs a new number
+// there (wire.WorkerProtocol).
+
 package workerv1
 
 import (
@@ -21,7 +25,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	WorkerService_Attach_FullMethodName       = "/cleave.worker.v1.WorkerService/Attach"
 	WorkerService_FetchDataset_FullMethodName = "/cleave.worker.v1.WorkerService/FetchDataset"
-	WorkerService_FetchOperand_FullMethodName = "/cleave.worker.v1.WorkerService/FetchOperand"
+	WorkerService_FetchPayload_FullMethodName = "/cleave.worker.v1.WorkerService/FetchPayload"
 	WorkerService_SendResult_FullMethodName   = "/cleave.worker.v1.WorkerService/SendResult"
 )
 
@@ -29,18 +33,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkerService is the coordinator's side of the protocol to workers. Workers dial in; none
-// listens. Commands and heartbeats share one stream; everything bulky has a stream of its own, so
-// that a heartbeat never waits behind it.
+// WorkerService runs on the coordinator. Workers connect to it; no worker listens. Commands and
+// heartbeats share one stream. Large arrays have streams of their own, so that a heartbeat never
+// waits behind one.
 type WorkerServiceClient interface {
-	// Attach is a worker's one standing stream: hello and welcome, then heartbeats and answers up,
-	// commands down.
+	// Attach is the one long-lived stream of a worker. The worker sends Hello and gets Welcome; from
+	// then on it sends heartbeats and answers, and receives commands.
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 	// FetchDataset streams a range of a data set's canonical bytes.
 	FetchDataset(ctx context.Context, in *FetchDatasetRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchDatasetResponse], error)
-	// FetchOperand streams an operand that a command refers to.
-	FetchOperand(ctx context.Context, in *FetchOperandRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchOperandResponse], error)
-	// SendResult takes a bulky result; the answer on the Attach stream then refers to it.
+	// FetchPayload streams a payload that a command refers to.
+	FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error)
+	// SendResult takes a result that is too large for the Attach stream. The worker sends it before the
+	// answer that refers to it.
 	SendResult(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendResultRequest, SendResultResponse], error)
 }
 
@@ -84,13 +89,13 @@ func (c *workerServiceClient) FetchDataset(ctx context.Context, in *FetchDataset
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetClient = grpc.ServerStreamingClient[FetchDatasetResponse]
 
-func (c *workerServiceClient) FetchOperand(ctx context.Context, in *FetchOperandRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchOperandResponse], error) {
+func (c *workerServiceClient) FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_FetchOperand_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_FetchPayload_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[FetchOperandRequest, FetchOperandResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[FetchPayloadRequest, FetchPayloadResponse]{ClientStream: stream}
 	if err := x.ClientStream.SendMsg(in); err != nil {
 		return nil, err
 	}
@@ -101,7 +106,7 @@ func (c *workerServiceClient) FetchOperand(ctx context.Context, in *FetchOperand
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkerService_FetchOperandClient = grpc.ServerStreamingClient[FetchOperandResponse]
+type WorkerService_FetchPayloadClient = grpc.ServerStreamingClient[FetchPayloadResponse]
 
 func (c *workerServiceClient) SendResult(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendResultRequest, SendResultResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -120,18 +125,19 @@ type WorkerService_SendResultClient = grpc.ClientStreamingClient[SendResultReque
 // All implementations must embed UnimplementedWorkerServiceServer
 // for forward compatibility.
 //
-// WorkerService is the coordinator's side of the protocol to workers. Workers dial in; none
-// listens. Commands and heartbeats share one stream; everything bulky has a stream of its own, so
-// that a heartbeat never waits behind it.
+// WorkerService runs on the coordinator. Workers connect to it; no worker listens. Commands and
+// heartbeats share one stream. Large arrays have streams of their own, so that a heartbeat never
+// waits behind one.
 type WorkerServiceServer interface {
-	// Attach is a worker's one standing stream: hello and welcome, then heartbeats and answers up,
-	// commands down.
+	// Attach is the one long-lived stream of a worker. The worker sends Hello and gets Welcome; from
+	// then on it sends heartbeats and answers, and receives commands.
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	// FetchDataset streams a range of a data set's canonical bytes.
 	FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error
-	// FetchOperand streams an operand that a command refers to.
-	FetchOperand(*FetchOperandRequest, grpc.ServerStreamingServer[FetchOperandResponse]) error
-	// SendResult takes a bulky result; the answer on the Attach stream then refers to it.
+	// FetchPayload streams a payload that a command refers to.
+	FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error
+	// SendResult takes a result that is too large for the Attach stream. The worker sends it before the
+	// answer that refers to it.
 	SendResult(grpc.ClientStreamingServer[SendResultRequest, SendResultResponse]) error
 	mustEmbedUnimplementedWorkerServiceServer()
 }
@@ -149,8 +155,8 @@ func (UnimplementedWorkerServiceServer) Attach(grpc.BidiStreamingServer[AttachRe
 func (UnimplementedWorkerServiceServer) FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchDataset not implemented")
 }
-func (UnimplementedWorkerServiceServer) FetchOperand(*FetchOperandRequest, grpc.ServerStreamingServer[FetchOperandResponse]) error {
-	return status.Error(codes.Unimplemented, "method FetchOperand not implemented")
+func (UnimplementedWorkerServiceServer) FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error {
+	return status.Error(codes.Unimplemented, "method FetchPayload not implemented")
 }
 func (UnimplementedWorkerServiceServer) SendResult(grpc.ClientStreamingServer[SendResultRequest, SendResultResponse]) error {
 	return status.Error(codes.Unimplemented, "method SendResult not implemented")
@@ -194,16 +200,16 @@ func _WorkerService_FetchDataset_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetServer = grpc.ServerStreamingServer[FetchDatasetResponse]
 
-func _WorkerService_FetchOperand_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(FetchOperandRequest)
+func _WorkerService_FetchPayload_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FetchPayloadRequest)
 	if err := stream.RecvMsg(m); err != nil {
 		return err
 	}
-	return srv.(WorkerServiceServer).FetchOperand(m, &grpc.GenericServerStream[FetchOperandRequest, FetchOperandResponse]{ServerStream: stream})
+	return srv.(WorkerServiceServer).FetchPayload(m, &grpc.GenericServerStream[FetchPayloadRequest, FetchPayloadResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkerService_FetchOperandServer = grpc.ServerStreamingServer[FetchOperandResponse]
+type WorkerService_FetchPayloadServer = grpc.ServerStreamingServer[FetchPayloadResponse]
 
 func _WorkerService_SendResult_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(WorkerServiceServer).SendResult(&grpc.GenericServerStream[SendResultRequest, SendResultResponse]{ServerStream: stream})
@@ -232,8 +238,8 @@ var WorkerService_ServiceDesc = grpc.ServiceDesc{
 			ServerStreams: true,
 		},
 		{
-			StreamName:    "FetchOperand",
-			Handler:       _WorkerService_FetchOperand_Handler,
+			StreamName:    "FetchPayload",
+			Handler:       _WorkerService_FetchPayload_Handler,
 			ServerStreams: true,
 		},
 		{

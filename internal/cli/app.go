@@ -1,0 +1,64 @@
+// Package cli is what cmd/cleave does: it turns flags and files into jobs, follows them, and writes
+// what they found.
+//
+// There is one path. `cleave run` without a server starts a coordinator and workers in its own
+// process, and then does to them exactly what it does to a remote one: upload the data, create the
+// job, watch it, fetch the result and the labels.
+//
+// This package has the commands. Their flags about jobs are in jobflags, the calls to the coordinator in
+// client, and what they print and write in report.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+)
+
+// app is the world as a command sees it.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) string
+}
+
+// Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
+// 130 cancelled. When ctx ends, a running job is cancelled.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	root := &cobra.Command{
+		Use:   "cleave",
+		Short: "Cluster data under supervision: must-links and cannot-links",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return shell.Usage("there is no command %q; see cleave --help", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.AddCommand(
+		a.runCommand(), a.planCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
+		a.resultCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.datasetsCommand(),
+		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(),
+	)
+	return shell.Run(ctx, root, args, stderr)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  shell.Flags,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.stdout, shell.Version())
+			return err
+		},
+	}
+}

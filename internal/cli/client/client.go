@@ -1,0 +1,125 @@
+// Package client speaks to a coordinator for the command line: it uploads data, creates jobs, follows them
+// and fetches what they found. The coordinator is another process, or one embedded in this process with its
+// workers; all calls are the same.
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// retries is gRPC's own policy: only UNAVAILABLE is tried again, which is never the refusal of a request.
+// Creating a job is safe to repeat because it always carries a request id.
+const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
+	"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
+	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
+// A watch may be silent for a long time; pings find out whether the coordinator is still there.
+const (
+	pingEvery   = 30 * time.Second
+	pingTimeout = 10 * time.Second
+)
+
+// maxMessageBytes is the size limit of one request or answer.
+const maxMessageBytes = 64 << 20
+
+// Client speaks to one coordinator, remote or embedded.
+type Client struct {
+	Datasets cleavev1.DatasetServiceClient
+	Jobs     cleavev1.JobServiceClient
+	Cluster  cleavev1.ClusterServiceClient
+
+	address    string
+	connection *grpc.ClientConn
+	embedded   *Cluster // nil: the coordinator is another process
+}
+
+// Connect prepares a connection to a coordinator. Nothing is sent before the first call.
+func Connect(address string, options ...grpc.DialOption) (*Client, error) {
+	options = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(retries),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+	}, options...)
+	connection, err := grpc.NewClient(address, options...)
+	if err != nil {
+		return nil, shell.Usage("%q is no address of a coordinator, use HOST:PORT: %v", address, err)
+	}
+	return &Client{
+		connection: connection,
+		address:    address,
+		Datasets:   cleavev1.NewDatasetServiceClient(connection),
+		Jobs:       cleavev1.NewJobServiceClient(connection),
+		Cluster:    cleavev1.NewClusterServiceClient(connection),
+	}, nil
+}
+
+// Close ends the connection, and an embedded cluster with it.
+func (c *Client) Close() {
+	c.connection.Close()
+	if c.embedded != nil {
+		c.embedded.Stop()
+	}
+}
+
+// Context is ctx, but it also ends, with the cause, when a part of an embedded cluster breaks down.
+func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.embedded == nil {
+		return context.WithCancel(ctx)
+	}
+	return c.embedded.Context(ctx)
+}
+
+// Explain turns the error of a call into the fault that the coordinator reported, and names the coordinator
+// when it did not answer.
+func (c *Client) Explain(err error) error {
+	if status.Code(err) == codes.Unavailable {
+		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, innermost(status.Convert(err).Message()))
+	}
+	return wire.Fault(err)
+}
+
+// innermost is the cause of a failed connection without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
+func innermost(message string) string {
+	if at := strings.LastIndex(message, "desc = "); at >= 0 {
+		message = message[at+len("desc = "):]
+	}
+	return strings.TrimPrefix(strings.Trim(message, `"`), "transport: Error while dialing: ")
+}
+
+// DescribeDataset is what the coordinator knows about a data set.
+func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Dataset, error) {
+	response, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return response.GetDataset(), nil
+}
+
+// createJob creates a job. A request id from the user also makes later calls idempotent; one made here only
+// the retries of this call.
+func (c *Client) createJob(ctx context.Context, spec *cleavev1.JobSpec, requestID string) (*cleavev1.Job, error) {
+	if requestID == "" {
+		requestID = uuid.NewString()
+	}
+	response, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return response.GetJob(), nil
+}

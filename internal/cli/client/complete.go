@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Submit uploads the data, unless data is nil or the coordinator has them, and creates the job.
+func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, requestID string, w Watcher) (*cleavev1.Job, error) {
+	if data != nil {
+		id, err := c.Upload(ctx, data, spec.GetDisplayName(), w)
+		if err != nil {
+			return nil, err
+		}
+		spec.DatasetId = id
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// An interrupt must not leave a job behind whose id nobody knows: wait for the answer.
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	return c.createJob(ctx, spec, requestID)
+}
+
+// graceTime is how long the last calls may take after an interrupt.
+const graceTime = 5 * time.Second
+
+// withGrace is a context that outlives another by the grace time.
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(graceTime, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Complete submits a job, waits until it has succeeded, and returns its id. When ctx ends before, the job
+// is canceled.
+func (c *Client) Complete(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) (string, error) {
+	created, err := c.Submit(ctx, spec, data, "", w)
+	if err != nil {
+		return "", err
+	}
+	id := created.GetJobId()
+	ended, err := c.Follow(ctx, id, 0, w)
+	if ctx.Err() != nil {
+		return "", c.abort(ctx, id)
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, JobError(id, ended)
+}
+
+// abort cancels a job after an interrupt.
+func (c *Client) abort(ctx context.Context, jobID string) error {
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	if _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
+		return shell.Cancelled("interrupted; the job %s could not be cancelled and may go on: %v", jobID, c.Explain(err))
+	}
+	return shell.Cancelled("cancelled")
+}
+
+// Cause is why an operation failed. When a part of an embedded cluster broke down, that is why everything
+// else fails.
+func Cause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Outcome is what a job found.
+type Outcome struct {
+	Result      *cleavev1.Result
+	Labels      []int32 // of the rows that were clustered
+	ModelHead   *cleavev1.ModelHead
+	Model       *clustering.Model // nil if it was not fetched or there is none, and so the embedding
+	Embedding   *clustering.Embedding
+	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
+}
+
+// Fetch fetches the outcome of a job. The model and the embedding can be large: they come only withModel.
+func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outcome, error) {
+	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	o := &Outcome{Result: response.GetResult()}
+	if o.Labels, err = c.fetchLabels(ctx, jobID); err != nil {
+		return nil, err
+	}
+	if withModel && o.Result.GetEmbedding() != nil {
+		if o.Embedding, err = c.fetchEmbedding(ctx, jobID); err != nil {
+			return nil, err
+		}
+		if o.SolverSteps, err = c.fetchSolverSteps(ctx, jobID); err != nil {
+			return nil, err
+		}
+	}
+	if o.Result.GetModel() == nil {
+		return o, nil
+	}
+	if !withModel {
+		o.ModelHead, err = c.fetchModelHead(ctx, jobID)
+		return o, err
+	}
+	if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
+		return nil, err
+	}
+	o.ModelHead = wire.ModelHead(o.Model)
+	return o, nil
+}
+
+// fetchEmbedding fetches the coordinates that a job of the spectral family found.
+func (c *Client) fetchEmbedding(ctx context.Context, jobID string) (*clustering.Embedding, error) {
+	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	embedding, err := wire.ReceiveEmbedding(stream.Recv)
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return embedding, nil
+}
+
+// fetchSolverSteps fetches the steps of the eigensolver of a job that has ended, from its events.
+func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
+	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	var steps []*cleavev1.SolverStep
+	for {
+		item, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return steps, nil
+		}
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		if step := item.GetEvent().GetSolver(); step != nil {
+			steps = append(steps, step)
+		}
+	}
+}
+
+// fetchLabels fetches the labels of a job that has ended.
+func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error) {
+	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return receiveLabels(c, stream.Recv)
+}
+
+// labelPart is a part of a stream of labels, of a job's own points or of new ones.
+type labelPart interface {
+	GetFirstIndex() uint32
+	GetLabels() []uint32
+}
+
+// receiveLabels joins the parts of a stream.
+func receiveLabels[P labelPart](c *Client, receive func() (P, error)) ([]int32, error) {
+	var labels []int32
+	for {
+		part, err := receive()
+		if errors.Is(err, io.EOF) {
+			return labels, nil
+		}
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		if int(part.GetFirstIndex()) != len(labels) {
+			return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
+		}
+		for _, label := range part.GetLabels() {
+			labels = append(labels, int32(label))
+		}
+	}
+}
+
+// FetchModel fetches the model of a job of the vector family.
+func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
+	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	model, err := wire.ReceiveModel(stream.Recv)
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return model, nil
+}
+
+// fetchModelHead fetches what a model is, without its values.
+func (c *Client) fetchModelHead(ctx context.Context, jobID string) (*cleavev1.ModelHead, error) {
+	ctx, cancel := context.WithCancel(ctx) // ends the stream
+	defer cancel()
+	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	part, err := stream.Recv()
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return part.GetHead(), nil
+}
+
+// Predict has the coordinator assign new points to the clusters of one of its jobs.
+func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
+	id, err := c.Upload(ctx, points, "new points", w)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.Jobs.PredictJob(ctx, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	return receiveLabels(c, stream.Recv)
+}

@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// reconnects paces the attempts to get back to a coordinator that went away; reconnectTimeout is how long
+// they go on.
+var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+
+const reconnectTimeout = time.Minute
+
+// Watcher is told what happens to a job.
+type Watcher interface {
+	// Uploading is called before the data are sent.
+	Uploading(rows int, bytes uint64)
+	// Item is called with every event of the job, and with the live progress in between.
+	Item(*cleavev1.WatchJobResponse)
+	// Say is called with what happens to the connection.
+	Say(format string, args ...any)
+}
+
+// Follow watches a job until it ends. When the connection breaks it connects again and asks for the events
+// after the last one it has seen, so that no event is missed or seen twice.
+func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watcher) (*cleavev1.JobEnded, error) {
+	pause := backoff.New(reconnects)
+	var lastContact time.Time // zero: never
+	for {
+		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
+			pause.Reset()
+			lastContact = time.Now()
+		})
+		if errors.Is(err, io.EOF) {
+			ended, err = c.endOf(ctx, jobID)
+		}
+		switch {
+		case ended != nil:
+			return ended, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && status.Code(err) != codes.Unavailable:
+			return nil, c.Explain(err)
+		case time.Since(lastContact) > reconnectTimeout:
+			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
+		}
+		if pause.Waits() == 0 {
+			w.Say("the connection to the coordinator broke; trying to get back")
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// watchOnce follows one stream to its end and calls heard with every message. A stream that ends before its
+// job gives io.EOF.
+func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint64, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
+	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		item, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		heard()
+		if event := item.GetEvent(); event != nil {
+			*after = event.GetSequence()
+		}
+		w.Item(item)
+		if ended := item.GetEvent().GetEnded(); ended != nil {
+			return ended, nil
+		}
+	}
+}
+
+// endOf is how a job ended, nil when it has not ended. The stream of a job whose last event was seen before
+// ends without it.
+func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, err
+	}
+	job := response.GetJob()
+	switch job.GetState() {
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
+		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
+	}
+	return nil, nil
+}
+
+// JobError is the error that a job's end amounts to, nil when it succeeded.
+func JobError(jobID string, ended *cleavev1.JobEnded) error {
+	switch ended.GetState() {
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
+		return nil
+	case cleavev1.JobState_JOB_STATE_CANCELLED:
+		return shell.Cancelled("job %s was cancelled", jobID)
+	}
+	if err := wire.FaultOf(ended.GetError()); err != nil {
+		return err
+	}
+	return fmt.Errorf("job %s failed", jobID)
+}

@@ -1,0 +1,125 @@
+// Package clitest has the small files, messages and helpers that the tests of the command line share.
+package clitest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Folder makes a folder of small files and steps into it, so that flags can name them shortly.
+func Folder(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var SmallFiles = map[string]string{
+	"p.csv":      "x,y\n0,0\n0,1\n5,5\n5,6\n",
+	"e.csv":      "src,dst,weight\n0,1,1\n1,2,2\n2,3,1\n",
+	"k.csv":      "1,0.5,0\n0.5,1,0\n0,0,1\n",
+	"c.csv":      "i,j,kind,weight\n0,1,must,\n0,2,cannot,2.5\n",
+	"none.csv":   "i,j,kind,weight\n",
+	"s.csv":      "index,label\n0,0\n2,1\n",
+	"w.csv":      "index,weight\n1,2\n",
+	"l.csv":      "index,label\n0,0\n1,0\n2,1\n3,1\n",
+	"job.yaml":   "k: 3\nseed: 7\nkernelKmeans:\n  kernel: {function: KERNEL_FUNCTION_LAPLACIAN, rho: 2}\n",
+	"byid.yaml":  "dataset_id: abc\nk: 2\n",
+	"wrong.yaml": "k: 3\nclusters: 4\n",
+	"broken.yml": "k: [3\n",
+	"x.svm":      "1 1:0.5 3:2\n-1 2:1\n1 3:1\n",
+	"m.csv":      "x,y\n0,0.5\n5,5.5\n",
+	"m3.csv":     "0,0,0\n1,1,1\n",
+	"other.csv":  "y,x\n0,0.5\n5,5.5\n",
+	"likely.csv": "index,label,probability\n0,0,0.75\n0,1,0.25\n2,1,\n",
+	"hmrf.yaml":  "k: 2\nhmrfKmeans: {distortion: DISTORTION_COSINE, inference: INFERENCE_BP}\n",
+}
+
+func Read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Write makes a file of the test.
+func Write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func IterationItem(iteration, moved uint32, objective float64, restart uint32) *cleavev1.WatchJobResponse {
+	return EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
+		Iteration: iteration, Moved: moved, Objective: objective, Restart: restart}}})
+}
+
+func EventItem(event *cleavev1.Event) *cleavev1.WatchJobResponse {
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: event}}
+}
+
+func ProgressItem(p *cleavev1.Progress) *cleavev1.WatchJobResponse {
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: p}}
+}
+
+func EndedItem() *cleavev1.WatchJobResponse {
+	return EventItem(&cleavev1.Event{What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}})
+}
+
+func ExampleResult() *cleavev1.Result {
+	return &cleavev1.Result{
+		State:         cleavev1.JobState_JOB_STATE_SUCCEEDED,
+		StopReason:    cleavev1.StopReason_STOP_REASON_CONVERGED,
+		Iterations:    2,
+		ObjectiveName: "kernel-kmeans",
+		Objective:     0.30000000000000004,
+		History: []*cleavev1.Iteration{
+			{Iteration: 0, Objective: 10}, {Iteration: 1, Objective: 1.0 / 3, Moved: 3}, {Iteration: 2, Objective: 0.30000000000000004, Moved: 1},
+		},
+		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
+		Sigma:        1.5,
+		Warnings:     []*cleavev1.Notice{{Code: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
+		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
+		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
+		Restart:      1,
+		Shifts:       []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},
+		Kernel:       &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(0.7)},
+		K:            2,
+		Rows:         4,
+		ClusterSizes: []uint32{3, 1},
+	}
+}
+
+var SpectralFiles = func() map[string]string {
+	files := maps.Clone(SmallFiles)
+	files["q.csv"] = "i,j,belief\n0,1,1\n3,0,-0.5\n2,2,1\n"
+	files["twice.csv"] = "i,j,belief\n0,1,1\n1,0,1\n"
+	files["silent.csv"] = "i,j,belief\n"
+	files["far.csv"] = "src,dst\n0,1\n1,9\n"
+	files["gaps.csv"] = "x,y\n0,0\n0,1\n,\n5,6\n"
+	files["few.csv"] = "x\n1\n2\n"
+	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {rule: BETA_RULE_STRICT}, beliefs: [{i: 1, j: 2, value: -1}]}\n"
+	return files
+}()
+
+func SolverItem(step uint32, residual float64, converged uint32) *cleavev1.WatchJobResponse {
+	return EventItem(&cleavev1.Event{Sequence: uint64(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
+		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
+}

@@ -1,0 +1,94 @@
+package jobflags
+
+import (
+	"math"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// DataFlags are the flags that name a file of data.
+type DataFlags struct {
+	set *pflag.FlagSet
+
+	data, graph, kernelMatrix string
+	vertices                  *Whole
+}
+
+func newDataFlags(set *pflag.FlagSet) DataFlags {
+	return DataFlags{set: set, vertices: &Whole{Max: math.MaxInt32}}
+}
+
+// AddDataFlags declares the flags that name the data of a job that has ended, so that they can be drawn.
+func AddDataFlags(set *pflag.FlagSet) *DataFlags {
+	f := newDataFlags(set)
+	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")
+	set.StringVar(&f.graph, "graph", "", "the job's graph in this `FILE`, to draw clusters.svg")
+	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "the job's kernel matrix in this `FILE`, to draw clusters.svg")
+	return &f
+}
+
+// Given tells whether a flag is on the command line.
+func (f *DataFlags) Given(flag string) bool { return f.set.Changed(flag) }
+
+// source is the flag that names the data, empty when none does.
+func (f *DataFlags) source() (flag string, err error) {
+	var given []string
+	for _, name := range []string{"data", "graph", "kernel-matrix"} {
+		if f.Given(name) {
+			given = append(given, name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return "", nil
+	case 1:
+		return given[0], nil
+	}
+	return "", shell.Usage("--%s and --%s were both given; a job clusters one data set", given[0], given[1])
+}
+
+// kindOf is the kind of data that a source flag names.
+func (f *DataFlags) kindOf(flag string) cleavev1.DatasetKind {
+	switch flag {
+	case "data":
+		if format.IsSparse(f.data) {
+			return cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS
+		}
+		return cleavev1.DatasetKind_DATASET_KIND_POINTS
+	case "graph":
+		return cleavev1.DatasetKind_DATASET_KIND_GRAPH
+	case "kernel-matrix":
+		return cleavev1.DatasetKind_DATASET_KIND_KERNEL
+	}
+	return cleavev1.DatasetKind_DATASET_KIND_UNSPECIFIED
+}
+
+// Load reads the data that the flags name, nil when they name none, and the names of its columns
+// where it has any.
+func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
+	flag, err := f.source()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Given("vertices") && flag != "graph" {
+		return nil, nil, shell.Usage("--vertices goes with --graph only")
+	}
+	var data dataset.Dataset
+	var header []string
+	switch flag {
+	case "data":
+		data, header, err = LoadPoints(f.data, 0)
+	case "graph":
+		data, err = asDataset(format.LoadGraph(f.graph, int(f.vertices.Value)))
+	case "kernel-matrix":
+		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
+	}
+	return data, header, err
+}

@@ -1,0 +1,144 @@
+package jobflags
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// LoadPoints reads points, sparse ones by their suffix; columns is the number that sparse ones have, 0
+// to take it from the file.
+func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
+	if format.IsSparse(path) {
+		data, err := asDataset(format.LoadSparsePoints(path, columns))
+		return data, nil, err
+	}
+	points, header, err := format.LoadPoints(path)
+	data, err := asDataset(points, err)
+	return data, header, err
+}
+
+// ColumnsOf is the number of columns of points, 0 of other data.
+func ColumnsOf(data dataset.Dataset) int {
+	switch data := data.(type) {
+	case *dataset.Points:
+		return data.D
+	case *dataset.SparsePoints:
+		return data.D
+	}
+	return 0
+}
+
+// asDataset keeps a nil pointer from becoming a data set that is not nil.
+func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// loadSeeds reads seeds; their labels are cluster numbers.
+func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed, error) {
+	seeds, err := format.LoadSeeds(path, rows)
+	if err != nil {
+		return nil, err
+	}
+	wired := make([]*cleavev1.Seed, len(seeds))
+	for at, s := range seeds {
+		if s.Label < 0 || s.Label >= int64(spec.K) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
+				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
+		}
+		wired[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
+		if s.Probability == 0 {
+			continue
+		}
+		if spec.GetKernelKmeans() != nil {
+			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans",
+				path, s.Index)
+		}
+		wired[at].Probability = &seeds[at].Probability
+	}
+	return wired, nil
+}
+
+// LoadStartLabels reads the labels to start from; they are cluster numbers, but for rows that are left out.
+func LoadStartLabels(path string, rows int, k uint32, left *RowFilter) ([]uint32, error) {
+	labels, err := format.LoadLabels(path, rows)
+	if err != nil {
+		return nil, err
+	}
+	wired := make([]uint32, len(labels))
+	for i, label := range labels {
+		if !left.keeps(i) {
+			continue
+		}
+		if label < 0 || label >= int64(k) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
+				path, i, label, int64(k)-1, k)
+		}
+		wired[i] = uint32(label)
+	}
+	return wired, nil
+}
+
+// loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
+func loadCentroids(path string, j *Job) ([]float64, error) {
+	points, header, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	k := int(j.Spec.GetK())
+	switch {
+	case points.N != k:
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, shell.Plural(points.N, "centroid"), shell.Plural(k, "cluster"))
+	case points.D != j.Columns:
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, shell.Plural(points.D, "column"), j.Columns)
+	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
+		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the data %s; they must be the same in the same order",
+			path, Abridged(header), Abridged(j.Header))
+	}
+	return points.Values, nil
+}
+
+// Abridged lists the first names of columns.
+func Abridged(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return strings.Join(names[:most], ",") + ",..."
+	}
+	return strings.Join(names, ",")
+}
+
+// Truth is what the labels are scored against.
+type Truth struct {
+	Labels  []int64
+	ScoreOn []int32 // nil: all points
+}
+
+// LoadTruth reads the truth, nil when there is none to read.
+func LoadTruth(path, scoreOn string, rows int) (*Truth, error) {
+	if path == "" {
+		return nil, nil
+	}
+	labels, err := format.LoadLabels(path, rows)
+	if err != nil {
+		return nil, err
+	}
+	t := &Truth{Labels: labels}
+	if scoreOn != "" {
+		if t.ScoreOn, err = format.LoadIndices(scoreOn, len(labels)); err != nil {
+			return nil, err
+		}
+		if len(t.ScoreOn) == 0 {
+			return nil, fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", scoreOn)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,71 @@
+package jobflags
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Job is a job made ready: its spec, and its data unless the coordinator has them already.
+type Job struct {
+	Spec    *cleavev1.JobSpec
+	Data    dataset.Dataset
+	Rows    int
+	Columns int      // of points
+	Header  []string // the names of the columns, nil when they have none
+	Filter  *RowFilter
+}
+
+// Prepare makes a job of the flags and their files. Everything that can be wrong with the flags
+// alone is found before a large file is read. describe asks the coordinator about a
+// data set that it has; it is nil when there is no coordinator yet.
+func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
+	source, err := f.source()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := readJobFile(f.file)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case source == "" && spec.GetDatasetId() == "":
+		return nil, shell.Usage("what is to be clustered? Give --data, --graph or --kernel-matrix")
+	case source == "" && describe == nil:
+		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
+	}
+	if f.Given("missing") && source != "data" {
+		return nil, shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+	}
+	if err := f.apply(spec); err != nil {
+		return nil, err
+	}
+	j := &Job{Spec: spec}
+	if source == "" {
+		described, err := describe(ctx, spec.GetDatasetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := f.check(spec, described.GetKind()); err != nil {
+			return nil, err
+		}
+		j.Rows, j.Columns = int(described.GetRows()), int(described.GetColumns())
+		return j, f.loadTables(j)
+	}
+	if err := f.check(spec, f.kindOf(source)); err != nil {
+		return nil, err
+	}
+	if f.DropsRows() {
+		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, comparesDirections(spec))
+	} else if j.Data, j.Header, err = f.Load(); source == "data" {
+		err = hintMissingDrop(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.Rows, j.Columns = j.Data.Rows(), ColumnsOf(j.Data)
+	return j, f.loadTables(j)
+}

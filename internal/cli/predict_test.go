@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// startModel is a coordinator with a job of the vector family over p.csv that has ended.
+func startModel(t *testing.T, weights ...float64) *fake {
+	t.Helper()
+	f := startFake(t)
+	form, err := metric.NewDiagonal(weights)
+	if len(weights) == 4 {
+		form, err = metric.NewFull(2, weights)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(weights) == 0 {
+		form = metric.NewIdentity(2)
+	}
+	f.model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{0, 0.5, 5, 5.5}, Metric: form}
+	f.labels = []int32{0, 0, 1, 1}
+	f.result = clitest.ExampleResult()
+	f.result.ObjectiveName, f.result.Kernel, f.result.Shifts, f.result.Model = "hmrf-kmeans", nil, nil, wire.ModelHead(f.model)
+	f.result.History = []*cleavev1.Iteration{
+		{Iteration: 1, Objective: 3.5, Moved: 4, AssignmentObjective: proto.Float64(4.25),
+			Parts: &cleavev1.ObjectiveParts{Distortion: 1, MustLink: 2, LogDet: -0.5, Violated: 1, MetricSpread: 8}},
+		{Iteration: 2, Objective: 1.5, AssignmentObjective: proto.Float64(1.5), Parts: &cleavev1.ObjectiveParts{Distortion: 1.5}},
+	}
+	f.result.Inference = &cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: proto.Float64(1.25), Rounds: 3}
+	data, _, err := jobflags.LoadPoints("p.csv", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.spec = &cleavev1.JobSpec{DisplayName: "p.csv"}
+	if f.spec.DatasetId, err = client.DatasetID(data); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFilesOfAModel(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for _, c := range []struct {
+		weights    []float64
+		form, file string
+	}{
+		{nil, "identity", ""},
+		{[]float64{0.5, 0.1}, "diagonal", "x,y\n0.5,0.1\n"},
+		{[]float64{2, 0.25, 0.25, 1}, "full", "x,y\n2,0.25\n0.25,1\n"},
+	} {
+		f := startModel(t, c.weights...)
+		succeed(t, "result job-1 --quiet --data p.csv --out "+c.form+" --server "+f.address)
+		if got := clitest.Read(t, c.form+"/centroids.csv"); got != "x,y\n0,0.5\n5,5.5\n" {
+			t.Errorf("centroids.csv is %q", got)
+		}
+		if text, err := os.ReadFile(c.form + "/metric.csv"); c.file != string(text) || (err == nil) != (c.file != "") {
+			t.Errorf("metric.csv of the %s metric is %q (%v)", c.form, text, err)
+		}
+		if d := document(t, clitest.Read(t, c.form+"/result.json")); d.Model == nil || *d.Model != (report.ModelReport{Distortion: "euclidean", Metric: c.form, Columns: 2}) {
+			t.Errorf("the model is %+v", d.Model)
+		}
+		if picture := clitest.Read(t, c.form+"/clusters.svg"); !strings.Contains(picture, ">centroid<") {
+			t.Error("no centroid is drawn")
+		}
+		d := document(t, clitest.Read(t, c.form+"/result.json"))
+		model, header, err := report.LoadModel(c.form, &d)
+		if err != nil || !reflect.DeepEqual(model, f.model) || !reflect.DeepEqual(header, []string{"x", "y"}) {
+			t.Errorf("read back is %+v %v, %v", model, header, err)
+		}
+		// Without a folder the model stays where it is, but result.json is the same.
+		if got := succeed(t, "result job-1 --json --server "+f.address); got != clitest.Read(t, c.form+"/result.json") {
+			t.Errorf("--json prints %s", got)
+		}
+	}
+}
+
+func TestResultJSONOfTheVectorFamily(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	f := startModel(t, 0.5, 0.1)
+	var fields struct {
+		History   []map[string]any
+		Inference map[string]any
+		Model     map[string]any
+	}
+	if err := json.Unmarshal([]byte(succeed(t, "result job-1 --json --server "+f.address)), &fields); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"iteration": 1.0, "objective": 3.5, "moved": 4.0, "assignmentObjective": 4.25,
+		"distortion": 1.0, "mustLink": 2.0, "cannotLink": 0.0, "logDet": -0.5, "violated": 1.0, "metricSpread": 8.0}
+	if len(fields.History) != 2 || !reflect.DeepEqual(fields.History[0], want) {
+		t.Errorf("the history begins with %v, want %v", fields.History[0], want)
+	}
+	if want := (map[string]any{"engine": "lp", "exact": true, "lpValue": 1.25, "fallbacks": 0.0, "rounds": 3.0}); !reflect.DeepEqual(fields.Inference, want) {
+		t.Errorf("inference %v, want %v", fields.Inference, want)
+	}
+	if want := (map[string]any{"distortion": "euclidean", "metric": "diagonal", "columns": 2.0}); !reflect.DeepEqual(fields.Model, want) {
+		t.Errorf("model %v, want %v", fields.Model, want)
+	}
+	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, lower bound 1.25\n") ||
+		!strings.Contains(out, "metric       diagonal\n") {
+		t.Errorf("the summary is\n%s", out)
+	}
+}
+
+func TestPredict(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("new.csv", "x,y\n4,4\n-1,0\n9,9\n")
+	write("bare.csv", "4,4\n-1,0\n9,9\n")
+	write("new.svm", "1:4 2:4\n1:-1\n1:9 2:9\n")
+	write("swapped.csv", "y,x\n4,4\n")
+	write("wide.csv", "1,2,3\n")
+	const want = "index,label\n0,1\n1,0\n2,1\n"
+	f := startModel(t)
+	succeed(t, "result job-1 --quiet --data p.csv --out model --server "+f.address)
+	for _, from := range []string{"--model model", "--job job-1 --server " + f.address} {
+		for _, data := range []string{"new.csv", "bare.csv", "new.svm"} {
+			if got := succeed(t, "predict "+from+" --data "+data); got != want {
+				t.Errorf("%s of %s gives %q", from, data, got)
+			}
+		}
+		succeed(t, "predict "+from+" --data p.csv --out again.csv")
+		if got := clitest.Read(t, "again.csv"); got != clitest.Read(t, "model/labels.csv") {
+			t.Errorf("the run's own points get %q", got)
+		}
+	}
+	f.model = nil
+	for _, c := range []struct {
+		args, want string
+		prepare    func()
+	}{
+		{"--data new.csv", "predict needs one model", nil},
+		{"--model model --job job-1 --data new.csv", "predict needs one model", nil},
+		{"--model model --server localhost:1 --data new.csv", "--server goes with --job", nil},
+		{"--model model --trained-on p.csv --data new.csv", "--trained-on does not apply to model: its centroids are all", nil},
+		{"--job job-1 --trained-on p.csv --data new.csv", "--trained-on goes with --model only", nil},
+		{"--model model --weights w.csv --data new.csv", "--weights goes with --trained-on only", nil},
+		{"--model model", "what is to be assigned?", nil},
+		{"--job job-1 --data new.csv", "which coordinator?", nil},
+		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},
+		{"--model nowhere --data new.csv", "nowhere/result.json: the file cannot be read", nil},
+		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
+		{"--model model --data swapped.csv", "swapped.csv: the columns are called y,x, those of the model x,y", nil},
+		{"--model model --data wide.csv", "wide.csv: the points have 3 columns; the model was made of points of 2", nil},
+		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
+		{"--model model --data new.csv", "model/centroids.csv: there are 1 centroids of 2 columns; result.json says 2 of 2",
+			func() { write("model/centroids.csv", "x,y\n1,2\n") }},
+		{"--model model --data new.csv", "model/centroids.csv: the file cannot be read", func() { os.Remove("model/centroids.csv") }},
+		{"--model model --data new.csv", "model/result.json: the distortion \"odd\" is unknown", func() {
+			write("model/centroids.csv", "1,2\n1,2\n")
+			write("model/result.json", `{"k": 2, "model": {"distortion": "odd", "metric": "identity", "columns": 2}}`)
+		}},
+		{"--model model --data new.csv", "model/metric.csv: 2 rows of 2 columns are no diagonal metric of 2 columns", func() {
+			write("model/metric.csv", "1,2\n1,2\n")
+			write("model/result.json", `{"k": 2, "model": {"distortion": "cosine", "metric": "diagonal", "columns": 2}}`)
+		}},
+		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
+		{"--model model --data new.csv", "model: this is a result of ratio-cut that knows neither centroids nor a kernel function", func() {
+			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
+		}},
+		{"--model model --data new.csv", "model/result.json: this is no result of Cleave", func() { write("model/result.json", "{") }},
+	} {
+		if c.prepare != nil {
+			c.prepare()
+		}
+		if r := invoke(t, "predict "+c.args); r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, r.code, r.stderr, c.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// File is one file of an output folder.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// OutputDir is a folder made ready before the work begins, so that a mistake in its name does not
+// cost a whole run.
+type OutputDir struct {
+	Path string
+	made bool
+}
+
+func OpenOutput(path string) (*OutputDir, error) {
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.IsDir():
+		return nil, fault.Invalid("BAD_OUTPUT", "%s: this is a file; --out needs a folder", path)
+	case err == nil:
+		return &OutputDir{Path: path}, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be used: %v", path, shell.WithoutPath(err))
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be made: %v", path, shell.WithoutPath(err))
+	}
+	return &OutputDir{Path: path, made: true}, nil
+}
+
+// Abandon removes a folder that was made for nothing; one with files in it stays.
+func (d *OutputDir) Abandon() {
+	if d != nil && d.made {
+		os.Remove(d.Path)
+	}
+}
+
+// Write makes the files, each in one piece, in order: who finds the last finds them all. It writes
+// nothing when the user has given up.
+func (d *OutputDir) Write(ctx context.Context, files []File) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := d.clear(files); err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := format.WriteFile(filepath.Join(d.Path, file.Name), file.Write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear removes what an earlier run left in the folder and this one does not write anew: beside another
+// result it would not be true.
+func (d *OutputDir) clear(files []File) error {
+	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
+		return nil // no run wrote here
+	}
+	for _, name := range []string{centroidsFile, metricFile, embeddingFile, clustersFile, objectiveFile} {
+		if slices.ContainsFunc(files, func(f File) bool { return f.Name == name }) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.Path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.Invalid("BAD_OUTPUT", "%s: %s of an earlier run cannot be removed: %v", d.Path, name, shell.WithoutPath(err))
+		}
+	}
+	return nil
+}
+
+// WriteFolder writes files into a folder, which it makes where there is none.
+func WriteFolder(ctx context.Context, path string, files []File) error {
+	out, err := OpenOutput(path)
+	if err != nil {
+		return err
+	}
+	if err := out.Write(ctx, files); err != nil {
+		out.Abandon()
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	what, columns := "matrix", j.Rows
+	if jobflags.ClustersVectors(j.Spec) {
+		what, columns = "points", j.Columns
+	}
+	line(what, "%d x %d in %s of %d rows", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), p.GetTileRows())
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
+	line("memory", "%s on %s", shell.FormatBytes(p.GetBytes()), shell.Plural(int(p.GetWorkers()), "worker"))
+	if p.GetCoordinatorBytes() > 0 {
+		line("coordinator", "%s for eigenvectors, beside the data", shell.FormatBytes(p.GetCoordinatorBytes()))
+		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
+	}
+	line("passes", "about %.3g over the %s", p.GetPasses(), what)
+	line("time", "about %s", roughly(p.GetPredictedTime().AsDuration()))
+	line("because", "%s", p.GetExplanation())
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(table, "\nWORKER\tTHREADS\tMEMORY\tUSES\tSTORED\tCOMPUTED")
+	for _, s := range p.GetShares() {
+		memory := "unlimited"
+		if s.GetMemoryBytes() > 0 {
+			memory = shell.FormatBytes(s.GetMemoryBytes())
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, shell.FormatBytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
+	}
+	return table.Flush()
+}
+
+// roughly writes a time as exactly as a prediction deserves.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "a second or less"
+	case d < 10*time.Second:
+		return d.Round(time.Second).String()
+	case d < 10*time.Minute:
+		return d.Round(10 * time.Second).String()
+	case d < 10*time.Hour:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f hours", d.Hours())
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// PrintJSON writes a document as people read it.
+func PrintJSON(w io.Writer, document any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}
+
+// PrintMessage writes a message of the API as JSON. protojson varies its white space from build to
+// build on purpose; going through encoding/json settles it.
+func PrintMessage(w io.Writer, message proto.Message) error {
+	text, err := protojson.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return PrintJSON(w, json.RawMessage(text))
+}
+
+// ShortName is an enumeration's value as people write it: JOB_STATE_RUNNING is RUNNING.
+func ShortName(value fmt.Stringer) string {
+	name := value.String()
+	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return name
+}
+
+func FormatTime(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().Local().Format(time.DateTime)
+}
+
+// Exact writes a number so that it reads back the same.
+func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Brief writes a number for a glance.
+func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+)
+
+// serverVariable names the coordinator when --server does not.
+const serverVariable = "CLEAVE_SERVER"
+
+// addServerFlag declares --server.
+func addServerFlag(set *pflag.FlagSet) *string {
+	return set.String("server", "", "coordinator to use, `HOST:PORT` (default $"+serverVariable+")")
+}
+
+// remote connects to the coordinator that --server or the environment names.
+func (a *app) remote(server string) (*client.Client, error) {
+	if server == "" {
+		server = a.env(serverVariable)
+	}
+	if server == "" {
+		return nil, shell.Usage("which coordinator? Give --server HOST:PORT or set %s", serverVariable)
+	}
+	return client.Connect(server)
+}
+
+// remoteOrNil connects to the coordinator that --server or the environment names; nil when neither
+// does, or when --workers asks for an embedded cluster.
+func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
+	switch {
+	case server != "" && f.Given("workers"):
+		return nil, shell.Usage("--workers is for an embedded run; with --server the coordinator has its own")
+	case server == "" && !f.Given("workers"):
+		server = a.env(serverVariable)
+	}
+	if server == "" {
+		return nil, nil
+	}
+	return client.Connect(server)
+}
+
+// prepare makes a job of the flags; c is nil when there is no coordinator yet.
+func prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
+	if c == nil {
+		return f.Prepare(ctx, nil)
+	}
+	return f.Prepare(ctx, c.DescribeDataset)
+}
+
+// onJob does something to the one job that a command line names.
+func (a *app) onJob(server string, args []string, do func(c *client.Client, jobID string) error) error {
+	jobID, err := oneArgument(args, "job")
+	if err != nil {
+		return err
+	}
+	return a.onServer(server, func(c *client.Client) error { return do(c, jobID) })
+}
+
+// onServer connects to a coordinator, does something there, and explains why it failed.
+func (a *app) onServer(server string, do func(c *client.Client) error) error {
+	c, err := a.remote(server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Explain(do(c))
+}
+
+// oneArgument is the one thing that a command is about.
+func oneArgument(args []string, what string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return "", shell.Usage("which %s? Give its id after the command", what)
+	case len(args) > 1:
+		return "", shell.Usage("one %s at a time: what is %q?", what, args[1])
+	}
+	return args[0], nil
+}

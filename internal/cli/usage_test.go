@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+)
+
+func TestUsageErrors(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for _, c := range []struct{ args, want string }{
+		{"frobnicate", `there is no command "frobnicate"`},
+		{"run", "what is to be clustered?"},
+		{"run --data p.csv", "how many clusters?"},
+		{"run --data p.csv --k 0", `--k is "0"; use a whole number, 1 or more`},
+		{"run --data p.csv --k two", `--k is "two"`},
+		{"run --data p.csv --k -1", `--k is "-1"`},
+		{"run --data p.csv --graph e.csv --k 2", "--data and --graph were both given"},
+		{"run --data p.csv --k 2 stray", `what is "stray"? cleave run takes flags only; see cleave run --help`},
+		{"run --data p.csv --k 2 --frob", "unknown flag: --frob"},
+		{"run --data p.csv --k 2 --algorithm kmaens", `--algorithm is "kmaens"; use kernel-kmeans`},
+		{"run --data p.csv --k 2 --objective cut", `--objective is "cut"; use kernel-kmeans, ratio-association, ratio-cut or normalized-cut`},
+		{"run --data p.csv --k 2 --kernel linear --rho 1", "--rho does not apply to the linear kernel"},
+		{"run --data p.csv --k 2 --kernel linear --rho auto", "--rho does not apply to the linear kernel"},
+		{"run --data p.csv --k 2 --gamma 1", "--gamma does not apply to the gaussian kernel"},
+		{"run --data p.csv --k 2 --kernel sigmoid --degree 2", "--degree does not apply to the sigmoid kernel"},
+		{"run --data p.csv --k 2 --rho 0", `--rho is "0"; it must be greater than 0`},
+		{"run --data p.csv --k 2 --rho NaN", "use a finite number or auto"},
+		{"run --data p.csv --k 2 --sigma inf", "use a finite number or auto"},
+		{"run --data p.csv --k 2 --tolerance -1", "it must be at least 0"},
+		{"run --data p.csv --k 2 --restarts 0", `--restarts is "0"`},
+		{"run --data p.csv --k 2 --max-iterations -1", `--max-iterations is "-1"`},
+		{"run --graph p.csv --k 2 --storage float16", "does not apply to --graph"},
+		{"run --graph e.csv --k 2 --storage none", "--storage none does not apply to --graph"},
+		{"plan --kernel-matrix k.csv --k 2 --storage none", "--storage none does not apply to --kernel-matrix"},
+		{"plan", "what is to be clustered?"},
+		{"plan --data p.csv --k 2 --workers 2 --server localhost:1", "--workers is for an embedded run"},
+		{"run --graph e.csv --k 2 --kernel linear", "--kernel does not apply to --graph"},
+		{"run --graph e.csv --k 2 --rho 1", "--rho does not apply to --graph"},
+		{"run --graph e.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with"},
+		{"run --graph e.csv --k 2 --weights w.csv", "--weights goes with --objective kernel-kmeans only"},
+		{"run --kernel-matrix k.csv --k 2 --kernel gaussian", "--kernel does not apply to --kernel-matrix"},
+		{"run --data p.csv --k 2 --vertices 9", "--vertices goes with --graph only"},
+		{"run --graph e.csv --k 2 --missing drop", "--missing goes with --data only"},
+		{"run --kernel-matrix k.csv --k 2 --missing error", "--missing goes with --data only"},
+		{"run --data p.csv --k 2 --missing impute", `--missing is "impute"; use error or drop`},
+		{"submit --data p.csv --k 2 --missing drop --server localhost:1", "submit knows no --missing drop"},
+		{"run --data p.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with a graph objective"},
+		{"run --data p.csv --k 2 --entail", "--entail goes with --constraints only"},
+		{"run --data p.csv --k 2 --init seeds", "--init seeds needs --seeds"},
+		{"run --data p.csv --k 2 --init random --seeds s.csv", "they have no use with --init random"},
+		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use farthest-first, random, kmeans++, seeds, labels:FILE or spectral"},
+		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
+		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},
+		{"run --data p.csv --k 2 --init neighbourhoods", "--init neighbourhoods does not apply to kernel-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --init farthest-first", "--init farthest-first does not apply to kmeans; use kmeans++, random, labels:FILE or centroids:FILE"},
+		{"run --data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init random", "--init random does not apply to seeded-kmeans; use seeds"},
+		{"run --data p.csv --k 3 --algorithm kmeans --init centroids:m.csv", "m.csv: the file has 2 centroids for 3 clusters"},
+		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:m3.csv", "m3.csv: the centroids have 3 columns, the data 2"},
+		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:other.csv", "the columns are called y,x, those of the data x,y"},
+		{"run --graph e.csv --k 2 --algorithm kmeans", "kmeans clusters points: give them by --data; graphs go with kernel-kmeans"},
+		{"run --kernel-matrix k.csv --k 2 --algorithm pc-kmeans", "pc-kmeans clusters points: give them by --data"},
+		{"run --data x.svm --k 2", "kernel-kmeans does not take sparse points: say --algorithm kmeans"},
+		{"run --data p.csv --k 2 --geometry spherical", "--geometry does not apply to kernel-kmeans, only to kmeans, seeded-kmeans, constrained-kmeans or cop-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --kernel linear", "--kernel does not apply to kmeans, only to kernel-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --rho auto", "--rho does not apply to kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --sigma 0", "--sigma does not apply to kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --objective kernel-kmeans", "--objective does not apply to kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --weights w.csv", "--weights does not apply to kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --farthest total", "--farthest does not apply to kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --constraints c.csv", "--constraints does not apply to kmeans, only to kernel-kmeans, cop-kmeans, pc-kmeans, m-kmeans, mpc-kmeans, hmrf-kmeans, spectral, spectral-learning or constrained-spectral"},
+		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans, only to kernel-kmeans, seeded-kmeans, constrained-kmeans or constrained-spectral"},
+		{"run --data p.csv --k 2 --algorithm kmeans --empty keep", "--empty keep does not apply to kmeans, where it is always farthest; it goes with kernel-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --storage none", "--storage none does not apply to kmeans, where it is always auto"},
+		{"run --data p.csv --k 2 --algorithm kmeans --distortion cosine", "--distortion cosine does not apply to kmeans, where it is always euclidean; it goes with hmrf-kmeans"},
+		{"run --data p.csv --k 2 --algorithm kmeans --max-restarts 3", "--max-restarts does not apply to kmeans, only to cop-kmeans"},
+		{"run --data p.csv --k 2 --algorithm cop-kmeans --max-restarts 0", "--max-restarts is \"0\""},
+		{"run --data p.csv --k 2 --algorithm cop-kmeans --inference icm", "--inference does not apply to cop-kmeans"},
+		{"run --data p.csv --k 2 --algorithm pc-kmeans --metric full", "--metric full does not apply to pc-kmeans, where it is always identity; it goes with m-kmeans, mpc-kmeans or hmrf-kmeans"},
+		{"run --data p.csv --k 2 --algorithm pc-kmeans --penalty basu2003", "--penalty basu2003 does not apply to pc-kmeans"},
+		{"run --data p.csv --k 2 --algorithm m-kmeans --penalty potts", "--penalty does not apply to m-kmeans"},
+		{"run --data p.csv --k 2 --algorithm m-kmeans --inference icm", "--inference does not apply to m-kmeans"},
+		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --geometry euclidean", "--geometry does not apply to hmrf-kmeans"},
+		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --metric diagonal", "--metric diagonal goes with --distortion euclidean only"},
+		{"run --data p.csv --k 2 --algorithm mpc-kmeans --distortion cosine", "--distortion cosine does not apply to mpc-kmeans"},
+		{"run --data p.csv --k 2 --algorithm seeded-kmeans", "seeded-kmeans needs points of known label: give --seeds FILE"},
+		{"run --data p.csv --k 2 --algorithm pc-kmeans --entail", "--entail goes with --constraints only"},
+		{"run --data p.csv --k 2 --seeds likely.csv", "likely.csv: point 0 has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans"},
+		{"run --data p.csv --k 1 --algorithm seeded-kmeans --seeds s.csv", "s.csv: point 2 has label 1; seeds name clusters, 0..0 for k = 1"},
+		{"run --data p.csv -f hmrf.yaml --kernel linear", "--kernel does not apply to hmrf-kmeans"},
+		{"run --data p.csv --k 2 --init labels:", "labels:FILE"},
+		{"run --data p.csv --k 2 --farthest mean", "--farthest goes with --init farthest-first only"},
+		{"run --data p.csv --k 2 --init random --farthest mean --constraints c.csv", "--farthest goes with --init farthest-first only"},
+		{"run --data p.csv --k 2 --score-on s.csv", "--score-on goes with --truth only"},
+		{"run --data p.csv --k 2 --workers 2 --server localhost:1", "--workers is for an embedded run"},
+		{"run --data p.csv --k 2 --workers 0", `--workers is "0"`},
+		{"run --data p.csv -f missing.yaml", "missing.yaml: the job file cannot be read"},
+		{"run --data p.csv -f wrong.yaml", "wrong.yaml: this is no job:"},
+		{"run --data p.csv -f broken.yml", "broken.yml:"},
+		{"run -f byid.yaml", "byid.yaml names a data set by its id"},
+		{"run --data p.csv --k 2 --out p.csv", "p.csv: this is a file; --out needs a folder"},
+		{"submit --data p.csv --k 2", "which coordinator?"},
+		{"submit --data p.csv --k 2 --workers 2 --server localhost:1", "unknown flag: --workers"},
+		{"watch --server localhost:1", "which job?"},
+		{"get a b --server localhost:1", `one job at a time: what is "b"?`},
+		{"list", "which coordinator? Give --server HOST:PORT or set CLEAVE_SERVER"},
+		{"list --state done --server localhost:1", "use pending, running, succeeded, failed or cancelled"},
+		{"datasets drop x --server localhost:1", `what is "drop"?`},
+		{"datasets delete --server localhost:1", "which data set?"},
+		{"evaluate --labels l.csv", "evaluate needs both --labels FILE and --truth FILE"},
+		{"generate", "what is to be made?"},
+		{"generate spirals --out g", `there is no shape "spirals"`},
+		{"generate two-circles", "where to? Give --out DIR"},
+		{"generate two-circles --k 3 --out g", "--k does not apply to two-circles"},
+		{"generate blocks --noise 1 --out g", "--noise does not apply to blocks"},
+		{"generate blocks --background 5 --out g", "--background does not apply to blocks"},
+		{"serve --log-level loud", `the log level "loud" is unknown`},
+	} {
+		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
+	}
+	if _, err := os.Stat("g"); err == nil {
+		t.Error("a refused command left a folder behind")
+	}
+}
+
+// misused wants a command to be refused in one line that says so.
+func misused(t *testing.T, args, want string) {
+	t.Helper()
+	r := invoke(t, args)
+	if r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: ") || !strings.Contains(r.stderr, want) ||
+		strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
+		t.Errorf("exit code %d\nstdout %q\nstderr %q\nwant exit code 2 and one line with %q", r.code, r.stdout, r.stderr, want)
+	}
+}

@@ -1,0 +1,30 @@
+package wire
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// A report has the parameters of its function and no others.
+func TestKernelReports(t *testing.T) {
+	width, gamma, coef0, degree := proto.Float64(0.5), proto.Float64(2), proto.Float64(0), proto.Uint32(3)
+	for function, want := range map[kernel.Function]*cleavev1.KernelReport{
+		kernel.Linear:     {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR},
+		kernel.Gaussian:   {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: width},
+		kernel.Laplacian:  {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN, Rho: width},
+		kernel.Polynomial: {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: gamma, Coef0: coef0, Degree: degree},
+		kernel.Sigmoid:    {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID, Gamma: gamma, Coef0: coef0},
+		kernel.Cosine:     {Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE},
+		kernel.Given:      nil,
+		kernel.Adjacency:  nil,
+		0:                 nil, // the vector family has no matrix
+	} {
+		if got := KernelReportProto(kernel.Spec{Function: function, Rho: 0.5, Gamma: 2, Degree: 3}); !proto.Equal(got, want) {
+			t.Errorf("function %d is reported as %v, want %v", function, got, want)
+		}
+	}
+}
