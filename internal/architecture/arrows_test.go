@@ -68,7 +68,7 @@ var house = []room{
 
 	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "cli/shell clustering clustering/cut dataset fault format wire"},

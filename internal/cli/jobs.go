@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -120,7 +121,9 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	line("dataset", j.GetDatasetId())
 	line("algorithm", jobflags.AlgorithmName(spec))
 	line("clusters", fmt.Sprint(spec.GetK()))
-	line("constraints", fmt.Sprint(len(spec.GetSupervision().GetConstraints())))
+	for _, used := range wire.UsedTables(spec) {
+		line(used.Field[strings.LastIndex(used.Field, ".")+1:], cmp.Or(used.Input.GetTableId(), "in the request"))
+	}
 	line("iterations", fmt.Sprint(j.GetIterations()))
 	if j.GetObjectiveName() != "" {
 		line("objective", j.GetObjectiveName()+" "+report.Exact(j.GetObjective()))

@@ -13,6 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -69,9 +71,11 @@ func loadKernelModel(f *predictFlags, document *report.ResultDocument) (*kernelM
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if f.weights != "" {
-		if options.Weights, err = format.LoadWeights(f.weights, rows); err != nil {
+		weights, err := format.LoadWeights(f.weights, rows)
+		if err != nil {
 			return nil, err
 		}
+		options.Weights = wire.InlineTable(table.FromWeights(weights))
 	}
 	m.spec = &cleavev1.JobSpec{
 		K:              document.K,

@@ -33,6 +33,7 @@ type Coordinator struct {
 	blobs    store.Blobs
 	term     store.Leadership
 	datasets *shelf
+	tables   *tableStore
 	fleet    *fleet.Fleet
 
 	listener net.Listener
@@ -97,6 +98,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.datasets = newShelf(c.state, c.blobs, cfg.CacheBytes, c.commit)
+	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ var errCancelled = errors.New("the job was cancelled")
 type job struct {
 	id        string
 	datasetID string
+	tableIDs  []string
 	log       *eventLog
 	board     *board
 	turn      chan struct{} // closed when it may run
@@ -38,7 +39,7 @@ type job struct {
 
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
-		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(),
+		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		log: log, board: newBoard(c.cfg.Now), turn: make(chan struct{}), record: record,
 	}
 	j.ctx, j.cancel = context.WithCancelCause(c.work)

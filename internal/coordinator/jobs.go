@@ -62,7 +62,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: specBlob(id),
+		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec),
 		Job: &cleavev1.Job{
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
@@ -99,6 +99,11 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	// It may have been deleted since it was checked, and cannot be while we hold the lock.
 	if _, _, err := c.datasets.record(ctx, record.GetJob().GetDatasetId()); err != nil {
 		return "", err
+	}
+	for _, table := range record.GetTableIds() {
+		if _, err := c.tables.record(ctx, table); err != nil {
+			return "", err
+		}
 	}
 	entry, err := jobEntry(record)
 	if err != nil {

@@ -29,7 +29,8 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.Spec(p)
+	rows := int(record.GetDataset().GetRows())
+	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := wire.Storage(p).Check(kind); err != nil {
 		return nil, err
 	}
-	if err := clustering.Validate(kind, int(record.GetDataset().GetRows()), spec); err != nil {
+	if err := clustering.Validate(kind, rows, spec); err != nil {
 		return nil, err
 	}
 	data, info, err := c.datasets.load(ctx, p.GetDatasetId())

@@ -207,6 +207,23 @@ func Labels(t *Table, points int) ([]int64, error) {
 	return labels, nil
 }
 
+// Clusters is Labels whose labels are numbers of clusters.
+func Clusters(t *Table, points int) ([]int32, error) {
+	labels, err := Labels(t, points)
+	if err != nil {
+		return nil, err
+	}
+	clusters := make([]int32, len(labels))
+	for i, label := range labels {
+		if label < 0 || label > math.MaxInt32 {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has the label %d; labels here are clusters, which are numbered from 0", i, label).
+				With("index", strconv.Itoa(i))
+		}
+		clusters[i] = int32(label)
+	}
+	return clusters, nil
+}
+
 // Beliefs reads i, j and belief, about so many points.
 func Beliefs(t *Table, points int) ([]cut.Belief, error) {
 	columns, err := t.pick(want{name: "i", kind: Integer}, want{name: "j", kind: Integer}, want{name: "belief", kind: Number})

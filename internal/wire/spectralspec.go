@@ -1,39 +1,38 @@
 package wire
 
 import (
-	"math"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // spectralSpec reads the options of the spectral family.
-func spectralSpec(first *firstFault, p *cleavev1.JobSpec) *cut.Options {
+func spectralSpec(r *specReader, p *cleavev1.JobSpec) *cut.Options {
 	var o *cut.Options
 	switch a := p.GetAlgorithm().(type) {
 	case *cleavev1.JobSpec_Spectral:
 		const field = "spec.spectral."
 		o = &cut.Options{
 			Algorithm: cut.Spectral,
-			Objective: objectives.read(first, a.Spectral.GetObjective(), field+"objective"),
+			Objective: objectives.read(r, a.Spectral.GetObjective(), field+"objective"),
 		}
-		affinity(first, o, a.Spectral, field)
+		affinity(r, o, a.Spectral, field)
 	case *cleavev1.JobSpec_SpectralLearning:
 		o = &cut.Options{Algorithm: cut.Learning}
-		affinity(first, o, a.SpectralLearning, "spec.spectral_learning.")
+		affinity(r, o, a.SpectralLearning, "spec.spectral_learning.")
 	case *cleavev1.JobSpec_ConstrainedSpectral:
-		o = constrainedSpectral(first, a.ConstrainedSpectral)
+		o = constrainedSpectral(r, a.ConstrainedSpectral)
 	}
-	refuseCommonLimits(first, p)
+	refuseCommonLimits(r, p)
 	return o
 }
 
 // refuseCommonLimits: the spectral family has limits of its own, in its Eigenvectors.
-func refuseCommonLimits(first *firstFault, p *cleavev1.JobSpec) {
+func refuseCommonLimits(r *specReader, p *cleavev1.JobSpec) {
 	refuse := func(field, instead string) {
-		first.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set eigenvectors.%s of its options",
+		r.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set eigenvectors.%s of its options",
 			field, instead).OnField("spec." + field))
 	}
 	switch {
@@ -44,7 +43,7 @@ func refuseCommonLimits(first *firstFault, p *cleavev1.JobSpec) {
 	case p.Tolerance != nil:
 		refuse("tolerance", "tolerance")
 	case len(p.GetInitialization().GetCentroids()) > 0:
-		first.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "spectral clustering starts from no centroids: it finds its own coordinates first").
+		r.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "spectral clustering starts from no centroids: it finds its own coordinates first").
 			OnField("spec.initialization.centroids"))
 	}
 }
@@ -57,29 +56,29 @@ type affinityOptions interface {
 }
 
 // affinity reads the kernel that makes affinities of points, and how their eigenvectors are found.
-func affinity(first *firstFault, o *cut.Options, p affinityOptions, field string) {
-	checkKernel(first, p.GetKernel(), field+"kernel.")
+func affinity(r *specReader, o *cut.Options, p affinityOptions, field string) {
+	checkKernel(r, p.GetKernel(), field+"kernel.")
 	if k := p.GetKernel(); k != nil {
-		o.Function = kernelFunctions.read(first, k.GetFunction(), field+"kernel.function")
+		o.Function = kernelFunctions.read(r, k.GetFunction(), field+"kernel.function")
 		o.Rho, o.Degree, o.Gamma, o.Coef0 = k.GetRho(), int(k.GetDegree()), k.Gamma, k.Coef0
 	}
-	o.KeepDiag = keepDiagonal.read(first, p.GetAffinityDiagonal(), field+"affinity_diagonal")
-	o.Eigenvectors = eigenvectors(first, p.GetEigenvectors(), field+"eigenvectors.")
+	o.KeepDiag = keepDiagonal.read(r, p.GetAffinityDiagonal(), field+"affinity_diagonal")
+	o.Eigenvectors = eigenvectors(r, p.GetEigenvectors(), field+"eigenvectors.")
 }
 
 // eigenvectors: in the domain zeros are defaults, so that one that was given must not pass for it. No
 // k-means begins without a start and a step, and no eigensolver ends without a residual.
-func eigenvectors(first *firstFault, p *cleavev1.Eigenvectors, field string) cut.Eigenvectors {
+func eigenvectors(r *specReader, p *cleavev1.Eigenvectors, field string) cut.Eigenvectors {
 	switch {
 	case p == nil:
 	case p.Tolerance != nil && p.GetTolerance() == 0:
-		first.note(fault.Invalid("BAD_TOLERANCE", "the tolerance is 0, which no residual of an eigenvector reaches; it must be above 0, or absent for %g",
+		r.note(fault.Invalid("BAD_TOLERANCE", "the tolerance is 0, which no residual of an eigenvector reaches; it must be above 0, or absent for %g",
 			embedding.DefaultTolerance).OnField(field + "tolerance"))
 	case p.KmeansRestarts != nil && p.GetKmeansRestarts() == 0:
-		first.note(fault.Invalid("BAD_RESTARTS", "kmeans_restarts is 0; it must be at least 1, or absent for %d",
+		r.note(fault.Invalid("BAD_RESTARTS", "kmeans_restarts is 0; it must be at least 1, or absent for %d",
 			embedding.DefaultRestarts).OnField(field + "kmeans_restarts"))
 	case p.KmeansMaxIterations != nil && p.GetKmeansMaxIterations() == 0:
-		first.note(fault.Invalid("BAD_MAX_ITERATIONS", "kmeans_max_iterations is 0; k-means on the eigenvectors needs at least 1, and has %d where it is absent",
+		r.note(fault.Invalid("BAD_MAX_ITERATIONS", "kmeans_max_iterations is 0; k-means on the eigenvectors needs at least 1, and has %d where it is absent",
 			embedding.DefaultIterations).OnField(field + "kmeans_max_iterations"))
 	}
 	return cut.Eigenvectors{
@@ -87,38 +86,23 @@ func eigenvectors(first *firstFault, p *cleavev1.Eigenvectors, field string) cut
 	}
 }
 
-func constrainedSpectral(first *firstFault, p *cleavev1.ConstrainedSpectral) *cut.Options {
+func constrainedSpectral(r *specReader, p *cleavev1.ConstrainedSpectral) *cut.Options {
 	const field = "spec.constrained_spectral."
 	o := &cut.Options{
 		Algorithm:      cut.Constrained,
-		Discretization: discretizations.read(first, p.GetDiscretization(), field+"discretization"),
+		Discretization: discretizations.read(r, p.GetDiscretization(), field+"discretization"),
 		Transfer:       p.GetTransfer(),
-		JoinComponents: joinComponents.read(first, p.GetComponents(), field+"components"),
+		JoinComponents: joinComponents.read(r, p.GetComponents(), field+"components"),
 	}
-	affinity(first, o, p, field)
+	affinity(r, o, p, field)
 	switch kind := p.GetBeta().GetKind().(type) {
 	case *cleavev1.Beta_Value:
 		o.BetaRule, o.Beta = cut.BetaGiven, kind.Value
 	default:
 		if p.GetBeta() != nil {
-			o.BetaRule = betaRules.read(first, p.GetBeta().GetRule(), field+"beta.rule")
+			o.BetaRule = betaRules.read(r, p.GetBeta().GetRule(), field+"beta.rule")
 		}
 	}
-	for at, b := range p.GetBeliefs() {
-		if b.GetI() > math.MaxInt32 || b.GetJ() > math.MaxInt32 {
-			first.note(outOfRange("belief", at, max(b.GetI(), b.GetJ())).OnField(field + "beliefs"))
-			break
-		}
-		o.Beliefs = append(o.Beliefs, cut.Belief{I: int32(b.GetI()), J: int32(b.GetJ()), Value: b.GetValue()})
-	}
+	o.Beliefs = readTable(r, p.GetBeliefs(), fieldBeliefs, table.Beliefs)
 	return o
-}
-
-// BeliefsProto is the messages of beliefs.
-func BeliefsProto(list []cut.Belief) []*cleavev1.Belief {
-	converted := make([]*cleavev1.Belief, len(list))
-	for at, b := range list {
-		converted[at] = &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value}
-	}
-	return converted
 }

@@ -40,6 +40,7 @@ const maxMessageBytes = 64 << 20
 // Client speaks to one coordinator, remote or embedded.
 type Client struct {
 	Datasets cleavev1.DatasetServiceClient
+	Tables   cleavev1.TableServiceClient
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
@@ -64,6 +65,7 @@ func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 		connection: connection,
 		address:    address,
 		Datasets:   cleavev1.NewDatasetServiceClient(connection),
+		Tables:     cleavev1.NewTableServiceClient(connection),
 		Jobs:       cleavev1.NewJobServiceClient(connection),
 		Cluster:    cleavev1.NewClusterServiceClient(connection),
 	}, nil

@@ -103,8 +103,8 @@ func (f *Flags) checkObjective(spec *cleavev1.KernelKmeans, kind cleavev1.Datase
 }
 
 func (f *Flags) checkStart(spec *cleavev1.JobSpec) error {
-	seeded := f.seeds != "" || len(spec.GetSupervision().GetSeeds()) > 0
-	constrained := f.constraints != "" || len(spec.GetSupervision().GetConstraints()) > 0
+	seeded := f.seeds != "" || spec.GetSupervision().GetSeeds() != nil
+	constrained := f.constraints != "" || spec.GetSupervision().GetConstraints() != nil
 	start := spec.GetInitialization().GetStart()
 	if start == cleavev1.Start_START_SEEDS && !seeded {
 		return shell.Usage("--init seeds needs --seeds FILE")

@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job made ready: its spec, and its data unless the coordinator has them already.
+// Job is a job made ready: its spec with all tables that are not the coordinator's inline, and its data
+// unless the coordinator has them already.
 type Job struct {
 	Spec    *cleavev1.JobSpec
 	Data    dataset.Dataset
@@ -17,6 +19,8 @@ type Job struct {
 	Columns int      // of points
 	Header  []string // the names of the columns, nil when they have none
 	Filter  *RowFilter
+	// Constraints are those of the spec, unless only the coordinator knows them.
+	Constraints []constraint.Constraint
 }
 
 // Prepare makes a job of the flags and their files. Everything that can be wrong with the flags

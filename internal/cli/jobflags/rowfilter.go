@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -83,64 +84,37 @@ func (s *RowFilter) Dropped() int { return len(s.position) - len(s.Kept) }
 // keeps tells whether a row of the file is kept.
 func (s *RowFilter) keeps(row int) bool { return s == nil || s.position[row] != droppedRow }
 
-// Apply makes a spec that speaks of the rows of the file speak of those that are kept, and leaves out what
-// it says of the others.
-func (s *RowFilter) Apply(spec *cleavev1.JobSpec) (err error) {
+// Apply makes the tables of a spec that speak of the rows of the file speak of those that are kept, and
+// leaves out what they say of the others.
+func (s *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	if s == nil {
 		return nil
 	}
-	if given := spec.GetSupervision(); given != nil {
-		constraints, seeds := len(given.Constraints), len(given.Seeds)
-		given.Constraints, err = filterItems(given.Constraints, func(c *cleavev1.Constraint) (bool, error) { return s.translate(&c.I, &c.J) })
+	for _, used := range wire.UsedTables(spec) {
+		name := used.Field[strings.LastIndex(used.Field, ".")+1:]
+		if used.Input.GetInline() == nil {
+			return shell.Usage("the %s are a table of the coordinator's, whose points --missing drop would number anew: give them as a file", name)
+		}
+		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {
-			return err
+			return fault.Wrap(err, "%s", name)
 		}
-		given.Seeds, err = filterItems(given.Seeds, func(seed *cleavev1.Seed) (bool, error) { return s.translate(&seed.Index) })
+		kept, err := all.Keep(s.position)
 		if err != nil {
-			return err
+			return fault.Wrap(err, "%s", name)
 		}
-		s.constraints, s.seeds = constraints-len(given.Constraints), seeds-len(given.Seeds)
-	}
-	if start := spec.GetInitialization(); start != nil {
-		if start.Labels, err = keptValues(s, start.Labels, "labels to start from"); err != nil {
-			return err
+		used.Input.Source = wire.InlineTable(kept).Source
+		lost := all.Rows() - kept.Rows()
+		switch name {
+		case "constraints":
+			s.constraints = lost
+		case "seeds":
+			s.seeds = lost
+		case "beliefs":
+			s.beliefs = lost
 		}
 	}
-	if options := spec.GetKernelKmeans(); options != nil {
-		options.Weights, err = keptValues(s, options.Weights, "weights")
-	}
-	if options := spec.GetConstrainedSpectral(); options != nil {
-		beliefs := len(options.Beliefs)
-		options.Beliefs, err = filterItems(options.Beliefs, func(b *cleavev1.Belief) (bool, error) { return s.translate(&b.I, &b.J) })
-		s.beliefs = beliefs - len(options.Beliefs)
-	}
-	return err
-}
-
-// translate replaces rows by their places, and tells whether all of them are kept.
-func (s *RowFilter) translate(rows ...*uint32) (bool, error) {
-	for _, row := range rows {
-		if int64(*row) >= int64(len(s.position)) {
-			return false, fault.Invalid("INDEX_OUT_OF_RANGE", "point %d is outside 0..%d", *row, len(s.position)-1)
-		}
-		if s.position[*row] == droppedRow {
-			return false, nil
-		}
-		*row = uint32(s.position[*row])
-	}
-	return true, nil
-}
-
-func filterItems[T any](items []T, keep func(T) (bool, error)) ([]T, error) {
-	var err error
-	return slices.DeleteFunc(items, func(item T) bool {
-		if err != nil {
-			return false
-		}
-		var kept bool
-		kept, err = keep(item)
-		return !kept && err == nil
-	}), err
+	return nil
 }
 
 // keptValues are the values of the rows that are kept; no values stay none.

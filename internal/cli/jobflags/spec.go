@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -201,21 +202,21 @@ func (f *Flags) loadTables(j *Job) error {
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.ConstraintsProto(constraints)
+		supervision(spec).Constraints = wire.InlineTable(table.FromConstraints(constraints))
 	}
 	if f.seeds != "" {
 		seeds, err := loadSeeds(f.seeds, rows, spec)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Seeds = seeds
+		supervision(spec).Seeds = wire.InlineTable(table.FromSeeds(seeds))
 	}
 	if f.weights != "" {
 		weights, err := format.LoadWeights(f.weights, rows)
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = weights
+		spec.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows); err != nil {
@@ -235,14 +236,20 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}
+	if j.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", j.Rows, emptyTable, table.Constraints); err != nil {
+		return err
+	}
 	start := spec.GetInitialization()
-	if f.constraints != "" && len(spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+	if f.constraints != "" && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with ever more
 		// constraints may begin at none with the same flags.
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 	return nil
 }
+
+// emptyTable stands for a table that only the coordinator knows.
+func emptyTable(string) (*table.Table, error) { return table.FromConstraints(nil), nil }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	if spec.Supervision == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -99,7 +100,7 @@ func (f *Flags) checkSpectral(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind)
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		given := spec.GetSupervision()
-		return f.checkBeliefs(o, f.constraints != "" || f.seeds != "" || len(given.GetConstraints())+len(given.GetSeeds()) > 0)
+		return f.checkBeliefs(o, f.constraints != "" || f.seeds != "" || given.GetConstraints() != nil || given.GetSeeds() != nil)
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (f *Flags) checkBeliefs(o *cleavev1.ConstrainedSpectral, supervised bool) e
 		}
 	}
 	slices.Sort(whole)
-	believed := len(whole) > 0 || len(o.GetBeliefs()) > 0
+	believed := len(whole) > 0 || o.GetBeliefs() != nil
 	switch {
 	case len(whole) > 1:
 		return shell.Usage("%s were given; each is a whole constraint matrix: give one of them", strings.Join(whole, " and "))
@@ -128,15 +129,15 @@ func (f *Flags) checkBeliefs(o *cleavev1.ConstrainedSpectral, supervised bool) e
 // loadBeliefs reads the constraint matrix of a job on so many rows, if a flag names one. The edges of a
 // source graph are its entries, or the affinities of the same objects as other points.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
+	var beliefs []cut.Belief
 	switch {
 	case f.beliefs != "":
-		beliefs, err := format.LoadBeliefs(f.beliefs, rows)
+		read, err := format.LoadBeliefs(f.beliefs, rows)
 		if err != nil {
 			return err
 		}
-		o.Beliefs = nil
-		for _, b := range beliefs {
-			o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value})
+		for _, b := range read {
+			beliefs = append(beliefs, cut.Belief(b))
 		}
 		if len(beliefs) == 0 {
 			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.beliefs)
@@ -146,12 +147,12 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 		if err != nil {
 			return err
 		}
-		o.Beliefs, o.Transfer = nil, true
+		o.Transfer = true
 		for i := range graph.N {
-			neighbours, weights := graph.Row(i)
-			for at, j := range neighbours {
+			neighbors, weights := graph.Row(i)
+			for at, j := range neighbors {
 				if int(j) >= i { // each edge once
-					o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(i), J: uint32(j), Value: weights[at]})
+					beliefs = append(beliefs, cut.Belief{I: int32(i), J: j, Value: weights[at]})
 				}
 			}
 		}
@@ -163,11 +164,13 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 		if points.N != rows {
 			return fault.Invalid("ROW_COUNT", "%s has %d rows, the data %d: both are about the same objects, row by row", f.sourceData, points.N, rows)
 		}
-		beliefs, err := cut.AffinityBeliefs(points)
-		if err != nil {
+		o.Transfer = true
+		if beliefs, err = cut.AffinityBeliefs(points); err != nil {
 			return err
 		}
-		o.Beliefs, o.Transfer = wire.BeliefsProto(beliefs), true
+	default:
+		return nil
 	}
+	o.Beliefs = wire.InlineTable(table.FromBeliefs(beliefs))
 	return nil
 }

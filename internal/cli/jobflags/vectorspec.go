@@ -70,7 +70,7 @@ func (f *Flags) checkVector(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.D
 	if distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return shell.Usage("--metric %s goes with --distortion euclidean only: nothing is learned for the distortion %s", metric, distortion)
 	}
-	if a.takes("seeds") && f.seeds == "" && len(spec.GetSupervision().GetSeeds()) == 0 {
+	if a.takes("seeds") && f.seeds == "" && spec.GetSupervision().GetSeeds() == nil {
 		return shell.Usage("%s needs points of known label: give --seeds FILE", a.name)
 	}
 	return nil
