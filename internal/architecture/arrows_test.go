@@ -50,6 +50,7 @@ var house = []room{
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"text", pure, ""},
+	{"catalog", pure, ""},
 	{"clustering", pure, "constraint dataset fault inference metric partition text"},
 	{"clustering/centroid", pure, "clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
@@ -66,15 +67,15 @@ var house = []room{
 	{"store", io, "fault"},
 	{"backoff", io, ""},
 
-	{"wire", api, "clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
+	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
 	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "cli/shell clustering clustering/cut dataset fault format wire"},
-	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
+	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table wire"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table wire worker"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},

@@ -1,12 +1,9 @@
-// Package cli is what cmd/cleave does: it turns flags and files into jobs, follows them, and writes
-// what they found.
+// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls to the
+// coordinator in client, and what is printed and written in report.
 //
-// There is one path. `cleave run` without a server starts a coordinator and workers in its own
-// process, and then does to them exactly what it does to a remote one: upload the data, create the
-// job, watch it, fetch the result and the labels.
-//
-// This package has the commands. Their flags about jobs are in jobflags, the calls to the coordinator in
-// client, and what they print and write in report.
+// There is one path. `cleave run` without a server starts a coordinator and workers in its own process, and
+// then does the same as with a remote one: upload the data, create the job, watch it, fetch the result and
+// the labels.
 package cli
 
 import (
@@ -19,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
 
-// app is the world as a command sees it.
+// app is what a command may touch: its streams and the environment.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -27,7 +24,7 @@ type app struct {
 }
 
 // Main runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input or usage,
-// 130 cancelled. When ctx ends, a running job is cancelled.
+// 130 canceled. When ctx ends, the job of `cleave run` is canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	root := &cobra.Command{

@@ -108,10 +108,10 @@ func TestOddInputThatIsFine(t *testing.T) {
 	})
 	clitest.Folder(t, files)
 	r := invoke(t, "run --quiet --json --data p.csv --k 2 --constraints conflict.csv")
-	if r.code != 0 {
-		t.Fatal(r.stderr)
+	if r.code != 0 || !strings.HasPrefix(r.stderr, "warning: ") {
+		t.Fatalf("exit code %d, %q", r.code, r.stderr)
 	}
-	d := document(t, r.stdout)
+	d := readResult(t, r.stdout)
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "0") || !strings.Contains(d.Warnings[0].Message, "2") || d.Constraints.Total != 3 {
 		t.Errorf("warnings %+v, constraints %+v", d.Warnings, d.Constraints)
 	}

@@ -65,13 +65,16 @@ func TestGraphsInPieces(t *testing.T) {
 		"links.csv":  "i,j,kind\n0,1,must\n0,4,cannot\n",
 	})
 	for _, algorithm := range []string{"spectral", "spectral-learning"} {
-		d := document(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --constraints links.csv --algorithm "+algorithm))
+		d := readResult(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --constraints links.csv --algorithm "+algorithm))
 		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || strings.Contains(d.Warnings[0].Message, "--components") {
 			t.Errorf("%s warns of %+v", algorithm, d.Warnings)
 		}
 	}
-	misused(t, "run --quiet --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "the graph has 2 connected components")
-	d := document(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv --components join"))
+	r := invoke(t, "run --quiet --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv")
+	if r.code != 2 || !strings.HasPrefix(r.stderr, "warning: the graph has 2 connected components") || strings.Count(r.stderr, "\ncleave: only 0 of the 1 cuts") != 1 {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+	d := readResult(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv --components join"))
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "they are joined") {
 		t.Errorf("joined, it warns of %+v", d.Warnings)
 	}

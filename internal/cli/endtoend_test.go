@@ -3,46 +3,48 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/cli/report"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// document reads a result.json.
-func document(t *testing.T, text string) report.ResultDocument {
+// readResult reads a result.json.
+func readResult(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
-	var d report.ResultDocument
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
+	r := &cleavev1.Result{}
+	if err := protojson.Unmarshal([]byte(text), r); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	return d
+	return r
 }
 
 // answer is what must be the same however a job was run: all but how it was cut and how long it took.
-func answer(t *testing.T, text string) report.ResultDocument {
+func answer(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
-	d := document(t, text)
-	d.Plan, d.Timings = report.PlanReport{}, report.TimingsReport{}
-	return d
+	r := readResult(t, text)
+	r.Plan, r.Timings = nil, nil
+	return r
 }
 
 func TestTwoCirclesNeedAKernelAndConstraints(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 200 --constraints 200 --seed 1 --out g")
 	const job = "run --data g/data.csv --k 2 --constraints g/constraints.csv --truth g/truth.csv --quiet --json "
-	if d := document(t, succeed(t, job+"--kernel gaussian --rho 1")); d.Evaluation.NMI != 1 || d.Constraints.Satisfied != 200 || *d.Rho != 1 {
+	if d := readResult(t, succeed(t, job+"--kernel gaussian --rho 1")); d.Evaluation.GetNmi() != 1 || d.Constraints.Satisfied != 200 || d.GetKernel().GetRho() != 1 {
 		t.Errorf("gaussian: %+v", d)
 	}
-	if d := document(t, succeed(t, job+"--kernel linear")); d.Evaluation.NMI > 0.1 || d.Rho != nil {
+	if d := readResult(t, succeed(t, job+"--kernel linear")); d.Evaluation.GetNmi() > 0.1 || d.GetKernel().Rho != nil {
 		t.Errorf("linear: %+v", d)
 	}
 }
@@ -56,7 +58,7 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 		"--graph b/edges.csv --k 3 --constraints b/constraints.csv --truth b/truth.csv --init random",
 	} {
 		var labels string
-		var first report.ResultDocument
+		var first *cleavev1.Result
 		for at, workers := range []int{1, 2, 3, 5} {
 			out := fmt.Sprintf("o%d", workers)
 			succeed(t, fmt.Sprintf("run %s --workers %d --out %s --quiet", job, workers, out))
@@ -67,7 +69,7 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 			if clitest.Read(t, out+"/labels.csv") != labels {
 				t.Errorf("%s: %d workers give other labels", job, workers)
 			}
-			if !reflect.DeepEqual(d, first) {
+			if !proto.Equal(d, first) {
 				t.Errorf("%s: %d workers give\n%+v\nafter\n%+v", job, workers, d, first)
 			}
 		}
@@ -103,22 +105,18 @@ func TestRunWritesItsFiles(t *testing.T) {
 			t.Errorf("%s is no picture", name)
 		}
 	}
-	d := document(t, clitest.Read(t, "deep/o/result.json"))
+	d := readResult(t, clitest.Read(t, "deep/o/result.json"))
 	var sum uint32
 	for _, size := range d.ClusterSizes {
 		sum += size
 	}
-	if d.State != "SUCCEEDED" || d.N != 60 || d.K != 3 || sum != 60 || d.ObjectiveName != "kernel-kmeans" ||
-		d.Objective != d.History[len(d.History)-1].Objective || d.Plan.Workers < 1 || d.Timings.Total <= 0 {
+	if d.State != cleavev1.JobState_JOB_STATE_SUCCEEDED || d.Rows != 60 || d.K != 3 || sum != 60 || d.ObjectiveName != "kernel-kmeans" ||
+		d.Objective != d.History[len(d.History)-1].Objective || d.Plan.Workers < 1 || d.Timings.GetTotal().AsDuration() <= 0 {
 		t.Errorf("result.json is %+v", d)
 	}
 	// evaluate says the same of the same labels.
-	var again evaluateDocument
 	out := succeed(t, "evaluate --labels deep/o/labels.csv --truth g/truth.csv --constraints g/constraints.csv --json")
-	if err := json.Unmarshal([]byte(out), &again); err != nil {
-		t.Fatal(err)
-	}
-	if again.Evaluation != *d.Evaluation || *again.Constraints != *d.Constraints {
+	if again := readResult(t, out); !proto.Equal(again.Evaluation, d.Evaluation) || !proto.Equal(again.Constraints, d.Constraints) {
 		t.Errorf("evaluate says %s", out)
 	}
 }
@@ -141,7 +139,7 @@ func TestStartsAndForms(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			out := t.TempDir()
 			succeed(t, "run --quiet "+c.args+" --out "+out)
-			d := document(t, clitest.Read(t, out+"/result.json"))
+			d := readResult(t, clitest.Read(t, out+"/result.json"))
 			if math.IsNaN(d.Objective) || len(d.History) == 0 {
 				t.Errorf("result %+v", d)
 			}
@@ -232,7 +230,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if clitest.Read(t, "embedded/labels.csv") != clitest.Read(t, "remote/labels.csv") {
 		t.Error("labels differ")
 	}
-	if e, r := answer(t, clitest.Read(t, "embedded/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !reflect.DeepEqual(e, r) {
+	if e, r := answer(t, clitest.Read(t, "embedded/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(e, r) {
 		t.Errorf("embedded %+v\nremote %+v", e, r)
 	}
 
@@ -265,7 +263,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 			t.Errorf("result fetches another %s", name)
 		}
 	}
-	if f, r := answer(t, clitest.Read(t, "fetched/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !reflect.DeepEqual(f, r) {
+	if f, r := answer(t, clitest.Read(t, "fetched/result.json")), answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(f, r) {
 		t.Errorf("fetched %+v\nremote %+v", f, r)
 	}
 	for _, c := range []struct{ line, want string }{

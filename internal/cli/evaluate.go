@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"fmt"
-	"text/tabwriter"
+	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -13,17 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type evaluateFlags struct {
 	labels, truth, scoreOn, constraints string
 	json                                bool
-}
-
-// evaluateDocument is what evaluate --json prints.
-type evaluateDocument struct {
-	Evaluation  evaluate.Scores           `json:"evaluation"`
-	Constraints *report.ConstraintsReport `json:"constraints,omitempty"`
 }
 
 func (a *app) evaluateCommand() *cobra.Command {
@@ -58,10 +54,11 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if err != nil {
 		return err
 	}
-	var document evaluateDocument
-	if document.Evaluation, err = evaluate.Compare(labels, truth.Labels, truth.ScoreOn); err != nil {
+	compared, err := evaluate.Compare(labels, truth.Labels, truth.ScoreOn)
+	if err != nil {
 		return err
 	}
+	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
 		constraints, err := format.LoadConstraints(f.constraints, len(labels))
 		if err != nil {
@@ -71,22 +68,27 @@ func (a *app) evaluate(f *evaluateFlags) error {
 		if err != nil {
 			return err
 		}
-		document.Constraints = report.ReportOf(set.Satisfaction(report.Ranks(labels)))
+		satisfied = wire.ConstraintReportProto(set.Satisfaction(report.Ranks(labels)))
 	}
 	if f.json {
-		return report.PrintJSON(a.stdout, document)
+		return a.printEvaluationJSON(scores, satisfied)
 	}
-	return a.printEvaluation(document)
+	return report.SummarizeEvaluation(a.stdout, scores, satisfied)
 }
 
-func (a *app) printEvaluation(d evaluateDocument) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+// printEvaluationJSON prints the fields evaluation and constraints of result.json.
+func (a *app) printEvaluationJSON(scores *cleavev1.Evaluation, constraints *cleavev1.ConstraintReport) (err error) {
+	var document struct {
+		Evaluation  json.RawMessage `json:"evaluation"`
+		Constraints json.RawMessage `json:"constraints,omitempty"`
 	}
-	report.ScoreLines(line, d.Evaluation)
-	if d.Constraints != nil {
-		line("constraints", "%s", d.Constraints)
+	if document.Evaluation, err = report.WithZeros(scores); err != nil {
+		return err
 	}
-	return table.Flush()
+	if constraints != nil {
+		if document.Constraints, err = report.WithZeros(constraints); err != nil {
+			return err
+		}
+	}
+	return report.PrintJSON(a.stdout, document)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -43,12 +42,8 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("points: %v", err)
 			}
 			// The truth satisfies every constraint that was drawn from it.
-			var document evaluateDocument
 			out := succeed(t, "evaluate --labels a/truth.csv --truth a/truth.csv --constraints a/constraints.csv --json")
-			if err := json.Unmarshal([]byte(out), &document); err != nil {
-				t.Fatal(err)
-			}
-			if d := document; d.Evaluation.NMI != 1 || d.Constraints.Satisfied != d.Constraints.Total {
+			if r := readResult(t, out); r.Evaluation.GetNmi() != 1 || r.Constraints.Satisfied != r.Constraints.Total {
 				t.Errorf("the truth scores %s", out)
 			}
 		})

@@ -149,7 +149,7 @@ func TestSubmit(t *testing.T) {
 	if len(f.requests) != 2 || f.requests[0].GetRequestId() == "" || f.requests[0].GetRequestId() != f.requests[1].GetRequestId() {
 		t.Errorf("the retry is not the same request: %v", f.requests)
 	}
-	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || len(spec.GetSupervision().GetConstraints()) != 2 {
+	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || f.tables[spec.GetSupervision().GetConstraints().GetTableId()].GetRows() != 2 {
 		t.Errorf("submitted %v", spec)
 	}
 	const id = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
@@ -186,15 +186,18 @@ func TestSubmitAndWait(t *testing.T) {
 	}
 }
 
-func TestInterruptCancelsTheJob(t *testing.T) {
+// An interrupt of a run cancels its job; a job that was only watched goes on, and the user is told so.
+func TestInterrupt(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
-		command   string
-		cancelled int
-		want      string
+		command  string
+		canceled int
+		want     string
 	}{
-		{"run --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
-		{"submit --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
+		{"submit --quiet --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -207,12 +210,12 @@ func TestInterruptCancelsTheJob(t *testing.T) {
 			<-stream.Context().Done()
 			return stream.Context().Err()
 		}
-		r := invokeIn(ctx, c.command+" --quiet --server "+f.address, func(string) string { return "" })
+		r := invokeIn(ctx, c.command+" --server "+f.address, func(string) string { return "" })
 		if r.code != 130 || r.stderr != c.want {
 			t.Errorf("%s: exit code %d, %q; want 130, %q", c.command, r.code, r.stderr, c.want)
 		}
-		if len(f.cancelled) != c.cancelled {
-			t.Errorf("%s: cancelled %v", c.command, f.cancelled)
+		if len(f.canceled) != c.canceled {
+			t.Errorf("%s: cancelled %v", c.command, f.canceled)
 		}
 		if _, err := os.Stat("o"); err == nil {
 			t.Error("an interrupted run left a folder behind")

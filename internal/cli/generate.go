@@ -30,7 +30,7 @@ type generateFlags struct {
 	out             string
 }
 
-// shapes are what can be generated, with the flags that only some of them take.
+// shapes are the synthetic data sets, each with the flags that apply to it and not to all.
 var shapes = map[string]struct{ flags []string }{
 	"two-circles": {[]string{"noise", "background"}},
 	"two-moons":   {[]string{"noise", "background"}},
@@ -61,12 +61,12 @@ func (a *app) generateCommand() *cobra.Command {
 	f.set.Var(f.n, "n", "points or vertices")
 	f.set.Var(f.d, "d", "features (gaussians)")
 	f.set.Var(f.k, "k", "clusters (gaussians, blocks)")
-	f.set.Var(f.constraints, "constraints", "random constraints, told from the truth")
+	f.set.Var(f.constraints, "constraints", "random constraints that the truth satisfies")
 	f.set.Var(f.background, "background", "points scattered evenly around those of the shape: a class of their own in truth.csv, without constraints (two-circles, two-moons, gaussians)")
 	f.set.Var(f.seed, "seed", "seed of all random choices")
 	f.set.Var(f.noise, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
-	f.set.Var(f.inside, "inside", "mean number of neighbours in the own block (blocks)")
-	f.set.Var(f.outside, "outside", "mean number of neighbours in other blocks (blocks)")
+	f.set.Var(f.inside, "inside", "mean number of neighbors in the own block (blocks)")
+	f.set.Var(f.outside, "outside", "mean number of neighbors in other blocks (blocks)")
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; score-on.csv, without the background, where there is one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -89,7 +89,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 		return err
 	}
 	clustered := len(truth) - int(f.background.Value) // the background comes last
-	// A stream of their own: more constraints over the same data.
+	// Constraints have a random stream of their own, so that their number does not change the data.
 	constraints, err := synth.Constraints(truth[:clustered], int(f.constraints.Value), rand.New(rand.NewPCG(f.seed.Value, 1)))
 	if err != nil {
 		return err
@@ -107,11 +107,11 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %d points to %s\n", data.Name, len(constraints), len(truth), f.out)
+	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), shell.Plural(len(truth), "point"), f.out)
 	return err
 }
 
-// check refuses flags that a shape does not take, unless they say what it is anyway.
+// check refuses flags that do not apply to a shape, unless they have the value that is implied.
 func (f *generateFlags) check(shape string) error {
 	known, ok := shapes[shape]
 	if !ok {
@@ -134,15 +134,15 @@ func (f *generateFlags) check(shape string) error {
 	return nil
 }
 
-// draw makes the data and its truth.
+// draw makes the file of the data and its truth.
 func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
 	rng := rand.New(rand.NewPCG(f.seed.Value, 0))
 	n, d, k := int(f.n.Value), int(f.d.Value), int(f.k.Value)
-	noise := func(usual float64) float64 {
+	noise := func(standard float64) float64 {
 		if f.set.Changed("noise") {
 			return f.noise.Value
 		}
-		return usual
+		return standard
 	}
 	if shape == "blocks" {
 		edges, truth, err := synth.Blocks(n, k, f.inside.Value, f.outside.Value, rng)

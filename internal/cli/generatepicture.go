@@ -27,7 +27,7 @@ type pictureFlags struct {
 	out           string
 }
 
-// pictureCommand draws something to try image-affinity on.
+// pictureCommand draws a picture to try image-affinity on.
 func (a *app) pictureCommand() *cobra.Command {
 	f := &pictureFlags{
 		width:  &jobflags.Whole{Value: 48, Min: 8, Max: segment.MaxPixels},
@@ -45,7 +45,7 @@ func (a *app) pictureCommand() *cobra.Command {
 	set := cmd.Flags()
 	set.Var(f.width, "width", "pixels in a row")
 	set.Var(f.height, "height", "rows of pixels")
-	set.Var(f.noise, "noise", "standard deviation of the grey values, which go from 0 to 255")
+	set.Var(f.noise, "noise", "standard deviation of the gray values, which go from 0 to 255")
 	set.Var(f.seed, "seed", "seed of the noise")
 	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
 	return cmd
@@ -75,21 +75,21 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 type affinityFlags struct {
 	set                      *pflag.FlagSet
 	radius                   *jobflags.Number
-	sigmaPosition, sigmaGrey *jobflags.Number
+	sigmaPosition, sigmaGray *jobflags.Number
 	boxes                    string
 	weight                   *jobflags.Number
 	allPairs                 bool
 	out                      string
 }
 
-// affinityCommand makes a picture's graph and constraints (Wang2014 7.1).
+// affinityCommand makes the graph of a picture's pixels and constraints on them (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
 	f := &affinityFlags{
-		radius: jobflags.NewNumber(5), sigmaPosition: jobflags.NewNumber(0, "auto"), sigmaGrey: jobflags.NewNumber(0, "auto"), weight: jobflags.NewNumber(segment.UnitWeight),
+		radius: jobflags.NewNumber(5), sigmaPosition: jobflags.NewNumber(0, "auto"), sigmaGray: jobflags.NewNumber(0, "auto"), weight: jobflags.NewNumber(segment.UnitWeight),
 	}
 	f.radius.Min = 1
 	f.weight.Min, f.weight.MinExcluded = 0, true
-	for _, sigma := range []*jobflags.Number{f.sigmaPosition, f.sigmaGrey} {
+	for _, sigma := range []*jobflags.Number{f.sigmaPosition, f.sigmaGray} {
 		sigma.Keyword, sigma.Min, sigma.MinExcluded = "auto", 0, true
 	}
 	cmd := &cobra.Command{
@@ -104,12 +104,18 @@ func (a *app) affinityCommand() *cobra.Command {
 		},
 	}
 	f.set = cmd.Flags()
+	f.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "sigma-grey" { // as it was spelled before
+			name = "sigma-gray"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.set.Var(f.radius, "radius", "join pixels that are at most so many pixels apart")
 	f.set.Var(f.sigmaPosition, "sigma-position", "how far apart pixels may be and still belong together, in pixels (auto: half the radius)")
-	f.set.Var(f.sigmaGrey, "sigma-grey", "how much their grey values may differ, on the scale from 0 to 255 (auto: half the picture's standard deviation)")
-	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labelled rectangles of pixels in this `FILE` (x,y,width,height,label): same label together, different labels apart")
+	f.set.Var(f.sigmaGray, "sigma-gray", "how much their gray values may differ, on the scale from 0 to 255 (auto: half the picture's standard deviation)")
+	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): same label together, different labels apart")
 	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; two pixels that are alike in everything have an edge of weight 1")
-	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every two labelled pixels, not only as many as say the same")
+	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every two labeled pixels, not only as many as say the same")
 	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (the size and the widths) into this `DIR`")
 	return cmd
 }
@@ -147,19 +153,19 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-grey %s\n",
+	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
 		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGrey))
 	return err
 }
 
-// affinity takes the widths that were given and chooses the others.
+// affinity takes the widths that were given and defaults for the others.
 func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
 	chosen := segment.DefaultAffinity(p, f.radius.Value)
 	if f.sigmaPosition.Keyword == "" {
 		chosen.SigmaPosition = f.sigmaPosition.Value
 	}
-	if f.sigmaGrey.Keyword == "" {
-		chosen.SigmaGrey = f.sigmaGrey.Value
+	if f.sigmaGray.Keyword == "" {
+		chosen.SigmaGrey = f.sigmaGray.Value
 	}
 	return chosen
 }
@@ -172,18 +178,18 @@ func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint
 	if err != nil {
 		return nil, err
 	}
-	labelled, err := segment.Label(p.Width, p.Height, boxes)
+	labeled, err := segment.Label(p.Width, p.Height, boxes)
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", f.boxes)
 	}
 	if !f.allPairs {
-		return labelled.Chains(f.weight.Value), nil
+		return labeled.Chains(f.weight.Value), nil
 	}
-	constraints, err := labelled.AllPairs(f.weight.Value)
+	constraints, err := labeled.AllPairs(f.weight.Value)
 	return constraints, fault.Wrap(err, "%s", f.boxes)
 }
 
-// counted counts what passes by.
+// counted counts the values of a sequence as they are used.
 func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for v := range sequence {
@@ -194,8 +200,8 @@ func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
 	}
 }
 
-// interruptible is a writer that fails once its context has ended: the edges of a large picture take
-// a while to write.
+// interruptible is a writer that fails once its context has ended. The edges of a large picture take a while
+// to write.
 type interruptible struct {
 	ctx context.Context
 	w   io.Writer

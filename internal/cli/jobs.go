@@ -39,7 +39,7 @@ func (a *app) getCommand() *cobra.Command {
 		if asJSON {
 			return report.PrintMessage(a.stdout, response)
 		}
-		return a.printJob(response.GetJob(), response.GetSpec())
+		return a.printJob(ctx, c, response.GetJob(), response.GetSpec())
 	})
 }
 
@@ -104,7 +104,7 @@ func (a *app) printJobs(jobs []*cleavev1.Job) error {
 	return table.Flush()
 }
 
-func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
+func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
@@ -122,7 +122,7 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	line("algorithm", jobflags.AlgorithmName(spec))
 	line("clusters", fmt.Sprint(spec.GetK()))
 	for _, used := range wire.UsedTables(spec) {
-		line(used.Field[strings.LastIndex(used.Field, ".")+1:], cmp.Or(used.Input.GetTableId(), "in the request"))
+		line(used.Name(), c.DescribeTable(ctx, used.Input))
 	}
 	line("iterations", fmt.Sprint(j.GetIterations()))
 	if j.GetObjectiveName() != "" {

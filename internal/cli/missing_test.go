@@ -3,13 +3,15 @@ package cli
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // gapped is a large file, big/data.csv, that has the rows of a small one, g/data.csv, and others that
@@ -124,8 +126,8 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 				t.Errorf("labels.csv is %s", got)
 			}
 			want, got := answer(t, clitest.Read(t, few+"/result.json")), answer(t, clitest.Read(t, all+"/result.json"))
-			want.Dropped, want.Warnings = lost, append(want.Warnings, report.Warning{Code: "MISSING_ROWS", Message: said})
-			if !reflect.DeepEqual(got, want) {
+			want.DroppedRows, want.Warnings = lost, append(want.Warnings, &cleavev1.Notice{Code: "MISSING_ROWS", Message: said})
+			if !proto.Equal(got, want) {
 				t.Errorf("got\n%+v\nwant\n%+v", got, want)
 			}
 			if clitest.Read(t, few+"/clusters.svg") != clitest.Read(t, all+"/clusters.svg") {
@@ -176,8 +178,8 @@ func TestRowsWithoutDirection(t *testing.T) {
 		}
 	}
 	// Where lengths count, zeros are points like others.
-	if d := document(t, succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.N != 6 || d.Dropped != 0 {
-		t.Errorf("%d points, without %d", d.N, d.Dropped)
+	if d := readResult(t, succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.Rows != 6 || d.DroppedRows != 0 {
+		t.Errorf("%d points, without %d", d.Rows, d.DroppedRows)
 	}
 }
 
@@ -190,8 +192,10 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		"l.csv":     "index,label\n0,0\n1,9\n2,5\n",
 		"on.csv":    "index\n1\n",
 		"truth.csv": "index,label\n0,0\n1,0\n2,1\n",
-		"far.yaml":  "k: 2\nkernelKmeans: {}\nsupervision: {constraints: [{i: 0, j: 3, kind: CONSTRAINT_KIND_MUST_LINK}]}\n",
-		"few.yaml":  "k: 2\nkernelKmeans: {weights: [1, 2]}\n",
+		"far.yaml": "k: 2\nkernelKmeans: {}\nsupervision: {constraints: {inline: {columns: [{name: i, integers: {values: [0]}}, " +
+			"{name: j, integers: {values: [3]}}, {name: kind, texts: {values: [must]}}]}}}\n",
+		"few.yaml": "k: 2\nkernelKmeans: {}\ninitialization: {start: START_LABELS, labels: {inline: {columns: [{name: label, integers: {values: [1, 1]}}]}}}\n",
+		"id.yaml":  "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
 	})
 	for _, c := range []struct{ args, want string }{
 		{"--data gap.csv", "gap.csv, line 2: row 1, column 1 has no value (\"\"); fill it in or remove the row; cleave run --missing drop leaves rows with missing values out"},
@@ -202,7 +206,8 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
-		{"--data gap.csv --missing drop -f few.yaml", "there are 2 weights for 3 rows"},
+		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
+		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator's: give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

@@ -95,7 +95,7 @@ func (a *app) overlay(f *overlayFlags) error {
 	return err
 }
 
-// drawing reads what is to be drawn, one value for each pixel.
+// drawing reads the value of each pixel and returns what draws them.
 func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error) {
 	if f.labels != "" {
 		labels, err := format.LoadLabels(f.labels, o.Picture.Pixels())
@@ -111,7 +111,7 @@ func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error)
 	return func(w io.Writer) error { return o.HeatMap(w, values) }, nil
 }
 
-// forPixels says why a file is expected to have so many rows.
+// forPixels adds the size of the picture to the error about a file with too few or too many rows.
 func (f *overlayFlags) forPixels(err error, p *segment.Picture) error {
 	if fault.Is(err, "SIZE_MISMATCH") || fault.Is(err, "INDEX_OUT_OF_RANGE") {
 		return fault.Wrap(err, "%s has %d x %d pixels", f.picture, p.Width, p.Height)
@@ -119,10 +119,10 @@ func (f *overlayFlags) forPixels(err error, p *segment.Picture) error {
 	return err
 }
 
-// indexColumn numbers the rows of an embedding.
+// indexColumn is the column of an embedding that numbers its rows.
 const indexColumn = "index"
 
-// indicator reads one column of an embedding, in the order of the pixels.
+// indicator reads one column of an embedding and sorts it by pixel.
 func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
 	points, header, err := format.LoadPoints(f.embedding)
 	if err != nil {
@@ -133,12 +133,12 @@ func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
 		return nil, err
 	}
 	if points.N != p.Pixels() {
-		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %d rows; each pixel needs one", f.embedding, points.N), p)
+		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %s; each pixel needs one", f.embedding, shell.Plural(points.N, "row")), p)
 	}
 	return f.inOrder(points, slices.Index(header, indexColumn), column)
 }
 
-// findColumn finds a column by its name, or the first one that is no index.
+// findColumn finds the column that the user names, or the first one that is not the index.
 func (f *overlayFlags) findColumn(header []string) (int, error) {
 	column := slices.Index(header, f.column)
 	if f.column == "" {
@@ -155,7 +155,7 @@ func (f *overlayFlags) findColumn(header []string) (int, error) {
 	return column, nil
 }
 
-// inOrder takes a column by the index of its rows, or as it stands where there is none (index -1).
+// inOrder sorts a column by the index column, or leaves it as it is when there is none (index -1).
 func (f *overlayFlags) inOrder(points *dataset.Points, index, column int) ([]float64, error) {
 	values := make([]float64, points.N)
 	seen := make([]bool, points.N)

@@ -23,12 +23,12 @@ func halves(t *testing.T) {
 }
 
 // As Wang2014 7.1, by another algorithm: two halves of a picture, each a gradient with noise so that no
-// threshold parts them, come apart as labelled.
+// threshold parts them, come apart as labeled.
 func TestAPictureIsSegmented(t *testing.T) {
 	halves(t)
 	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth p/truth.csv " +
 		"--init random --restarts 20 --quiet --out r --json"
-	if d := document(t, succeed(t, job)); d.Evaluation.NMI != 1 || d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
+	if d := readResult(t, succeed(t, job)); d.Evaluation.GetNmi() != 1 || d.Constraints.Satisfied != d.Constraints.Total || d.Constraints.Total == 0 {
 		t.Errorf("scores %+v, constraints %+v", d.Evaluation, d.Constraints)
 	}
 	out := succeed(t, "overlay --picture p/picture.png --labels r/labels.csv --constraint-boxes p/boxes.csv --scale 3 --out s.png")
@@ -115,7 +115,7 @@ func TestAffinityFiles(t *testing.T) {
 	}
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 links and 25 across.
 	for args, want := range map[string]int{"--all-pairs": 1225, "--constraint-weight 2.5": 73} {
-		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-grey 20 --out a "+args)
+		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+args)
 		constraints, err := format.LoadConstraints("a/constraints.csv", 600)
 		if err != nil || len(constraints) != want {
 			t.Errorf("%s: %d constraints, %v; want %d", args, len(constraints), err, want)
@@ -205,7 +205,7 @@ func TestBadPictureCommands(t *testing.T) {
 		"overlay --picture p/picture.png --labels far.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: far.csv, line 2: point 64",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 1.5 --out o.png": "use a whole number or auto",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 999 --out o.png": "can be drawn up to 512 times",
-		"overlay --picture p/picture.png --embedding short.csv --out o.png":            "short.csv: the file has 1 rows; each pixel needs one",
+		"overlay --picture p/picture.png --embedding short.csv --out o.png":            "short.csv: the file has 1 row; each pixel needs one",
 		"overlay --picture p/picture.png --embedding short.csv --column v --out o.png": `there is no column "v"; the columns are index,u0`,
 		"overlay --picture p/picture.png --embedding bare.csv --out o.png":             "bare.csv: the file has no header",
 		"overlay --picture p/picture.png --embedding twice.csv --out o.png":            "twice.csv: row 1 has the index 1",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +37,7 @@ func (a *app) planCommand() *cobra.Command {
 	return cmd
 }
 
-// plan asks the coordinator, a remote one or one that is started for the purpose: whoever would run
-// the job plans it.
+// plan asks the coordinator that would run the job: a remote one, or one embedded for the purpose.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
 	c, err := a.remoteOrNil(*f.server, f.job)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		defer c.Close()
 	}
 	if j.Data != nil {
-		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(a.stderr, true)); err != nil {
+		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(io.Discard, true)); err != nil {
 			return err
 		}
 	}

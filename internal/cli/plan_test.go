@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 func TestPlan(t *testing.T) {
@@ -36,8 +38,8 @@ func TestPlan(t *testing.T) {
 	if out := succeed(t, "list --server "+address); strings.Count(out, "\n") != 1 {
 		t.Errorf("planning made a job: %s", out)
 	}
-	d := document(t, succeed(t, "run --quiet --json --storage none --server "+address+" "+job))
-	if d.Plan.Storage != "none" || d.Plan.StoredTiles != 0 || d.Plan.ComputedTiles != 19 || d.Plan.TileBytes != 0 || d.Plan.Bytes == 0 || d.Plan.Workers != 2 {
+	d := readResult(t, succeed(t, "run --quiet --json --storage none --server "+address+" "+job))
+	if d.Plan.Storage != cleavev1.PlanStorage_PLAN_STORAGE_NONE || d.Plan.StoredTiles != 0 || d.Plan.ComputedTiles != 19 || d.Plan.TileBytes != 0 || d.Plan.Bytes == 0 || d.Plan.Workers != 2 {
 		t.Errorf("carried out was %+v", d.Plan)
 	}
 	if r := invoke(t, "plan --server "+startServe(t, "--workers 0")+" "+job); r.code != 2 || !strings.Contains(r.stderr, "no worker is attached") {

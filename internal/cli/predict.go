@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -66,23 +65,23 @@ func (f *predictFlags) check() error {
 	return nil
 }
 
-// predictor is what assigns new points.
+// predictor assigns new points to the clusters of a run.
 type predictor struct {
 	clusters int
-	columns  int      // 0: not known here
-	header   []string // the names of the columns, nil when they are not known
-	assign   func(ctx context.Context, fresh dataset.Dataset) ([]int32, error)
+	columns  int      // 0: unknown
+	header   []string // the names of the columns, nil: unknown
+	assign   func(ctx context.Context, points dataset.Dataset) ([]int32, error)
 }
 
 func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p, end, err := a.findPredictor(ctx, f)
+	p, closePredictor, err := a.findPredictor(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer closePredictor()
 	data, header, err := jobflags.LoadPoints(f.data, p.columns)
 	if err != nil {
 		return err
@@ -109,8 +108,8 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	return err
 }
 
-// findPredictor reads a model from its folder, or finds the job at its coordinator. end lets go of it.
-func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
+// findPredictor reads a model from its folder, or finds the job at its coordinator. close must be called.
+func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, close func(), err error) {
 	if f.job == "" {
 		p, err = a.openModel(f)
 		return p, func() {}, err
@@ -126,23 +125,23 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 }
 
 func (a *app) openModel(f *predictFlags) (*predictor, error) {
-	document, err := report.ReadResult(filepath.Join(f.model, report.ResultFile))
+	result, err := report.ReadResult(f.model)
 	if err != nil {
 		return nil, err
 	}
-	if document.Model == nil {
-		m, err := loadKernelModel(f, document)
+	if result.GetModel() == nil {
+		m, err := loadKernelModel(f, result)
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{int(document.K), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-			return m.predict(ctx, a, fresh)
+		return &predictor{int(result.GetK()), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+			return m.predict(ctx, a, points)
 		}}, nil
 	}
 	if f.trainedOn != "" {
 		return nil, shell.Usage("--trained-on does not apply to %s: its centroids are all that new points are compared with", f.model)
 	}
-	model, header, err := report.LoadModel(f.model, document)
+	model, header, err := report.LoadModel(f.model, result)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +150,16 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 	return p, nil
 }
 
-// jobPredictor: points go to the coordinator only where it has more than centroids.
+// jobPredictor assigns points by a job. The coordinator does so for kernel k-means; the centroids of other jobs
+// are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
 	if spec := response.GetSpec(); spec.GetKernelKmeans() != nil {
-		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-			return c.Predict(ctx, jobID, fresh, report.NewProgress(a.stderr, true))
+		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}
 	model, err := c.FetchModel(ctx, jobID)
@@ -169,9 +169,9 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	return nearestCentroid(model), nil
 }
 
-// nearestCentroid works here, whoever has the model: it is small beside the points.
+// nearestCentroid assigns points by a model, in this process.
 func nearestCentroid(m *clustering.Model) *predictor {
-	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
-		return centroid.Predict(ctx, m, fresh, runtime.GOMAXPROCS(0))
+	return &predictor{clusters: m.K, columns: m.D, assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+		return centroid.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
 }

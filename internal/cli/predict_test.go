@@ -73,14 +73,14 @@ func TestFilesOfAModel(t *testing.T) {
 		if text, err := os.ReadFile(c.form + "/metric.csv"); c.file != string(text) || (err == nil) != (c.file != "") {
 			t.Errorf("metric.csv of the %s metric is %q (%v)", c.form, text, err)
 		}
-		if d := document(t, clitest.Read(t, c.form+"/result.json")); d.Model == nil || *d.Model != (report.ModelReport{Distortion: "euclidean", Metric: c.form, Columns: 2}) {
+		if d := readResult(t, clitest.Read(t, c.form+"/result.json")); !proto.Equal(d.Model, wire.ModelHead(f.model)) {
 			t.Errorf("the model is %+v", d.Model)
 		}
 		if picture := clitest.Read(t, c.form+"/clusters.svg"); !strings.Contains(picture, ">centroid<") {
 			t.Error("no centroid is drawn")
 		}
-		d := document(t, clitest.Read(t, c.form+"/result.json"))
-		model, header, err := report.LoadModel(c.form, &d)
+		d := readResult(t, clitest.Read(t, c.form+"/result.json"))
+		model, header, err := report.LoadModel(c.form, d)
 		if err != nil || !reflect.DeepEqual(model, f.model) || !reflect.DeepEqual(header, []string{"x", "y"}) {
 			t.Errorf("read back is %+v %v, %v", model, header, err)
 		}
@@ -102,15 +102,15 @@ func TestResultJSONOfTheVectorFamily(t *testing.T) {
 	if err := json.Unmarshal([]byte(succeed(t, "result job-1 --json --server "+f.address)), &fields); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"iteration": 1.0, "objective": 3.5, "moved": 4.0, "assignmentObjective": 4.25,
-		"distortion": 1.0, "mustLink": 2.0, "cannotLink": 0.0, "logDet": -0.5, "violated": 1.0, "metricSpread": 8.0}
+	want := map[string]any{"iteration": 1.0, "objective": 3.5, "moved": 4.0, "restart": 0.0, "assignmentObjective": 4.25,
+		"parts": map[string]any{"distortion": 1.0, "mustLink": 2.0, "cannotLink": 0.0, "logDet": -0.5, "violated": 1.0, "metricSpread": 8.0}}
 	if len(fields.History) != 2 || !reflect.DeepEqual(fields.History[0], want) {
 		t.Errorf("the history begins with %v, want %v", fields.History[0], want)
 	}
-	if want := (map[string]any{"engine": "lp", "exact": true, "lpValue": 1.25, "fallbacks": 0.0, "rounds": 3.0}); !reflect.DeepEqual(fields.Inference, want) {
+	if want := (map[string]any{"engine": "INFERENCE_LP", "exact": true, "lpValue": 1.25, "fallbacks": 0.0, "rounds": 3.0}); !reflect.DeepEqual(fields.Inference, want) {
 		t.Errorf("inference %v, want %v", fields.Inference, want)
 	}
-	if want := (map[string]any{"distortion": "euclidean", "metric": "diagonal", "columns": 2.0}); !reflect.DeepEqual(fields.Model, want) {
+	if want := (map[string]any{"distortion": "DISTORTION_EUCLIDEAN", "k": 2.0, "columns": 2.0, "metric": "METRIC_DIAGONAL"}); !reflect.DeepEqual(fields.Model, want) {
 		t.Errorf("model %v, want %v", fields.Model, want)
 	}
 	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, lower bound 1.25\n") ||
@@ -164,22 +164,22 @@ func TestPredict(t *testing.T) {
 		{"--model model --data swapped.csv", "swapped.csv: the columns are called y,x, those of the model x,y", nil},
 		{"--model model --data wide.csv", "wide.csv: the points have 3 columns; the model was made of points of 2", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
-		{"--model model --data new.csv", "model/centroids.csv: there are 1 centroids of 2 columns; result.json says 2 of 2",
+		{"--model model --data new.csv", "model/centroids.csv: the file has 1 centroid of 2 columns; result.json says 2 of 2",
 			func() { write("model/centroids.csv", "x,y\n1,2\n") }},
 		{"--model model --data new.csv", "model/centroids.csv: the file cannot be read", func() { os.Remove("model/centroids.csv") }},
-		{"--model model --data new.csv", "model/result.json: the distortion \"odd\" is unknown", func() {
+		{"--model model --data new.csv", "model/result.json: the distortion of the model is missing or unknown", func() {
 			write("model/centroids.csv", "1,2\n1,2\n")
-			write("model/result.json", `{"k": 2, "model": {"distortion": "odd", "metric": "identity", "columns": 2}}`)
+			write("model/result.json", `{"k": 2, "model": {"metric": "METRIC_IDENTITY", "k": 2, "columns": 2}}`)
 		}},
 		{"--model model --data new.csv", "model/metric.csv: 2 rows of 2 columns are no diagonal metric of 2 columns", func() {
 			write("model/metric.csv", "1,2\n1,2\n")
-			write("model/result.json", `{"k": 2, "model": {"distortion": "cosine", "metric": "diagonal", "columns": 2}}`)
+			write("model/result.json", `{"k": 2, "model": {"distortion": "DISTORTION_COSINE", "metric": "METRIC_DIAGONAL", "k": 2, "columns": 2}}`)
 		}},
 		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
-		{"--model model --data new.csv", "model: this is a result of ratio-cut that knows neither centroids nor a kernel function", func() {
+		{"--model model --data new.csv", "model: this is a result of ratio-cut without centroids or a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
-		{"--model model --data new.csv", "model/result.json: this is no result of Cleave", func() { write("model/result.json", "{") }},
+		{"--model model --data new.csv", "model/result.json: this is no result of this version of Cleave", func() { write("model/result.json", "{") }},
 	} {
 		if c.prepare != nil {
 			c.prepare()

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"io"
 	"path/filepath"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,79 +21,79 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// kernelModel is a run of kernel k-means that a folder holds. Its clusters have no centroids, only
-// points, which must be given again.
+// kernelModel is a run of kernel k-means in a folder. Its clusters have no centroids: a new point is compared
+// with all points of the run, which must be given again.
 type kernelModel struct {
 	spec   *cleavev1.JobSpec
 	points dataset.Dataset
 	header []string
 }
 
-// loadKernelModel makes a job of the run's labels and its points that does nothing but start: it stands
-// where the run ended.
-func loadKernelModel(f *predictFlags, document *report.ResultDocument) (*kernelModel, error) {
-	if document.Spectral != nil {
+// loadKernelModel makes a job of the run's points that starts from its labels and makes no iteration, so that
+// its clusters are those of the run.
+func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, error) {
+	kernel := result.GetKernel()
+	switch {
+	case result.GetSpectral() != nil:
 		return nil, fault.Invalid("NO_MODEL", "%s: spectral clustering places only the points that it was given; cluster old and new points together", f.model)
-	}
-	kernel := document.Kernel
-	if kernel == nil {
-		return nil, fault.Invalid("NO_MODEL", "%s: this is a result of %s that knows neither centroids nor a kernel function to assign new points by; "+
-			"predict needs a run on points", f.model, document.ObjectiveName)
-	}
-	function, known := jobflags.Kernels[kernel.Function]
-	objective, usual := jobflags.Objectives[document.ObjectiveName]
-	if !known || !usual {
-		return nil, fault.Invalid("BAD_MODEL", "%s: the kernel %q of the objective %q is unknown", filepath.Join(f.model, report.ResultFile), kernel.Function, document.ObjectiveName)
-	}
-	if format.IsSparse(f.trainedOn) {
-		return nil, shell.Usage("--trained-on %s holds sparse points, which %s does not cluster", f.trainedOn, jobflags.KernelKmeans)
-	}
-	if f.trainedOn == "" {
+	case kernel == nil:
+		return nil, fault.Invalid("NO_MODEL", "%s: this is a result of %s without centroids or a kernel function to assign new points by; "+
+			"predict needs a run on points", f.model, result.GetObjectiveName())
+	case f.trainedOn == "":
 		return nil, shell.Usage("%s holds a run of %s, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE",
-			f.model, document.ObjectiveName)
+			f.model, result.GetObjectiveName())
+	case format.IsSparse(f.trainedOn):
+		return nil, shell.Usage("--trained-on %s holds sparse points, which kernel-kmeans does not cluster", f.trainedOn)
 	}
 	m := &kernelModel{}
+	var filter *jobflags.RowFilter
 	var err error
-	var left *jobflags.RowFilter
-	if document.Dropped > 0 {
-		m.points, m.header, left, err = jobflags.LoadUsablePoints(f.trainedOn, function == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE)
+	if result.GetDroppedRows() > 0 {
+		m.points, m.header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, kernel.GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE)
 	} else {
 		m.points, m.header, err = jobflags.LoadPoints(f.trainedOn, 0)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if kept := m.points.Rows(); uint32(kept) != document.N {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: these are %s; %s was made of %d", f.trainedOn, shell.Plural(kept, "point"), f.model, document.N)
+	if rows := m.points.Rows(); rows != int(result.GetRows()) {
+		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, shell.Plural(rows, "point"), f.model, result.GetRows())
 	}
-	rows := left.FileRows(m.points.Rows())
+	fileRows := filter.FileRows(m.points.Rows())
 	options := &cleavev1.KernelKmeans{
-		Objective: objective,
-		Kernel:    &cleavev1.Kernel{Function: function, Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},
+		Objective: objectiveOf(result),
+		Kernel:    &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if f.weights != "" {
-		weights, err := format.LoadWeights(f.weights, rows)
+		weights, err := format.LoadWeights(f.weights, fileRows)
 		if err != nil {
 			return nil, err
 		}
 		options.Weights = wire.InlineTable(table.FromWeights(weights))
 	}
-	m.spec = &cleavev1.JobSpec{
-		K:              document.K,
-		MaxIterations:  proto.Uint32(0),
-		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // one pass is all there is
-		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS},
-		Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options},
-	}
-	if m.spec.Initialization.Labels, err = jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), rows, document.K, left); err != nil {
+	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter)
+	if err != nil {
 		return nil, err
 	}
-	return m, left.Apply(m.spec)
+	m.spec = &cleavev1.JobSpec{
+		K:              result.GetK(),
+		MaxIterations:  proto.Uint32(0),
+		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // the matrix is needed only once
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: labels},
+		Algorithm:      &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options},
+	}
+	return m, filter.Apply(m.spec)
 }
 
-// predict assigns new points by a coordinator of its own.
-func (m *kernelModel) predict(ctx context.Context, a *app, fresh dataset.Dataset) ([]int32, error) {
+// objectiveOf is the objective that a result names: normalized-cut is OBJECTIVE_NORMALIZED_CUT.
+func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
+	name := strings.ToUpper(strings.ReplaceAll(result.GetObjectiveName(), "-", "_"))
+	return cleavev1.Objective(cleavev1.Objective_value["OBJECTIVE_"+name])
+}
+
+// predict assigns new points on an embedded cluster.
+func (m *kernelModel) predict(ctx context.Context, a *app, points dataset.Dataset) ([]int32, error) {
 	c, err := client.StartEmbedded(ctx, embeddedWorkers, a.stderr)
 	if err != nil {
 		return nil, err
@@ -99,11 +101,11 @@ func (m *kernelModel) predict(ctx context.Context, a *app, fresh dataset.Dataset
 	defer c.Close()
 	ctx, done := c.Context(ctx)
 	defer done()
-	p := report.NewProgress(a.stderr, true)
+	p := report.NewProgress(io.Discard, true)
 	id, err := c.Complete(ctx, m.spec, m.points, p)
 	if err != nil {
 		return nil, client.Cause(ctx, err)
 	}
-	labels, err := c.Predict(ctx, id, fresh, p)
+	labels, err := c.Predict(ctx, id, points, p)
 	return labels, client.Cause(ctx, err)
 }

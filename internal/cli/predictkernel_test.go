@@ -2,25 +2,25 @@ package cli
 
 import (
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/cli/report"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // kernelRuns have something to tell of each kernel.
 var kernelRuns = []struct {
 	args, weights string
-	kernel        report.KernelReport
+	kernel        *cleavev1.KernelReport
 }{
-	{"--kernel gaussian --rho 3", "", report.KernelReport{Function: "gaussian", Rho: proto.Float64(3)}},
-	{"--kernel linear", " --weights w.csv", report.KernelReport{Function: "linear"}},
-	{"--kernel cosine", "", report.KernelReport{Function: "cosine"}},
-	{"--kernel polynomial --coef0 1", "", report.KernelReport{Function: "polynomial", Gamma: proto.Float64(1), Coef0: proto.Float64(1), Degree: proto.Uint32(2)}},
+	{"--kernel gaussian --rho 3", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(3)}},
+	{"--kernel linear", " --weights w.csv", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}},
+	{"--kernel cosine", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE}},
+	{"--kernel polynomial --coef0 1", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: proto.Float64(1), Coef0: proto.Float64(1), Degree: proto.Uint32(2)}},
 }
 
 // The points of a run at rest are where they belong, also when they come again as new ones.
@@ -31,8 +31,8 @@ func TestPredictByAKernel(t *testing.T) {
 	for _, c := range kernelRuns {
 		job := "--quiet --data g/data.csv --k 3 --seed 1 " + c.args + c.weights
 		succeed(t, "run "+job+" --out o")
-		d := document(t, clitest.Read(t, "o/result.json"))
-		if d.StopReason != "CONVERGED" || d.Kernel == nil || !reflect.DeepEqual(*d.Kernel, c.kernel) {
+		d := readResult(t, clitest.Read(t, "o/result.json"))
+		if d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || !proto.Equal(d.Kernel, c.kernel) {
 			t.Fatalf("%s: %s by the kernel %+v", c.args, d.StopReason, d.Kernel)
 		}
 		if got := succeed(t, "predict --model o --trained-on g/data.csv --data g/data.csv"+c.weights); got != clitest.Read(t, "o/labels.csv") {
@@ -43,7 +43,7 @@ func TestPredictByAKernel(t *testing.T) {
 			t.Errorf("%s: by the job %s", c.args, got)
 		}
 		succeed(t, "result "+id+" --quiet --data g/data.csv --out remote --server "+address)
-		if other := answer(t, clitest.Read(t, "remote/result.json")); !reflect.DeepEqual(other.Kernel, d.Kernel) {
+		if other := answer(t, clitest.Read(t, "remote/result.json")); !proto.Equal(other.Kernel, d.Kernel) {
 			t.Errorf("%s: the coordinator tells of the kernel %+v", c.args, other.Kernel)
 		}
 	}
@@ -64,12 +64,12 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		{"--model o --data p.csv", "o holds a run of kernel-kmeans, whose model is its points"},
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
 		{"--model o --trained-on p.csv --data other.csv", "other.csv: the columns are called y,x, those of the model x,y"},
-		{"--model o --trained-on m.csv --data p.csv", "m.csv: these are 2 points; o was made of 4"},
+		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 points; o was made of 4"},
 		{"--model o --trained-on x.svm --data p.csv", "--trained-on x.svm holds sparse points"},
 		{"--model o --trained-on gone.csv --data p.csv", "gone.csv: the file cannot be read"},
 		{"--model o --trained-on p.csv --weights l.csv --data p.csv", "l.csv, line 1"},
 		{"--model cut --trained-on p.csv --data p.csv", "cleave: only kernel-kmeans on points can assign new points"},
-		{"--model graph --trained-on p.csv --data p.csv", "graph: this is a result of normalized-cut that knows neither"},
+		{"--model graph --trained-on p.csv --data p.csv", "graph: this is a result of normalized-cut without centroids or a kernel function"},
 		{"--job " + points + " --data three.csv --server " + address, "the new points have 3 columns"},
 		{"--job " + graph + " --data p.csv --server " + address, "only kernel-kmeans on points can assign new points"},
 		{"--job nobody --data p.csv --server " + address, "nobody"},

@@ -10,11 +10,13 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultFlags: the data files are those of run, so that the picture can be drawn here.
+// resultFlags are the flags of result. The data are not needed but to draw their clusters.
 type resultFlags struct {
 	runFlags
 	data *jobflags.DataFlags
@@ -61,11 +63,17 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
+	if data != nil {
+		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
+		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
+			return err
+		}
+	}
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
 	if err != nil {
 		return err
 	}
-	r := report.New(o, j.Spec, nil, false)
+	r := report.New(o, nil)
 	if err := r.Score(truth); err != nil {
 		return err
 	}

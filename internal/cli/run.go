@@ -23,8 +23,8 @@ type runFlags struct {
 	json, quiet    bool
 }
 
-// embeddedWorkers is how many workers an embedded run starts: one with all cores computes a block that
-// two tiles share only once, several would each compute their own.
+// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes
+// each block of the symmetric matrix only once; several would compute some blocks twice.
 const embeddedWorkers = 1
 
 func (a *app) runCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (a *app) runCommand() *cobra.Command {
 	set.Var(f.workers, "workers", "workers of an embedded run")
 	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	r := report.New(o, j.Spec, j.Filter, f.job.Constrained())
+	r := report.New(o, j.Filter)
 	if err := r.Score(truth); err != nil {
 		return err
 	}
@@ -107,17 +107,17 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	return a.deliver(ctx, r, sceneOf(j, truth), out, f)
 }
 
-// sceneOf is what the job's picture shows.
+// sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints}
 }
 
-// deliver writes the outcome where the user wants it.
+// deliver writes the report to the output folder and standard output, as the flags say.
 func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags) error {
-	complain := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
+	warn := func(format string, args ...any) { fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...) }
 	var written []string
 	if out != nil {
-		files := r.Files(s, complain)
+		files := r.Files(s, warn)
 		if err := out.Write(ctx, files); err != nil {
 			return err
 		}
@@ -126,17 +126,17 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 		}
 	}
 	if f.json {
-		return report.PrintJSON(a.stdout, r.Document)
+		return report.WriteResult(a.stdout, r.Result)
 	}
 	if f.quiet && out != nil {
 		return nil
 	}
-	return r.Document.Summarize(a.stdout, written)
+	return report.Summarize(a.stdout, r.Result, written)
 }
 
-// printDropped says which rows are left out.
-func (a *app) printDropped(left *jobflags.RowFilter) {
-	if left != nil {
-		fmt.Fprintf(a.stderr, "cleave: %s\n", left)
+// printDropped says which rows were dropped.
+func (a *app) printDropped(filter *jobflags.RowFilter) {
+	if filter != nil {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", filter)
 	}
 }

@@ -29,8 +29,8 @@ func (a *app) remote(server string) (*client.Client, error) {
 	return client.Connect(server)
 }
 
-// remoteOrNil connects to the coordinator that --server or the environment names; nil when neither
-// does, or when --workers asks for an embedded cluster.
+// remoteOrNil connects to the coordinator that --server or the environment names. The client is nil when
+// neither does, or when --workers asks for an embedded cluster.
 func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
 	switch {
 	case server != "" && f.Given("workers"):
@@ -44,7 +44,7 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return client.Connect(server)
 }
 
-// prepare makes a job of the flags; c is nil when there is no coordinator yet.
+// prepare makes a job of the flags. c is nil when there is no coordinator yet.
 func prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
 	if c == nil {
 		return f.Prepare(ctx, nil)
@@ -52,7 +52,7 @@ func prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflag
 	return f.Prepare(ctx, c.DescribeDataset)
 }
 
-// onJob does something to the one job that a command line names.
+// onJob calls do with the one job that the arguments name.
 func (a *app) onJob(server string, args []string, do func(c *client.Client, jobID string) error) error {
 	jobID, err := oneArgument(args, "job")
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) onJob(server string, args []string, do func(c *client.Client, jobI
 	return a.onServer(server, func(c *client.Client) error { return do(c, jobID) })
 }
 
-// onServer connects to a coordinator, does something there, and explains why it failed.
+// onServer connects to a coordinator, calls do, and explains its errors.
 func (a *app) onServer(server string, do func(c *client.Client) error) error {
 	c, err := a.remote(server)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *app) onServer(server string, do func(c *client.Client) error) error {
 	return c.Explain(do(c))
 }
 
-// oneArgument is the one thing that a command is about.
+// oneArgument is the id after a command that takes exactly one.
 func oneArgument(args []string, what string) (string, error) {
 	switch {
 	case len(args) == 0:

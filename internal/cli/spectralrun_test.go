@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
@@ -82,7 +83,7 @@ func TestSpectralRuns(t *testing.T) {
 			succeed(t, job+" --workers 1 --out "+one)
 			succeed(t, job+" --workers 3 --out "+three)
 			d := answer(t, clitest.Read(t, one+"/result.json"))
-			if other := answer(t, clitest.Read(t, three+"/result.json")); !reflect.DeepEqual(d, other) {
+			if other := answer(t, clitest.Read(t, three+"/result.json")); !proto.Equal(d, other) {
 				t.Errorf("one worker gives\n%+v\nthree\n%+v", d, other)
 			}
 			names := []string{"labels.csv", "clusters.svg"}
@@ -94,8 +95,8 @@ func TestSpectralRuns(t *testing.T) {
 					t.Errorf("%s depends on the workers", name)
 				}
 			}
-			if (d.Spectral == nil) != strings.Contains(args, "--init") || d.Evaluation.NMI < c.nmi {
-				t.Errorf("NMI %v, %+v", d.Evaluation.NMI, d.Spectral)
+			if (d.Spectral == nil) != strings.Contains(args, "--init") || d.Evaluation.GetNmi() < c.nmi {
+				t.Errorf("NMI %v, %+v", d.Evaluation.GetNmi(), d.Spectral)
 			}
 			if constrained := strings.Contains(args, "constrained-spectral"); d.Spectral != nil && ((d.Spectral.Beta != nil) != constrained ||
 				(d.Spectral.FeasibleVectors != nil) != constrained || (len(d.Spectral.ConstraintSatisfaction) == 2) != constrained) {
@@ -137,7 +138,7 @@ func TestWang2014FromFiles(t *testing.T) {
 	}
 	clitest.Folder(t, map[string]string{"e.csv": "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n", "q.csv": beliefs})
 	succeed(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 14 --out o")
-	d := document(t, clitest.Read(t, "o/result.json"))
+	d := readResult(t, clitest.Read(t, "o/result.json"))
 	if s := d.Spectral; s.Volume != 14 || *s.Beta != 14 || math.Abs(s.Eigenvalues[0]-0.138987) > 5e-6 || len(s.Costs) != 1 {
 		t.Errorf("got %+v", s)
 	}

@@ -35,7 +35,7 @@ func (a *app) submitCommand() *cobra.Command {
 	set.StringVar(&f.requestID, "request-id", "", "a `UUID` that makes submitting twice the same as once")
 	set.BoolVar(&f.wait, "wait", false, "wait until the job has ended; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	ended, err := c.Follow(ctx, created.GetJobId(), 0, p)
 	if ctx.Err() != nil {
-		return shell.Cancelled("interrupted; job %s goes on, stop it with: cleave cancel %s", created.GetJobId(), created.GetJobId())
+		return shell.Canceled("interrupted; job %s goes on, stop it with: cleave cancel %s", created.GetJobId(), created.GetJobId())
 	}
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use farthest-first, random, kmeans++, seeds, labels:FILE or spectral"},
 		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},
-		{"run --data p.csv --k 2 --init neighbourhoods", "--init neighbourhoods does not apply to kernel-kmeans"},
+		{"run --data p.csv --k 2 --init neighbourhoods", "--init neighborhoods does not apply to kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init farthest-first", "--init farthest-first does not apply to kmeans; use kmeans++, random, labels:FILE or centroids:FILE"},
 		{"run --data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init random", "--init random does not apply to seeded-kmeans; use seeds"},
 		{"run --data p.csv --k 3 --algorithm kmeans --init centroids:m.csv", "m.csv: the file has 2 centroids for 3 clusters"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 )
 
 func (a *app) watchCommand() *cobra.Command {
@@ -30,11 +31,14 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint64, asJSON bool) error {
-	var w client.Watcher = report.NewProgressOfEach(a.stdout)
+	var w client.Watcher = report.NewFullProgress(a.stdout)
 	if asJSON {
-		w = report.NewEventLines(a.stdout, a.stderr)
+		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}
 	}
 	ended, err := c.Follow(ctx, jobID, after, w)
+	if ctx.Err() != nil {
+		return shell.Canceled("the watch ended; job %s goes on, stop it with: cleave cancel %s", jobID, jobID)
+	}
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,17 @@ func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableR
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, nil
 }
 
+func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
+	if err := required("table_id", request.GetTableId()); err != nil {
+		return err
+	}
+	t, err := s.c.tables.load(stream.Context(), request.GetTableId())
+	if err != nil {
+		return err
+	}
+	return wire.SendTableRows(t, stream.Send)
+}
+
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {

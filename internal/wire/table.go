@@ -208,7 +208,7 @@ func onField(err error, field string) error {
 	return err
 }
 
-// partBytes is about what a part of the upload of a table takes at most.
+// partBytes is about what a part of a table on its way takes at most.
 const partBytes = 1 << 20
 
 // TableParts calls yield with the header and the parts of the upload of a table, until one fails.
@@ -217,15 +217,44 @@ func TableParts(name string, t *table.Table, yield func(*cleavev1.CreateTableReq
 	if err := yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: header}}); err != nil {
 		return err
 	}
+	return eachPart(t, func(rows *cleavev1.TableRows) error {
+		return yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rows}})
+	})
+}
+
+// eachPart calls yield with the rows of a table, portion by portion, and at least once.
+func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
 	rows := max(1, t.Rows())
-	portion := max(1, int(partBytes*int64(rows)/max(1, t.EncodedSize())))
+	portion := max(1, int(partBytes*int64(rows)/t.EncodedSize()))
 	for from := 0; from < rows; from += portion {
-		part := rowsProto(t, from, min(from+portion, t.Rows()))
-		if err := yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: part}}); err != nil {
+		if err := yield(rowsProto(t, from, min(from+portion, t.Rows()))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// SendTableRows sends the rows of a table to a client.
+func SendTableRows(t *table.Table, send func(*cleavev1.GetTableRowsResponse) error) error {
+	return eachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
+}
+
+// ReceiveTable makes a table of the parts of a stream, which ends with io.EOF. Errors of the stream are
+// returned as they are.
+func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
+	var all rowsOfTable
+	for {
+		part, err := receive()
+		if errors.Is(err, io.EOF) {
+			return table.New(all.columns)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := all.add(part.GetRows()); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // SendTable uploads a table through a client and returns the coordinator's description of it.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -30,6 +31,9 @@ type UsedTable struct {
 	Field string
 	Input *cleavev1.TableInput
 }
+
+// Name is what the table holds: constraints, seeds, labels, weights or beliefs.
+func (u UsedTable) Name() string { return u.Field[strings.LastIndex(u.Field, ".")+1:] }
 
 // UsedTables are the tables of a specification.
 func UsedTables(p *cleavev1.JobSpec) []UsedTable {

@@ -850,6 +850,95 @@ func (x *GetTableResponse) GetTable() *Table {
 	return nil
 }
 
+type GetTableRowsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TableId       string                 `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTableRowsRequest) Reset() {
+	*x = GetTableRowsRequest{}
+	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTableRowsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTableRowsRequest) ProtoMessage() {}
+
+func (x *GetTableRowsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTableRowsRequest.ProtoReflect.Descriptor instead.
+func (*GetTableRowsRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetTableRowsRequest) GetTableId() string {
+	if x != nil {
+		return x.TableId
+	}
+	return ""
+}
+
+// GetTableRowsResponse is the next rows; each has the same columns, also when there are no rows.
+type GetTableRowsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          *TableRows             `protobuf:"bytes,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTableRowsResponse) Reset() {
+	*x = GetTableRowsResponse{}
+	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTableRowsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTableRowsResponse) ProtoMessage() {}
+
+func (x *GetTableRowsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTableRowsResponse.ProtoReflect.Descriptor instead.
+func (*GetTableRowsResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetTableRowsResponse) GetRows() *TableRows {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
 type ListTablesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most 1,000; 0 means 100.
@@ -861,7 +950,7 @@ type ListTablesRequest struct {
 
 func (x *ListTablesRequest) Reset() {
 	*x = ListTablesRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	mi := &file_cleave_v1_table_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +962,7 @@ func (x *ListTablesRequest) String() string {
 func (*ListTablesRequest) ProtoMessage() {}
 
 func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	mi := &file_cleave_v1_table_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +975,7 @@ func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesRequest.ProtoReflect.Descriptor instead.
 func (*ListTablesRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListTablesRequest) GetPageSize() int32 {
@@ -913,7 +1002,7 @@ type ListTablesResponse struct {
 
 func (x *ListTablesResponse) Reset() {
 	*x = ListTablesResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	mi := &file_cleave_v1_table_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1014,7 @@ func (x *ListTablesResponse) String() string {
 func (*ListTablesResponse) ProtoMessage() {}
 
 func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	mi := &file_cleave_v1_table_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1027,7 @@ func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesResponse.ProtoReflect.Descriptor instead.
 func (*ListTablesResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListTablesResponse) GetTables() []*Table {
@@ -964,7 +1053,7 @@ type DeleteTableRequest struct {
 
 func (x *DeleteTableRequest) Reset() {
 	*x = DeleteTableRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	mi := &file_cleave_v1_table_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1065,7 @@ func (x *DeleteTableRequest) String() string {
 func (*DeleteTableRequest) ProtoMessage() {}
 
 func (x *DeleteTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	mi := &file_cleave_v1_table_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1078,7 @@ func (x *DeleteTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTableRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTableRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteTableRequest) GetTableId() string {
@@ -1007,7 +1096,7 @@ type DeleteTableResponse struct {
 
 func (x *DeleteTableResponse) Reset() {
 	*x = DeleteTableResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	mi := &file_cleave_v1_table_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1108,7 @@ func (x *DeleteTableResponse) String() string {
 func (*DeleteTableResponse) ProtoMessage() {}
 
 func (x *DeleteTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	mi := &file_cleave_v1_table_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1121,7 @@ func (x *DeleteTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTableResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTableResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{18}
 }
 
 var File_cleave_v1_table_proto protoreflect.FileDescriptor
@@ -1083,7 +1172,11 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x0fGetTableRequest\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\":\n" +
 	"\x10GetTableResponse\x12&\n" +
-	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"O\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"0\n" +
+	"\x13GetTableRowsRequest\x12\x19\n" +
+	"\btable_id\x18\x01 \x01(\tR\atableId\"@\n" +
+	"\x14GetTableRowsResponse\x12(\n" +
+	"\x04rows\x18\x01 \x01(\v2\x14.cleave.v1.TableRowsR\x04rows\"O\n" +
 	"\x11ListTablesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1099,10 +1192,11 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x17COLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13COLUMN_TYPE_INTEGER\x10\x01\x12\x16\n" +
 	"\x12COLUMN_TYPE_NUMBER\x10\x02\x12\x14\n" +
-	"\x10COLUMN_TYPE_TEXT\x10\x032\xbc\x02\n" +
+	"\x10COLUMN_TYPE_TEXT\x10\x032\x8f\x03\n" +
 	"\fTableService\x12N\n" +
 	"\vCreateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse(\x01\x12C\n" +
-	"\bGetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\x12I\n" +
+	"\bGetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\x12Q\n" +
+	"\fGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse0\x01\x12I\n" +
 	"\n" +
 	"ListTables\x12\x1c.cleave.v1.ListTablesRequest\x1a\x1d.cleave.v1.ListTablesResponse\x12L\n" +
 	"\vDeleteTable\x12\x1d.cleave.v1.DeleteTableRequest\x1a\x1e.cleave.v1.DeleteTableResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
@@ -1120,7 +1214,7 @@ func file_cleave_v1_table_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_cleave_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_cleave_v1_table_proto_goTypes = []any{
 	(ColumnType)(0),               // 0: cleave.v1.ColumnType
 	(*TableInput)(nil),            // 1: cleave.v1.TableInput
@@ -1136,11 +1230,13 @@ var file_cleave_v1_table_proto_goTypes = []any{
 	(*Table)(nil),                 // 11: cleave.v1.Table
 	(*GetTableRequest)(nil),       // 12: cleave.v1.GetTableRequest
 	(*GetTableResponse)(nil),      // 13: cleave.v1.GetTableResponse
-	(*ListTablesRequest)(nil),     // 14: cleave.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),    // 15: cleave.v1.ListTablesResponse
-	(*DeleteTableRequest)(nil),    // 16: cleave.v1.DeleteTableRequest
-	(*DeleteTableResponse)(nil),   // 17: cleave.v1.DeleteTableResponse
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*GetTableRowsRequest)(nil),   // 14: cleave.v1.GetTableRowsRequest
+	(*GetTableRowsResponse)(nil),  // 15: cleave.v1.GetTableRowsResponse
+	(*ListTablesRequest)(nil),     // 16: cleave.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),    // 17: cleave.v1.ListTablesResponse
+	(*DeleteTableRequest)(nil),    // 18: cleave.v1.DeleteTableRequest
+	(*DeleteTableResponse)(nil),   // 19: cleave.v1.DeleteTableResponse
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
 }
 var file_cleave_v1_table_proto_depIdxs = []int32{
 	4,  // 0: cleave.v1.TableInput.inline:type_name -> cleave.v1.TableRows
@@ -1153,22 +1249,25 @@ var file_cleave_v1_table_proto_depIdxs = []int32{
 	11, // 7: cleave.v1.CreateTableResponse.table:type_name -> cleave.v1.Table
 	0,  // 8: cleave.v1.TableColumn.type:type_name -> cleave.v1.ColumnType
 	10, // 9: cleave.v1.Table.columns:type_name -> cleave.v1.TableColumn
-	18, // 10: cleave.v1.Table.create_time:type_name -> google.protobuf.Timestamp
+	20, // 10: cleave.v1.Table.create_time:type_name -> google.protobuf.Timestamp
 	11, // 11: cleave.v1.GetTableResponse.table:type_name -> cleave.v1.Table
-	11, // 12: cleave.v1.ListTablesResponse.tables:type_name -> cleave.v1.Table
-	2,  // 13: cleave.v1.TableService.CreateTable:input_type -> cleave.v1.CreateTableRequest
-	12, // 14: cleave.v1.TableService.GetTable:input_type -> cleave.v1.GetTableRequest
-	14, // 15: cleave.v1.TableService.ListTables:input_type -> cleave.v1.ListTablesRequest
-	16, // 16: cleave.v1.TableService.DeleteTable:input_type -> cleave.v1.DeleteTableRequest
-	9,  // 17: cleave.v1.TableService.CreateTable:output_type -> cleave.v1.CreateTableResponse
-	13, // 18: cleave.v1.TableService.GetTable:output_type -> cleave.v1.GetTableResponse
-	15, // 19: cleave.v1.TableService.ListTables:output_type -> cleave.v1.ListTablesResponse
-	17, // 20: cleave.v1.TableService.DeleteTable:output_type -> cleave.v1.DeleteTableResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	4,  // 12: cleave.v1.GetTableRowsResponse.rows:type_name -> cleave.v1.TableRows
+	11, // 13: cleave.v1.ListTablesResponse.tables:type_name -> cleave.v1.Table
+	2,  // 14: cleave.v1.TableService.CreateTable:input_type -> cleave.v1.CreateTableRequest
+	12, // 15: cleave.v1.TableService.GetTable:input_type -> cleave.v1.GetTableRequest
+	14, // 16: cleave.v1.TableService.GetTableRows:input_type -> cleave.v1.GetTableRowsRequest
+	16, // 17: cleave.v1.TableService.ListTables:input_type -> cleave.v1.ListTablesRequest
+	18, // 18: cleave.v1.TableService.DeleteTable:input_type -> cleave.v1.DeleteTableRequest
+	9,  // 19: cleave.v1.TableService.CreateTable:output_type -> cleave.v1.CreateTableResponse
+	13, // 20: cleave.v1.TableService.GetTable:output_type -> cleave.v1.GetTableResponse
+	15, // 21: cleave.v1.TableService.GetTableRows:output_type -> cleave.v1.GetTableRowsResponse
+	17, // 22: cleave.v1.TableService.ListTables:output_type -> cleave.v1.ListTablesResponse
+	19, // 23: cleave.v1.TableService.DeleteTable:output_type -> cleave.v1.DeleteTableResponse
+	19, // [19:24] is the sub-list for method output_type
+	14, // [14:19] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_table_proto_init() }
@@ -1195,7 +1294,7 @@ func file_cleave_v1_table_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_table_proto_rawDesc), len(file_cleave_v1_table_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	TableService_CreateTable_FullMethodName = "/cleave.v1.TableService/CreateTable"
-	TableService_GetTable_FullMethodName    = "/cleave.v1.TableService/GetTable"
-	TableService_ListTables_FullMethodName  = "/cleave.v1.TableService/ListTables"
-	TableService_DeleteTable_FullMethodName = "/cleave.v1.TableService/DeleteTable"
+	TableService_CreateTable_FullMethodName  = "/cleave.v1.TableService/CreateTable"
+	TableService_GetTable_FullMethodName     = "/cleave.v1.TableService/GetTable"
+	TableService_GetTableRows_FullMethodName = "/cleave.v1.TableService/GetTableRows"
+	TableService_ListTables_FullMethodName   = "/cleave.v1.TableService/ListTables"
+	TableService_DeleteTable_FullMethodName  = "/cleave.v1.TableService/DeleteTable"
 )
 
 // TableServiceClient is the client API for TableService service.
@@ -45,6 +46,8 @@ type TableServiceClient interface {
 	// CreateTable uploads one table: first a header, then its rows in any number of parts.
 	CreateTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateTableRequest, CreateTableResponse], error)
 	GetTable(ctx context.Context, in *GetTableRequest, opts ...grpc.CallOption) (*GetTableResponse, error)
+	// GetTableRows streams the rows of a table, in order.
+	GetTableRows(ctx context.Context, in *GetTableRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetTableRowsResponse], error)
 	ListTables(ctx context.Context, in *ListTablesRequest, opts ...grpc.CallOption) (*ListTablesResponse, error)
 	// DeleteTable refuses while a job that has not ended uses the table.
 	DeleteTable(ctx context.Context, in *DeleteTableRequest, opts ...grpc.CallOption) (*DeleteTableResponse, error)
@@ -80,6 +83,25 @@ func (c *tableServiceClient) GetTable(ctx context.Context, in *GetTableRequest, 
 	}
 	return out, nil
 }
+
+func (c *tableServiceClient) GetTableRows(ctx context.Context, in *GetTableRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetTableRowsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &TableService_ServiceDesc.Streams[1], TableService_GetTableRows_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetTableRowsRequest, GetTableRowsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TableService_GetTableRowsClient = grpc.ServerStreamingClient[GetTableRowsResponse]
 
 func (c *tableServiceClient) ListTables(ctx context.Context, in *ListTablesRequest, opts ...grpc.CallOption) (*ListTablesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -121,6 +143,8 @@ type TableServiceServer interface {
 	// CreateTable uploads one table: first a header, then its rows in any number of parts.
 	CreateTable(grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]) error
 	GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error)
+	// GetTableRows streams the rows of a table, in order.
+	GetTableRows(*GetTableRowsRequest, grpc.ServerStreamingServer[GetTableRowsResponse]) error
 	ListTables(context.Context, *ListTablesRequest) (*ListTablesResponse, error)
 	// DeleteTable refuses while a job that has not ended uses the table.
 	DeleteTable(context.Context, *DeleteTableRequest) (*DeleteTableResponse, error)
@@ -139,6 +163,9 @@ func (UnimplementedTableServiceServer) CreateTable(grpc.ClientStreamingServer[Cr
 }
 func (UnimplementedTableServiceServer) GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTable not implemented")
+}
+func (UnimplementedTableServiceServer) GetTableRows(*GetTableRowsRequest, grpc.ServerStreamingServer[GetTableRowsResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetTableRows not implemented")
 }
 func (UnimplementedTableServiceServer) ListTables(context.Context, *ListTablesRequest) (*ListTablesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTables not implemented")
@@ -191,6 +218,17 @@ func _TableService_GetTable_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _TableService_GetTableRows_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetTableRowsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(TableServiceServer).GetTableRows(m, &grpc.GenericServerStream[GetTableRowsRequest, GetTableRowsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TableService_GetTableRowsServer = grpc.ServerStreamingServer[GetTableRowsResponse]
 
 func _TableService_ListTables_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListTablesRequest)
@@ -253,6 +291,11 @@ var TableService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "CreateTable",
 			Handler:       _TableService_CreateTable_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "GetTableRows",
+			Handler:       _TableService_GetTableRows_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "cleave/v1/table.proto",

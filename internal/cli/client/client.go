@@ -113,6 +113,19 @@ func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Data
 	return response.GetDataset(), nil
 }
 
+// DescribeTable is how many rows a table has, and its id; of one that the coordinator has no more, the id
+// alone.
+func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) string {
+	if columns := input.GetInline().GetColumns(); len(columns) > 0 {
+		return fmt.Sprint(len(columns[0].GetIntegers().GetValues()))
+	}
+	response, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: input.GetTableId()})
+	if err != nil {
+		return input.GetTableId()
+	}
+	return fmt.Sprintf("%d (%s)", response.GetTable().GetRows(), input.GetTableId())
+}
+
 // createJob creates a job. A request id from the user also makes later calls idempotent; one made here only
 // the retries of this call.
 func (c *Client) createJob(ctx context.Context, spec *cleavev1.JobSpec, requestID string) (*cleavev1.Job, error) {

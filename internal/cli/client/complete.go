@@ -72,9 +72,9 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()
 	if _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID}); err != nil {
-		return shell.Cancelled("interrupted; the job %s could not be cancelled and may go on: %v", jobID, c.Explain(err))
+		return shell.Canceled("interrupted; the job %s could not be cancelled and may go on: %v", jobID, c.Explain(err))
 	}
-	return shell.Cancelled("cancelled")
+	return shell.Canceled("cancelled")
 }
 
 // Cause is why an operation failed. When a part of an embedded cluster broke down, that is why everything

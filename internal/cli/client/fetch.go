@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -16,10 +17,9 @@ import (
 // Outcome is what a job found.
 type Outcome struct {
 	Result      *cleavev1.Result
-	Labels      []int32 // of the rows that were clustered
-	ModelHead   *cleavev1.ModelHead
-	Model       *clustering.Model // nil if it was not fetched or there is none, and so the embedding
-	Embedding   *clustering.Embedding
+	Labels      []int32                // of the rows that were clustered
+	Model       *clustering.Model      // nil: there is none or it was not wanted
+	Embedding   *clustering.Embedding  // nil: likewise
 	SolverSteps []*cleavev1.SolverStep // of the eigensolver, with the embedding
 }
 
@@ -41,17 +41,11 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 			return nil, err
 		}
 	}
-	if o.Result.GetModel() == nil {
-		return o, nil
+	if withModel && o.Result.GetModel() != nil {
+		if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
+			return nil, err
+		}
 	}
-	if !withModel {
-		o.ModelHead, err = c.fetchModelHead(ctx, jobID)
-		return o, err
-	}
-	if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
-		return nil, err
-	}
-	o.ModelHead = wire.ModelHead(o.Model)
 	return o, nil
 }
 
@@ -86,6 +80,21 @@ func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev
 		if step := item.GetEvent().GetSolver(); step != nil {
 			steps = append(steps, step)
 		}
+	}
+}
+
+// FetchTables fetches tables by their ids.
+func (c *Client) FetchTables(ctx context.Context) wire.Tables {
+	return func(id string) (*table.Table, error) {
+		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: id})
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		t, err := wire.ReceiveTable(stream.Recv)
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		return t, nil
 	}
 }
 
@@ -135,21 +144,6 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Mode
 		return nil, c.Explain(err)
 	}
 	return model, nil
-}
-
-// fetchModelHead fetches what a model is, without its values.
-func (c *Client) fetchModelHead(ctx context.Context, jobID string) (*cleavev1.ModelHead, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends the stream
-	defer cancel()
-	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	part, err := stream.Recv()
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return part.GetHead(), nil
 }
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.

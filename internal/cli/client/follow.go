@@ -29,8 +29,8 @@ type Watcher interface {
 	Uploading(rows int, bytes uint64)
 	// Item is called with every event of the job, and with the live progress in between.
 	Item(*cleavev1.WatchJobResponse)
-	// Say is called with what happens to the connection.
-	Say(format string, args ...any)
+	// Warn is called when the connection breaks.
+	Warn(format string, args ...any)
 }
 
 // Follow watches a job until it ends. When the connection breaks it connects again and asks for the events
@@ -57,7 +57,7 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint64, w Watch
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s goes on without being watched: %s", jobID, status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
-			w.Say("the connection to the coordinator broke; trying to get back")
+			w.Warn("the connection to the coordinator broke; trying to get back")
 		}
 		if err := pause.Wait(ctx); err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func JobError(jobID string, ended *cleavev1.JobEnded) error {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
 		return nil
 	case cleavev1.JobState_JOB_STATE_CANCELLED:
-		return shell.Cancelled("job %s was cancelled", jobID)
+		return shell.Canceled("job %s was cancelled", jobID)
 	}
 	if err := wire.FaultOf(ended.GetError()); err != nil {
 		return err

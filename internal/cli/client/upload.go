@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -62,7 +61,7 @@ func (c *Client) UploadTables(ctx context.Context, spec *cleavev1.JobSpec) error
 		if err != nil {
 			return fault.Wrap(err, "%s", used.Field)
 		}
-		name := used.Field[strings.LastIndex(used.Field, ".")+1:] + " of " + spec.GetDisplayName()
+		name := used.Name() + " of " + spec.GetDisplayName()
 		id, err := c.uploadTable(ctx, t, name)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-const KernelKmeans = "kernel-kmeans"
+const kernelKmeans = "kernel-kmeans"
 
 // family is what an algorithm works on.
 type family uint8
@@ -22,17 +22,17 @@ const (
 	spectralFamily               // eigenvectors of a matrix
 )
 
-// algorithm is one of them and what it does with the options that not all of them have.
+// algorithm is an algorithm and what applies to it of the options that not all algorithms have.
 type algorithm struct {
 	family
 	name    string
-	options string            // options that are the user's to set, space separated
-	implies map[string]string // options that are settled: given so, they are accepted and dropped
-	starts  string            // words of --init, none when there is nothing to start from
+	options string            // options that can be set, space separated
+	implied map[string]string // options with a fixed value: given that value, they are accepted and dropped
+	starts  string            // values of --init, none for algorithms without a start
 }
 
-// What is settled for several algorithms. An empty cluster is filled by k-means and its seeded variants,
-// and keeps its mean in all others; storage is about a matrix that none of them has.
+// Fixed values of the vector family. k-means and its seeded variants fill empty clusters, all others keep
+// their means; storage is about a matrix, which this family does not have.
 var (
 	impliedByKmeans = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
 	impliedByCop    = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
@@ -41,8 +41,8 @@ var (
 	impliedByHMRF   = map[string]string{"empty": "keep", "storage": "auto"}
 )
 
-// Of the spectral family. Rows of an embedding are clustered by k-means; the graph of constrained-spectral is
-// cut by the normalized cut.
+// Fixed values of the spectral family. The rows of an embedding are clustered by k-means, and
+// constrained-spectral minimizes the normalized cut.
 var (
 	impliedBySpectral    = map[string]string{"empty": "farthest", "discretize": "plain", "components": "keep"}
 	impliedByConstrained = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
@@ -50,11 +50,11 @@ var (
 
 const affinityOptions = "kernel rho gamma coef0 degree affinity-diagonal storage constraints entail"
 
-const neighborhoodStarts = "neighbourhoods weighted-farthest-first random kmeans++ labels centroids"
+const neighborhoodStarts = "neighborhoods weighted-farthest-first random kmeans++ labels centroids"
 
-// algorithms is the one table of what goes with what. An option in nobody's sets goes with all.
+// algorithms says which options apply to which algorithm. An option in no line applies to all.
 var algorithms = []algorithm{
-	{kernelFamily, KernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
+	{kernelFamily, kernelKmeans, "objective kernel rho gamma coef0 degree sigma on-rise empty affinity-diagonal weights storage farthest constraints entail seeds",
 		nil, "farthest-first random kmeans++ seeds labels spectral"},
 	{vectorFamily, "kmeans", "geometry", impliedByKmeans, "kmeans++ random labels centroids"},
 	{vectorFamily, "seeded-kmeans", "geometry seeds", impliedByKmeans, "seeds"},
@@ -70,23 +70,23 @@ var algorithms = []algorithm{
 }
 
 func algorithmNames() []string {
-	var words []string
+	var names []string
 	for _, a := range algorithms {
-		words = append(words, a.name)
+		names = append(names, a.name)
 	}
-	return words
+	return names
 }
 
-// algorithmOf is the algorithm of a spec, which has one.
+// algorithmOf is the algorithm of a spec that has one.
 func algorithmOf(spec *cleavev1.JobSpec) algorithm {
-	word := AlgorithmName(spec)
-	return algorithms[slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == word })]
+	name := AlgorithmName(spec)
+	return algorithms[slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })]
 }
 
 // ClustersVectors tells whether the algorithm of a spec works on points and centroids, not on a matrix.
 func ClustersVectors(spec *cleavev1.JobSpec) bool { return algorithmOf(spec).family == vectorFamily }
 
-// AlgorithmName is the word for a spec's algorithm, "" when it has none: the API's name with hyphens.
+// AlgorithmName is the name of a spec's algorithm, the API's with hyphens, or "" when it has none.
 func AlgorithmName(spec *cleavev1.JobSpec) string {
 	m := spec.ProtoReflect()
 	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))
@@ -96,13 +96,13 @@ func AlgorithmName(spec *cleavev1.JobSpec) string {
 	return strings.ReplaceAll(string(field.Name()), "_", "-")
 }
 
-// setAlgorithm makes the spec one of this algorithm, with no options set unless it was so before.
-func setAlgorithm(spec *cleavev1.JobSpec, word string) {
+// setAlgorithm sets the algorithm of a spec. It keeps the options only if the spec has this algorithm already.
+func setAlgorithm(spec *cleavev1.JobSpec, name string) {
 	m := spec.ProtoReflect()
-	m.Mutable(m.Descriptor().Fields().ByName(protoreflect.Name(strings.ReplaceAll(word, "-", "_"))))
+	m.Mutable(m.Descriptor().Fields().ByName(protoreflect.Name(strings.ReplaceAll(name, "-", "_"))))
 }
 
-// optionsOf are the options that the spec has for its algorithm.
+// optionsOf is the message with the options of the spec's algorithm.
 func optionsOf(spec *cleavev1.JobSpec) protoreflect.Message {
 	m := spec.ProtoReflect()
 	return m.Mutable(m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))).Message()
@@ -112,28 +112,28 @@ func (a algorithm) takes(option string) bool {
 	return slices.Contains(strings.Fields(a.options), option)
 }
 
-// implied is the value that an option always has, "" when there is none. A geometry and the distortion
-// that belongs to it say the same.
-func (a algorithm) implied(option string, spec *cleavev1.JobSpec) string {
+// impliedValue is the fixed value of an option, "" when it has none. A geometry implies a distortion, and the
+// other way around.
+func (a algorithm) impliedValue(option string, spec *cleavev1.JobSpec) string {
 	switch {
 	case option == "distortion" && a.takes("geometry"):
-		if optionName(spec, "geometry") == "spherical" {
+		if optionValue(spec, "geometry") == "spherical" {
 			return "cosine"
 		}
 		return "euclidean"
 	case option == "geometry" && a.takes("distortion"):
-		return map[string]string{"": "euclidean", "euclidean": "euclidean", "cosine": "spherical"}[optionName(spec, "distortion")]
+		return map[string]string{"": "euclidean", "euclidean": "euclidean", "cosine": "spherical"}[optionValue(spec, "distortion")]
 	}
-	return a.implies[option]
+	return a.implied[option]
 }
 
-// checkScope refuses the options that the algorithm does not have.
+// checkScope refuses flags that do not apply to the algorithm.
 func (f *Flags) checkScope(a algorithm, spec *cleavev1.JobSpec) error {
 	for _, option := range scopedOptions() {
 		if !f.Given(option) || a.takes(option) {
 			continue
 		}
-		value, implied := f.set.Lookup(option).Value.String(), a.implied(option, spec)
+		value, implied := f.set.Lookup(option).Value.String(), a.impliedValue(option, spec)
 		switch {
 		case implied == "":
 			return shell.Usage("--%s does not apply to %s, only to %s", option, a.name, joinOr(algorithmsTaking(option)))
@@ -150,7 +150,7 @@ func (f *Flags) checkScope(a algorithm, spec *cleavev1.JobSpec) error {
 	return nil
 }
 
-// scopedOptions are those that not all algorithms have, in the order of the table.
+// scopedOptions are the options that not all algorithms have, in the order of the table.
 func scopedOptions() []string {
 	var options []string
 	for _, a := range algorithms {
@@ -164,21 +164,21 @@ func scopedOptions() []string {
 }
 
 func algorithmsTaking(option string) []string {
-	var words []string
+	var names []string
 	for _, a := range algorithms {
 		if a.takes(option) {
-			words = append(words, a.name)
+			names = append(names, a.name)
 		}
 	}
-	return words
+	return names
 }
 
 func startNames(a algorithm) []string {
-	words := strings.Fields(a.starts)
-	for at, word := range words {
-		if word == "labels" || word == "centroids" {
-			words[at] += ":FILE"
+	names := strings.Fields(a.starts)
+	for at, name := range names {
+		if name == "labels" || name == "centroids" {
+			names[at] += ":FILE"
 		}
 	}
-	return words
+	return names
 }

@@ -25,7 +25,7 @@ func TestTheTableOfAlgorithms(t *testing.T) {
 		if got := algorithmOf(spec); got.name != a.name || string(fields.Get(at).Name()) != strings.ReplaceAll(a.name, "-", "_") {
 			t.Errorf("%s becomes %s", a.name, got.name)
 		}
-		for option, value := range a.implies {
+		for option, value := range a.implied {
 			flag := set.Lookup(option)
 			if flag == nil || flag.Value.Set(value) != nil || a.takes(option) {
 				t.Errorf("%s implies --%s %s", a.name, option, value)
@@ -67,7 +67,7 @@ func TestWordsOfOptionsComeBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				f.applyVector(spec)
-				if got := optionName(spec, option); got != value {
+				if got := optionValue(spec, option); got != value {
 					t.Errorf("--%s %s comes back as %q", option, value, got)
 				}
 			}

@@ -20,11 +20,12 @@ type DataFlags struct {
 	vertices                  *Whole
 }
 
+// newDataFlags has no flags declared yet.
 func newDataFlags(set *pflag.FlagSet) DataFlags {
 	return DataFlags{set: set, vertices: &Whole{Max: math.MaxInt32}}
 }
 
-// AddDataFlags declares the flags that name the data of a job that has ended, so that they can be drawn.
+// AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
 func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 	f := newDataFlags(set)
 	set.StringVar(&f.data, "data", "", "the job's points in this `FILE`, to draw clusters.svg")

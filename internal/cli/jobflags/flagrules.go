@@ -8,8 +8,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// check refuses options that do not apply to the spec that the flags and the job file make over
-// data of a kind. An option given at the value that is implied anyway is accepted and dropped.
+// check refuses flags that do not apply to a spec and its kind of data. A flag with the value that is implied
+// anyway is accepted and dropped.
 func (f *Flags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	a := algorithmOf(spec)
 	if err := f.checkScope(a, spec); err != nil {
@@ -41,7 +41,7 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	return f.checkStart(spec)
 }
 
-// checkMatrix refuses what does not go with the matrix that data of a kind become.
+// checkMatrix refuses flags that do not apply to the matrix of a kind of data.
 func (f *Flags) checkMatrix(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	if kind == cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS {
 		return shell.Usage("%s does not take sparse points: say --algorithm kmeans or another of its family, or give the points in a .csv or .npy file", a.name)
@@ -69,12 +69,12 @@ func (f *Flags) checkKernel(kernel *cleavev1.Kernel, kind cleavev1.DatasetKind) 
 			return shell.Usage("--%s does not apply to --kernel-matrix: the matrix is the kernel", flag)
 		}
 	}
-	name := KernelName(kernel)
+	name := kernelName(kernel)
 	for _, c := range []struct{ flag, kernels string }{
 		{"rho", "gaussian laplacian"}, {"gamma", "polynomial sigmoid"}, {"coef0", "polynomial sigmoid"}, {"degree", "polynomial"},
 	} {
-		if words := strings.Fields(c.kernels); f.Given(c.flag) && !strings.Contains(" "+c.kernels+" ", " "+name+" ") {
-			return shell.Usage("--%s does not apply to the %s kernel, only to %s", c.flag, name, joinOr(words))
+		if names := strings.Fields(c.kernels); f.Given(c.flag) && !strings.Contains(" "+c.kernels+" ", " "+name+" ") {
+			return shell.Usage("--%s does not apply to the %s kernel, only to %s", c.flag, name, joinOr(names))
 		}
 	}
 	return nil
@@ -123,8 +123,8 @@ func (f *Flags) checkStart(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
-func KernelName(kernel *cleavev1.Kernel) string {
-	for word, function := range Kernels {
+func kernelName(kernel *cleavev1.Kernel) string {
+	for word, function := range kernels {
 		if function == kernel.GetFunction() {
 			return word
 		}
@@ -133,7 +133,7 @@ func KernelName(kernel *cleavev1.Kernel) string {
 }
 
 func objectiveName(objective cleavev1.Objective) string {
-	for word, o := range Objectives {
+	for word, o := range objectives {
 		if o == objective {
 			return word
 		}

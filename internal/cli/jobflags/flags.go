@@ -21,30 +21,30 @@ import (
 // Flags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
 type Flags struct {
 	DataFlags
-	missing *choice
+	missing *Choice
 
 	k         *Whole
-	algorithm *choice
-	objective *choice
+	algorithm *Choice
+	objective *Choice
 
-	kernel       *choice
+	kernel       *Choice
 	rho          *Number
 	gamma, coef0 *Number
 	degree       *Whole
 
 	sigma            *Number
-	onRise           *choice
-	empty            *choice
-	affinityDiagonal *choice
+	onRise           *Choice
+	empty            *Choice
+	affinityDiagonal *Choice
 	weights          string
 
-	geometry, distortion *choice
-	metric, penalty      *choice
-	inference            *choice
+	geometry, distortion *Choice
+	metric, penalty      *Choice
+	inference            *Choice
 	maxRestarts          *Whole
 
 	beta                   *Number
-	discretize, components *choice
+	discretize, components *Choice
 	beliefs, sourceGraph   string
 	sourceData             string
 
@@ -53,25 +53,25 @@ type Flags struct {
 	seeds       string
 
 	init          *startFlag
-	farthest      *choice
+	farthest      *Choice
 	restarts      *Whole
 	seed          *Whole
 	tolerance     *Number
 	maxIterations *Whole
-	storage       *choice
+	storage       *Choice
 
 	file string
 	name string
 }
 
-// Add declares the flags. Their defaults are the service's own: a flag that is not given
-// leaves its field of the JobSpec unset.
+// Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, which means the
+// service's default.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{
 		DataFlags:        newDataFlags(set),
 		missing:          NewChoice("error", "error", "drop"),
 		k:                &Whole{Min: 1, Max: math.MaxInt32},
-		algorithm:        NewChoice(KernelKmeans, algorithmNames()...),
+		algorithm:        NewChoice(kernelKmeans, algorithmNames()...),
 		objective:        NewChoice("", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"),
 		kernel:           NewChoice("", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine"),
 		rho:              NewNumber(0, "auto"),
@@ -97,7 +97,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		seed:             &Whole{Max: math.MaxUint64},
 		tolerance:        NewNumber(0),
 		maxIterations:    &Whole{Value: 100, Max: math.MaxUint32},
-		storage:          &choice{Value: "auto", options: []string{"auto", "float32", "float16", "none"}},
+		storage:          &Choice{Value: "auto", options: []string{"auto", "float32", "float16", "none"}},
 	}
 	f.rho.Keyword, f.beta.Keyword = "auto", "auto"
 	f.rho.Min, f.rho.MinExcluded = 0, true
@@ -130,13 +130,13 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.StringVar(&f.constraints, "constraints", "", "must-links and cannot-links in this `FILE` (i,j,kind[,weight])")
 	set.BoolVar(&f.entail, "entail", false, "turn every pair that the constraints imply into a constraint")
 	set.StringVar(&f.seeds, "seeds", "", "points of known label in this `FILE` (index,label[,probability])")
-	set.Var(f.beta, "beta", "how much constrained-spectral satisfies constraints at least: by rule, so that exactly k - 1 vectors do, or a number")
+	set.Var(f.beta, "beta", "how well constrained-spectral must satisfy the constraints: at least as the paper's rule says (auto), so well that only k - 1 vectors do (strict), or by this lower bound")
 	set.Var(f.discretize, "discretize", "how constrained-spectral makes more than two clusters of its vectors: k-means on them, on their signs, or on them by their costs (default plain)")
 	set.StringVar(&f.beliefs, "beliefs", "", "a whole constraint matrix for constrained-spectral in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)")
 	set.StringVar(&f.sourceGraph, "source-graph", "", "a graph on the same vertices in this `FILE` (src,dst[,weight]) that constrained-spectral respects")
 	set.StringVar(&f.sourceData, "source-data", "", "other measurements of the same objects in this `FILE` (points, row by row): constrained-spectral respects their gaussian affinities")
 	set.Var(f.components, "components", "of a graph in pieces: constrained-spectral keeps them, or joins them by the lightest edges (default keep)")
-	set.Var(f.init, "init", "how to `START`: "+joinOr(f.init.options)+" (default of kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; of kmeans kmeans++; of cop-kmeans random; of pc-, m-, mpc- and hmrf-kmeans neighbourhoods)")
+	set.Var(f.init, "init", "how to `START`: "+joinOr(f.init.options)+" (default of kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; of kmeans kmeans++; of cop-kmeans random; of pc-, m-, mpc- and hmrf-kmeans neighborhoods)")
 	set.Var(f.farthest, "farthest", "farthest-first by total or mean distance")
 	set.Var(f.restarts, "restarts", "runs from different starts, the best of which wins; of the spectral family those of k-means on the eigenvectors (there 10 unless given)")
 	set.Var(f.seed, "seed", "seed of all random choices")
@@ -148,11 +148,8 @@ func Add(set *pflag.FlagSet) *Flags {
 	return f
 }
 
-// Constrained tells whether a file of constraints was given, if perhaps one without any.
-func (f *Flags) Constrained() bool { return f.constraints != "" }
-
-// displayName is what the job and its data are called: as the user says, or like the data file. A
-// name may be any bytes, what travels is text.
+// displayName is the name of the job and its data: the one given, or that of the data file. File names may
+// be any bytes, but the API takes only valid UTF-8.
 func (f *Flags) displayName() string {
 	name := f.name
 	for _, path := range []string{f.data, f.graph, f.kernelMatrix} {
@@ -163,7 +160,7 @@ func (f *Flags) displayName() string {
 	return strings.ToValidUTF8(name, "?")
 }
 
-// readJobFile reads a JobSpec from YAML or JSON, both in the names of the API.
+// readJobFile reads a JobSpec from YAML or JSON with the field names of the API.
 func readJobFile(path string) (*cleavev1.JobSpec, error) {
 	spec := &cleavev1.JobSpec{}
 	if path == "" {

@@ -8,18 +8,25 @@ import (
 	"strings"
 )
 
-// choice is a flag that takes one of a few words.
-type choice struct {
+// Choice is a flag that takes one of a few names.
+type Choice struct {
 	Value   string
 	options []string
 }
 
-func NewChoice(value string, words ...string) *choice { return &choice{Value: value, options: words} }
+// NewChoice is a choice among options, with a value to begin with.
+func NewChoice(value string, options ...string) *Choice {
+	return &Choice{Value: value, options: options}
+}
 
-func (c *choice) String() string { return c.Value }
-func (c *choice) Type() string   { return strings.Join(c.options, "|") }
+// String implements pflag.Value.
+func (c *Choice) String() string { return c.Value }
 
-func (c *choice) Set(text string) error {
+// Type implements pflag.Value.
+func (c *Choice) Type() string { return strings.Join(c.options, "|") }
+
+// Set implements pflag.Value.
+func (c *Choice) Set(text string) error {
 	if slices.Contains(c.options, text) {
 		c.Value = text
 		return nil
@@ -27,19 +34,21 @@ func (c *choice) Set(text string) error {
 	return fmt.Errorf("use %s", joinOr(c.options))
 }
 
-// Number is a flag that takes a finite number, or one of a few words in its place.
+// Number is a flag that takes a finite number, or one of a few keywords in its place.
 type Number struct {
 	Value       float64
-	Keyword     string // the word given, empty for a number
-	keywords    []string
+	Keyword     string  // the one given, empty for a number
 	Min         float64 // the smallest number allowed
-	MinExcluded bool    // atLeast itself is not allowed
+	MinExcluded bool    // Min itself is not allowed
+	keywords    []string
 }
 
-func NewNumber(value float64, words ...string) *Number {
-	return &Number{Value: value, keywords: words, Min: math.Inf(-1)}
+// NewNumber is a number with a value to begin with and without a minimum.
+func NewNumber(value float64, keywords ...string) *Number {
+	return &Number{Value: value, keywords: keywords, Min: math.Inf(-1)}
 }
 
+// String implements pflag.Value.
 func (n *Number) String() string {
 	if n.Keyword != "" {
 		return n.Keyword
@@ -47,8 +56,10 @@ func (n *Number) String() string {
 	return strconv.FormatFloat(n.Value, 'g', -1, 64)
 }
 
+// Type implements pflag.Value.
 func (n *Number) Type() string { return strings.Join(append([]string{"NUMBER"}, n.keywords...), "|") }
 
+// Set implements pflag.Value.
 func (n *Number) Set(text string) error {
 	if slices.Contains(n.keywords, text) {
 		n.Keyword = text
@@ -72,9 +83,13 @@ type Whole struct {
 	Value, Min, Max uint64
 }
 
+// String implements pflag.Value.
 func (w *Whole) String() string { return strconv.FormatUint(w.Value, 10) }
-func (w *Whole) Type() string   { return "N" }
 
+// Type implements pflag.Value.
+func (w *Whole) Type() string { return "N" }
+
+// Set implements pflag.Value.
 func (w *Whole) Set(text string) error {
 	value, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || value < w.Min || value > w.Max {
@@ -87,36 +102,40 @@ func (w *Whole) Set(text string) error {
 	return nil
 }
 
-// startFlag is the flag --init: a word, or what a file holds and its name.
+// startFlag is the flag --init: the name of a start, or labels or centroids with the file that holds them.
 type startFlag struct {
-	choice
+	Choice
 	path string // FILE of labels:FILE or centroids:FILE
 }
 
 func newStartFlag() *startFlag {
-	return &startFlag{choice: choice{
-		options: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighbourhoods", "seeds", "spectral", "labels:FILE", "centroids:FILE"},
+	return &startFlag{Choice: Choice{
+		options: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighborhoods", "seeds", "spectral", "labels:FILE", "centroids:FILE"},
 	}}
 }
 
+// Set implements pflag.Value.
 func (s *startFlag) Set(text string) error {
-	what, path, fromFile := strings.Cut(text, ":")
+	name, path, fromFile := strings.Cut(text, ":")
 	if !fromFile {
 		s.path = ""
-		return s.choice.Set(text)
+		if name == "neighbourhoods" { // as it was spelled before
+			name = "neighborhoods"
+		}
+		return s.Choice.Set(name)
 	}
-	if what != "labels" && what != "centroids" || path == "" {
+	if name != "labels" && name != "centroids" || path == "" {
 		return fmt.Errorf("use %s", joinOr(s.options))
 	}
-	s.Value, s.path = what, path
+	s.Value, s.path = name, path
 	return nil
 }
 
-// joinOr lists words for a sentence: "a, b or c".
-func joinOr(words []string) string {
-	if len(words) == 1 {
-		return words[0]
+// joinOr lists names for a sentence: "a, b or c".
+func joinOr(names []string) string {
+	if len(names) == 1 {
+		return names[0]
 	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -15,8 +15,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// LoadPoints reads points, sparse ones by their suffix; columns is the number that sparse ones have, 0
-// to take it from the file.
+// LoadPoints reads points and the names of their columns. The suffix of the file says whether they are sparse;
+// sparse ones have that many columns, or as many as the file needs if columns is 0.
 func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	if format.IsSparse(path) {
 		data, err := asDataset(format.LoadSparsePoints(path, columns))
@@ -27,7 +27,7 @@ func LoadPoints(path string, columns int) (dataset.Dataset, []string, error) {
 	return data, header, err
 }
 
-// ColumnsOf is the number of columns of points, 0 of other data.
+// ColumnsOf is the number of columns of points, 0 for other data.
 func ColumnsOf(data dataset.Dataset) int {
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -38,7 +38,7 @@ func ColumnsOf(data dataset.Dataset) int {
 	return 0
 }
 
-// asDataset keeps a nil pointer from becoming a data set that is not nil.
+// asDataset makes an interface of a pointer, and nil of a nil pointer.
 func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
@@ -67,14 +67,14 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]clustering.Seed
 	return seeds, nil
 }
 
-// LoadStartLabels reads the labels to start from; they are cluster numbers, but for rows that are left out.
-func LoadStartLabels(path string, rows int, k uint32, left *RowFilter) (*cleavev1.TableInput, error) {
+// LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleavev1.TableInput, error) {
 	labels, err := format.LoadLabels(path, rows)
 	if err != nil {
 		return nil, err
 	}
 	for i, label := range labels {
-		if left.keeps(i) && (label < 0 || label >= int64(k)) {
+		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
 				path, i, label, int64(k)-1, k)
 		}
@@ -101,11 +101,11 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	return points.Values, nil
 }
 
-// Abridged lists the first names of columns.
+// Abridged lists names of columns, at most the first eight.
 func Abridged(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return strings.Join(names[:most], ",") + ",..."
+	const limit = 8
+	if len(names) > limit {
+		return strings.Join(names[:limit], ",") + ",..."
 	}
 	return strings.Join(names, ",")
 }

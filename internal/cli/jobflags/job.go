@@ -10,22 +10,22 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job made ready: its spec with all tables that are not the coordinator's inline, and its data
-// unless the coordinator has them already.
+// Job is a job to be submitted: its spec, with the tables from files inline, and its data unless the
+// coordinator has them already.
 type Job struct {
 	Spec    *cleavev1.JobSpec
 	Data    dataset.Dataset
 	Rows    int
-	Columns int      // of points
-	Header  []string // the names of the columns, nil when they have none
-	Filter  *RowFilter
-	// Constraints are those of the spec, unless only the coordinator knows them.
+	Columns int        // of points
+	Header  []string   // the names of the columns, nil when they have none
+	Filter  *RowFilter // nil: no row was dropped
+	// Constraints are those of the spec, unless only the coordinator has them.
 	Constraints []constraint.Constraint
 }
 
-// Prepare makes a job of the flags and their files. Everything that can be wrong with the flags
-// alone is found before a large file is read. describe asks the coordinator about a
-// data set that it has; it is nil when there is no coordinator yet.
+// Prepare makes a job of the flags and their files. What is wrong with the flags alone is found before a
+// large file is read. describe asks the coordinator about a data set that it has; it is nil when there is no
+// coordinator yet.
 func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
 	source, err := f.source()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// LoadUsablePoints reads points without the rows that cannot be clustered: those with missing values and,
-// where directions are compared, those of zeros.
+// LoadUsablePoints reads points, the names of their columns, and which rows were dropped because they cannot
+// be clustered: those with missing values and, where directions are compared, those of zeros.
 func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, *RowFilter, error) {
 	var data dataset.Dataset
 	var header []string
@@ -30,27 +30,27 @@ func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s := newRowFilter(data, incomplete, directions)
+	filter := newRowFilter(data, incomplete, directions)
 	switch {
-	case len(s.Kept) == len(s.position):
+	case len(filter.Kept) == len(filter.position):
 		return data, header, nil, nil
-	case len(s.Kept) == 0:
-		return nil, nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, s)
-	case s.zero > 0:
+	case len(filter.Kept) == 0:
+		return nil, nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, filter)
+	case filter.zero > 0:
 		data, err = withoutZeros(data)
 	}
-	return data, header, s, err
+	return data, header, filter, err
 }
 
-// DropsRows tells whether rows with missing values are left out.
+// DropsRows tells whether the user wants rows with missing values to be dropped.
 func (f *Flags) DropsRows() bool { return f.missing.Value == "drop" }
 
-// comparesDirections tells whether a job has no use for rows of zeros.
+// comparesDirections tells whether a job compares the directions of points; a row of zeros has none.
 func comparesDirections(spec *cleavev1.JobSpec) bool {
 	if kernelOf(spec).GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE {
 		return true
 	}
-	return optionName(spec, "geometry") == "spherical" || optionName(spec, "distortion") == "cosine"
+	return optionValue(spec, "geometry") == "spherical" || optionValue(spec, "distortion") == "cosine"
 }
 
 func allZero(data dataset.Dataset, row int) bool {
@@ -63,8 +63,8 @@ func allZero(data dataset.Dataset, row int) bool {
 	return false
 }
 
-// withoutZeros are the points whose rows are not all zeros. Of sparse ones only the row starts change:
-// such rows have no entries.
+// withoutZeros are the points without the rows of zeros. In sparse points such rows have no entries, and only
+// the row starts change.
 func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -82,7 +82,7 @@ func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 	return data, nil
 }
 
-// hintMissingDrop adds to the refusal of a file what else could be done about it.
+// hintMissingDrop adds --missing drop to the error about a file with missing values.
 func hintMissingDrop(err error) error {
 	bad, ok := errors.AsType[*fault.Error](err)
 	if !ok || bad.Reason != "MISSING_VALUE" && bad.Reason != "NOT_FINITE" {

@@ -13,15 +13,15 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The words of the flags, by the API's numbers.
+// The values of the API by the names that the flags have for them.
 var (
-	Objectives = map[string]cleavev1.Objective{
+	objectives = map[string]cleavev1.Objective{
 		"kernel-kmeans":     cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS,
 		"ratio-association": cleavev1.Objective_OBJECTIVE_RATIO_ASSOCIATION,
 		"ratio-cut":         cleavev1.Objective_OBJECTIVE_RATIO_CUT,
 		"normalized-cut":    cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT,
 	}
-	Kernels = map[string]cleavev1.KernelFunction{
+	kernels = map[string]cleavev1.KernelFunction{
 		"linear":     cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR,
 		"gaussian":   cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN,
 		"laplacian":  cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN,
@@ -35,7 +35,7 @@ var (
 		"kmeans++":       cleavev1.Start_START_KMEANS_PLUS_PLUS,
 		"seeds":          cleavev1.Start_START_SEEDS,
 		"labels":         cleavev1.Start_START_LABELS,
-		"neighbourhoods": cleavev1.Start_START_NEIGHBORHOODS,
+		"neighborhoods":  cleavev1.Start_START_NEIGHBORHOODS,
 		"centroids":      cleavev1.Start_START_CENTROIDS,
 		"spectral":       cleavev1.Start_START_SPECTRAL,
 
@@ -75,10 +75,10 @@ var (
 	}
 )
 
-// apply lays the flags that were given over a spec; it reads no files.
+// apply sets the fields of a spec whose flags were given; it reads no files.
 func (f *Flags) apply(spec *cleavev1.JobSpec) error {
 	if f.Given("algorithm") || spec.Algorithm == nil {
-		setAlgorithm(spec, f.algorithm.Value) // options in the job file were for its own
+		setAlgorithm(spec, f.algorithm.Value) // the options in the job file were for its own algorithm
 	}
 	if f.Given("k") {
 		spec.K = uint32(f.k.Value)
@@ -142,7 +142,7 @@ func (f *Flags) applyStart(spec *cleavev1.JobSpec) {
 
 func (f *Flags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 	if f.Given("objective") {
-		spec.Objective = Objectives[f.objective.Value]
+		spec.Objective = objectives[f.objective.Value]
 	}
 	if f.Given("sigma") {
 		spec.Shift = &cleavev1.Shift{Kind: &cleavev1.Shift_Sigma{Sigma: f.sigma.Value}}
@@ -169,10 +169,10 @@ func (f *Flags) applyKernelKmeans(spec *cleavev1.KernelKmeans) {
 
 func (f *Flags) applyKernel(kernel *cleavev1.Kernel) {
 	if f.Given("kernel") {
-		if KernelName(kernel) != f.kernel.Value {
-			proto.Reset(kernel) // parameters in the job file were for its own function
+		if kernelName(kernel) != f.kernel.Value {
+			proto.Reset(kernel) // the parameters in the job file were for its own function
 		}
-		kernel.Function = Kernels[f.kernel.Value]
+		kernel.Function = kernels[f.kernel.Value]
 	}
 	if f.Given("rho") {
 		kernel.Rho = nil
@@ -193,8 +193,8 @@ func (f *Flags) applyKernel(kernel *cleavev1.Kernel) {
 
 var kernelFlags = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 
-// loadTables reads the small files around the data, whose shape is known by now, into the spec. They
-// speak of the rows of the file; the spec then speaks of those that are clustered.
+// loadTables reads the small files, constraints, seeds, weights and the like, into the spec of a job whose
+// data are known. The files number the rows of the data file; the spec then numbers those that are clustered.
 func (f *Flags) loadTables(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.constraints != "" {
@@ -241,8 +241,8 @@ func (f *Flags) loadTables(j *Job) error {
 	}
 	start := spec.GetInitialization()
 	if f.constraints != "" && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
-		// An empty set starts by kmeans++, where --farthest says nothing: a series of runs with ever more
-		// constraints may begin at none with the same flags.
+		// Without constraints the start is kmeans++, to which --farthest does not apply. Drop it, so that a
+		// series of runs with more and more constraints can begin with none by the same flags.
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 	return nil

@@ -27,8 +27,8 @@ func kernelOf(spec *cleavev1.JobSpec) *cleavev1.Kernel {
 	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }
 
-// applySpectral lays the flags over the options of the algorithm. An option that it has no field for is
-// settled, and checkScope sees that the flag says the same.
+// applySpectral sets the options of the algorithm. An option without a field has a fixed value, and checkScope
+// accepts no other.
 func (f *Flags) applySpectral(spec *cleavev1.JobSpec) {
 	options := optionsOf(spec)
 	fields := options.Descriptor().Fields()
@@ -42,7 +42,7 @@ func (f *Flags) applySpectral(spec *cleavev1.JobSpec) {
 		f.applyEigenvectors(options.Mutable(fields.ByName("eigenvectors")).Message().Interface().(*cleavev1.Eigenvectors))
 	}
 	if o := spec.GetSpectral(); o != nil && f.Given("objective") {
-		o.Objective = Objectives[f.objective.Value]
+		o.Objective = objectives[f.objective.Value]
 	}
 	o := spec.GetConstrainedSpectral()
 	if o == nil {
@@ -85,7 +85,7 @@ func (f *Flags) betaRule() *cleavev1.Beta {
 	return &cleavev1.Beta{Kind: &cleavev1.Beta_Value{Value: f.beta.Value}}
 }
 
-// checkSpectral refuses what does not go together in the spectral family.
+// checkSpectral refuses combinations that the spectral family does not have.
 func (f *Flags) checkSpectral(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	switch spec.GetSpectral().GetObjective() {
 	case cleavev1.Objective_OBJECTIVE_KERNEL_KMEANS, cleavev1.Objective_OBJECTIVE_RATIO_CUT:
@@ -105,19 +105,19 @@ func (f *Flags) checkSpectral(spec *cleavev1.JobSpec, kind cleavev1.DatasetKind)
 	return nil
 }
 
-// checkBeliefs sees that there is one source of the constraint matrix Q.
+// checkBeliefs refuses jobs without a constraint matrix Q or with several.
 func (f *Flags) checkBeliefs(o *cleavev1.ConstrainedSpectral, supervised bool) error {
-	var whole []string
+	var sources []string
 	for name, file := range map[string]string{"--beliefs": f.beliefs, "--source-graph": f.sourceGraph, "--source-data": f.sourceData} {
 		if file != "" {
-			whole = append(whole, name)
+			sources = append(sources, name)
 		}
 	}
-	slices.Sort(whole)
-	believed := len(whole) > 0 || o.GetBeliefs() != nil
+	slices.Sort(sources)
+	believed := len(sources) > 0 || o.GetBeliefs() != nil
 	switch {
-	case len(whole) > 1:
-		return shell.Usage("%s were given; each is a whole constraint matrix: give one of them", strings.Join(whole, " and "))
+	case len(sources) > 1:
+		return shell.Usage("%s were given; each is a whole constraint matrix: give one of them", strings.Join(sources, " and "))
 	case believed && supervised:
 		return shell.Usage("constraints and seeds go with neither --beliefs nor --source-graph nor --source-data: these are a whole constraint matrix, in which the constraints have to stand")
 	case !believed && !supervised:
@@ -126,8 +126,8 @@ func (f *Flags) checkBeliefs(o *cleavev1.ConstrainedSpectral, supervised bool) e
 	return nil
 }
 
-// loadBeliefs reads the constraint matrix of a job on so many rows, if a flag names one. The edges of a
-// source graph are its entries, or the affinities of the same objects as other points.
+// loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
+// source graph, or the affinities of source data.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 	var beliefs []cut.Belief
 	switch {
@@ -162,7 +162,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 			return err
 		}
 		if points.N != rows {
-			return fault.Invalid("ROW_COUNT", "%s has %d rows, the data %d: both are about the same objects, row by row", f.sourceData, points.N, rows)
+			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.sourceData, shell.Plural(points.N, "row"), rows)
 		}
 		o.Transfer = true
 		if beliefs, err = cut.AffinityBeliefs(points); err != nil {

@@ -11,12 +11,12 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// vectorOptions are the flags of the vector family that are a word. Each is called like the field of the
-// algorithm's options that it sets, and its words like the values of that field's enumeration.
+// vectorOptions are the flags of the vector family that take a name. Each flag is named like the field that it
+// sets in the algorithm's options, and its values like those of the field's enumeration.
 var vectorOptions = []string{"geometry", "distortion", "metric", "penalty", "inference"}
 
-// applyVector lays the flags over the options of the algorithm. An option that it has no field for is
-// settled, and checkScope has seen that the flag says the same.
+// applyVector sets the options of the algorithm. An option without a field has a fixed value, and checkScope
+// accepts no other.
 func (f *Flags) applyVector(spec *cleavev1.JobSpec) {
 	options := optionsOf(spec)
 	fields := options.Descriptor().Fields()
@@ -31,25 +31,25 @@ func (f *Flags) applyVector(spec *cleavev1.JobSpec) {
 	}
 }
 
-// enumOf is the number of a word: i-divergence of the field distortion is DISTORTION_I_DIVERGENCE.
-func enumOf(field protoreflect.FieldDescriptor, word string) protoreflect.EnumNumber {
-	name := strings.ToUpper(string(field.Name()) + "_" + strings.ReplaceAll(word, "-", "_"))
-	return field.Enum().Values().ByName(protoreflect.Name(name)).Number()
+// enumOf is the number of a name: i-divergence of the field distortion is DISTORTION_I_DIVERGENCE.
+func enumOf(field protoreflect.FieldDescriptor, name string) protoreflect.EnumNumber {
+	full := strings.ToUpper(string(field.Name()) + "_" + strings.ReplaceAll(name, "-", "_"))
+	return field.Enum().Values().ByName(protoreflect.Name(full)).Number()
 }
 
-// EnumName is a value of the API as the flags write it, "" for none: DISTORTION_I_DIVERGENCE is
+// EnumName is an enumeration's value as the flags write it, "" for none: DISTORTION_I_DIVERGENCE is
 // i-divergence.
 func EnumName(value protoreflect.Enum) string {
 	known := value.Descriptor().Values().ByNumber(value.Number())
 	if known == nil || known.Number() == 0 {
 		return ""
 	}
-	word := strings.TrimPrefix(string(known.Name()), strings.ToUpper(string(value.Descriptor().Name()))+"_")
-	return strings.ToLower(strings.ReplaceAll(word, "_", "-"))
+	name := strings.TrimPrefix(string(known.Name()), strings.ToUpper(string(value.Descriptor().Name()))+"_")
+	return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 }
 
-// optionName is the value of a vector option in a spec, "" when it is not set.
-func optionName(spec *cleavev1.JobSpec, option string) string {
+// optionValue is the value of a vector option in a spec as the flags write it, "" when it is not set.
+func optionValue(spec *cleavev1.JobSpec, option string) string {
 	options := optionsOf(spec)
 	field := options.Descriptor().Fields().ByName(protoreflect.Name(option))
 	if field == nil {
@@ -58,15 +58,15 @@ func optionName(spec *cleavev1.JobSpec, option string) string {
 	return EnumName(dynamicpb.NewEnumType(field.Enum()).New(options.Get(field).Enum()))
 }
 
-// checkVector refuses what does not go together in the vector family.
+// checkVector refuses combinations that the vector family does not have.
 func (f *Flags) checkVector(a algorithm, spec *cleavev1.JobSpec, kind cleavev1.DatasetKind) error {
 	switch kind {
 	case cleavev1.DatasetKind_DATASET_KIND_GRAPH:
-		return shell.Usage("%s clusters points: give them by --data; graphs go with %s and the spectral family", a.name, KernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; graphs go with %s and the spectral family", a.name, kernelKmeans)
 	case cleavev1.DatasetKind_DATASET_KIND_KERNEL:
-		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s and the spectral family", a.name, KernelKmeans)
+		return shell.Usage("%s clusters points: give them by --data; kernel matrices go with %s and the spectral family", a.name, kernelKmeans)
 	}
-	distortion, metric := optionName(spec, "distortion"), optionName(spec, "metric")
+	distortion, metric := optionValue(spec, "distortion"), optionValue(spec, "metric")
 	if distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return shell.Usage("--metric %s goes with --distortion euclidean only: nothing is learned for the distortion %s", metric, distortion)
 	}

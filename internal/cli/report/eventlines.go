@@ -10,23 +10,23 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// NewEventLines writes every event as a line of JSON.
-func NewEventLines(events, notes io.Writer) *eventLines { return &eventLines{events, notes} }
+// EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
+type EventLines struct{ Events, Warnings io.Writer }
 
-// eventLines writes numbered events as lines of JSON; live progress is not part of the record.
-type eventLines struct{ events, notes io.Writer }
-
-func (l *eventLines) Item(item *cleavev1.WatchJobResponse) {
+// Item writes an event.
+func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
 	if item.GetEvent() == nil {
 		return
 	}
 	if text, err := protojson.Marshal(item.GetEvent()); err == nil {
-		if text, err = json.Marshal(json.RawMessage(text)); err == nil { // settles the white space
-			fmt.Fprintf(l.events, "%s\n", text)
+		if text, err = json.Marshal(json.RawMessage(text)); err == nil { // protojson varies its white space
+			fmt.Fprintf(l.Events, "%s\n", text)
 		}
 	}
 }
 
-func (l *eventLines) Uploading(int, uint64) {}
+// Uploading writes nothing.
+func (l *EventLines) Uploading(int, uint64) {}
 
-func (l *eventLines) Say(format string, args ...any) { fmt.Fprintf(l.notes, format+"\n", args...) }
+// Warn writes a line of text.
+func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -17,28 +15,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files that --out writes: those of a model, and the one that says what they are.
-const (
-	LabelsFile    = "labels.csv"
-	centroidsFile = "centroids.csv"
-	metricFile    = "metric.csv"
-	ResultFile    = "result.json"
-)
-
-// maxModelBytes bounds each of them: text of wide sparse data can be much larger than the data.
-const maxModelBytes = 200 << 20
-
-// modelFiles are centroids.csv, a row for each cluster, and metric.csv: the weights of a diagonal
-// metric in one row, a full one row by row. Both have the columns of the data, and its header if there
+// modelFiles are centroids.csv, with a row for each cluster, and metric.csv: one row of weights for a diagonal
+// metric, the rows of the matrix for a full one. Both have the columns of the data, and its header if there
 // is one.
-func (r *Report) modelFiles(header []string, complain func(format string, args ...any)) []File {
+func (r *Report) modelFiles(header []string, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
 	}
 	var files []File
 	add := func(name string, values []float64) {
-		if bytes := textBytes(values); bytes > maxModelBytes {
-			complain("%s was not written: it would take about %s; the coordinator's GetModel has it", name, shell.FormatBytes(bytes))
+		if bytes := textBytes(values); bytes > maxTableBytes {
+			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name, shell.FormatBytes(bytes))
 			return
 		}
 		rows := &dataset.Points{N: len(values) / r.Model.D, D: r.Model.D, Values: values}
@@ -51,7 +38,7 @@ func (r *Report) modelFiles(header []string, complain func(format string, args .
 	return files
 }
 
-// textBytes is about what numbers take as text: most have 17 digits, a sign, a point and a comma.
+// textBytes is about the size of numbers as text: most have 17 digits, a sign, a point and a comma.
 func textBytes(values []float64) uint64 {
 	bytes := uint64(0)
 	for _, v := range values {
@@ -64,8 +51,8 @@ func textBytes(values []float64) uint64 {
 	return bytes
 }
 
-// centroids are those of the model where they lie among the points, nil when there are none. Other
-// distortions than the squared Euclidean change the rows first: their centroids are elsewhere.
+// centroids are those of the model if they can be drawn among the points, else nil. All distortions but the
+// squared Euclidean one transform the points first, and their centroids are elsewhere.
 func (r *Report) centroids() *dataset.Points {
 	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean {
 		return nil
@@ -73,52 +60,30 @@ func (r *Report) centroids() *dataset.Points {
 	return &dataset.Points{N: r.Model.K, D: r.Model.D, Values: r.Model.Centroids}
 }
 
-// LoadModel reads the model of the vector family that result.json speaks of from the same folder, and
-// the names of its columns.
-func LoadModel(folder string, document *ResultDocument) (*clustering.Model, []string, error) {
-	report := document.Model
+// LoadModel reads the model that a result describes from the same folder, and the names of its columns.
+func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
+	head := result.GetModel()
 	path := filepath.Join(folder, centroidsFile)
 	centroids, header, err := format.LoadPoints(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if centroids.N != int(document.K) || centroids.D != int(report.Columns) {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %d centroids of %d columns; %s says %d of %d",
-			path, centroids.N, centroids.D, ResultFile, document.K, report.Columns)
+	if centroids.N != int(head.GetK()) || centroids.D != int(head.GetColumns()) {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
+			shell.Plural(centroids.N, "centroid"), shell.Plural(centroids.D, "column"), ResultFile, head.GetK(), head.GetColumns())
 	}
-	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values}
-	if m.Distortion = distortionOf(report.Distortion); m.Distortion == 0 {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion %q is unknown", filepath.Join(folder, ResultFile), report.Distortion)
+	distortion := metric.Distortion(head.GetDistortion()) // the same numbers
+	if distortion < metric.SquaredEuclidean || distortion > metric.IDivergence {
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
 	}
-	m.Metric, err = loadMetric(filepath.Join(folder, metricFile), report.Metric, m.D)
+	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
+	m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D)
 	return m, header, err
 }
 
-func ReadResult(path string) (*ResultDocument, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; --model is a folder that cleave run --out wrote", path, shell.WithoutPath(err))
-	}
-	document := &ResultDocument{}
-	if err := json.Unmarshal(text, document); err != nil {
-		return nil, fault.Invalid("BAD_MODEL", "%s: this is no result of Cleave: %v", path, err)
-	}
-	return document, nil
-}
-
-// distortionOf is the distortion that the flags call so, 0 when there is none.
-func distortionOf(word string) metric.Distortion {
-	for d := metric.SquaredEuclidean; d <= metric.IDivergence; d++ {
-		if jobflags.EnumName(cleavev1.Distortion(d)) == word {
-			return d
-		}
-	}
-	return 0
-}
-
 // loadMetric reads a metric of a form; the identity has no file.
-func loadMetric(path, form string, columns int) (*metric.Metric, error) {
-	if form == metric.Identity.String() {
+func loadMetric(path string, form cleavev1.Metric, columns int) (*metric.Metric, error) {
+	if form == cleavev1.Metric_METRIC_IDENTITY {
 		return metric.NewIdentity(columns), nil
 	}
 	points, _, err := format.LoadPoints(path)
@@ -127,12 +92,13 @@ func loadMetric(path, form string, columns int) (*metric.Metric, error) {
 	}
 	var m *metric.Metric
 	switch {
-	case form == metric.Diagonal.String() && points.N == 1 && points.D == columns:
+	case form == cleavev1.Metric_METRIC_DIAGONAL && points.N == 1 && points.D == columns:
 		m, err = metric.NewDiagonal(points.Values)
-	case form == metric.Full.String() && points.N == columns && points.D == columns:
+	case form == cleavev1.Metric_METRIC_FULL && points.N == columns && points.D == columns:
 		m, err = metric.NewFull(columns, points.Values)
 	default:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %d rows of %d columns are no %s metric of %d columns", path, points.N, points.D, form, columns)
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no %s metric of %s", path, shell.Plural(points.N, "row"),
+			shell.Plural(points.D, "column"), jobflags.EnumName(form), shell.Plural(columns, "column"))
 	}
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", path)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestHugeModelsAreNotWrittenAsText(t *testing.T) {
-	const d = maxModelBytes/20 + 1
+	const d = maxTableBytes/20 + 1
 	centroid := slices.Repeat([]float64{1.0 / 3}, d)
 	r := &Report{Outcome: &client.Outcome{Model: &clustering.Model{K: 1, D: d, Centroids: centroid, Metric: metric.NewIdentity(d)}}}
 	said := ""

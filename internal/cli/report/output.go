@@ -20,13 +20,14 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// OutputDir is a folder made ready before the work begins, so that a mistake in its name does not
-// cost a whole run.
+// OutputDir is an output folder. It is opened before the work begins, so that a wrong name does not cost a
+// whole run.
 type OutputDir struct {
 	Path string
-	made bool
+	made bool // by OpenOutput
 }
 
+// OpenOutput makes the folder if there is none.
 func OpenOutput(path string) (*OutputDir, error) {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.IsDir():
@@ -42,15 +43,15 @@ func OpenOutput(path string) (*OutputDir, error) {
 	return &OutputDir{Path: path, made: true}, nil
 }
 
-// Abandon removes a folder that was made for nothing; one with files in it stays.
+// Abandon removes the folder if OpenOutput made it and it is still empty.
 func (d *OutputDir) Abandon() {
 	if d != nil && d.made {
 		os.Remove(d.Path)
 	}
 }
 
-// Write makes the files, each in one piece, in order: who finds the last finds them all. It writes
-// nothing when the user has given up.
+// Write writes the files in order, each atomically, so that whoever finds the last finds them all. It writes
+// nothing when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -66,8 +67,7 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	return nil
 }
 
-// clear removes what an earlier run left in the folder and this one does not write anew: beside another
-// result it would not be true.
+// clear removes files of an earlier run that this one does not replace: they would not belong to its result.
 func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
@@ -83,7 +83,7 @@ func (d *OutputDir) clear(files []File) error {
 	return nil
 }
 
-// WriteFolder writes files into a folder, which it makes where there is none.
+// WriteFolder writes files into a folder, which it makes if there is none.
 func WriteFolder(ctx context.Context, path string, files []File) error {
 	out, err := OpenOutput(path)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
+// PrintPlan writes how a job would run.
 func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -22,7 +23,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	if jobflags.ClustersVectors(j.Spec) {
 		what, columns = "points", j.Columns
 	}
-	line(what, "%d x %d in %s of %d rows", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), p.GetTileRows())
+	line(what, "%d x %d in %s of %s", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), shell.Plural(int(p.GetTileRows()), "row"))
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", shell.FormatBytes(p.GetBytes()), shell.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
@@ -46,7 +47,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	return table.Flush()
 }
 
-// roughly writes a time as exactly as a prediction deserves.
+// roughly writes a predicted time, the longer the coarser.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Second:

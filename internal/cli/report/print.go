@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// PrintJSON writes a document as people read it.
+// PrintJSON writes a document with indentation.
 func PrintJSON(w io.Writer, document any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -21,8 +21,8 @@ func PrintJSON(w io.Writer, document any) error {
 	return encoder.Encode(document)
 }
 
-// PrintMessage writes a message of the API as JSON. protojson varies its white space from build to
-// build on purpose; going through encoding/json settles it.
+// PrintMessage writes a message of the API as JSON. protojson varies its white space on purpose; encoding/json
+// makes it stable.
 func PrintMessage(w io.Writer, message proto.Message) error {
 	text, err := protojson.Marshal(message)
 	if err != nil {
@@ -31,7 +31,7 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 	return PrintJSON(w, json.RawMessage(text))
 }
 
-// ShortName is an enumeration's value as people write it: JOB_STATE_RUNNING is RUNNING.
+// ShortName is an enumeration's value without its prefix: JOB_STATE_RUNNING is RUNNING.
 func ShortName(value fmt.Stringer) string {
 	name := value.String()
 	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_"} {
@@ -40,6 +40,7 @@ func ShortName(value fmt.Stringer) string {
 	return name
 }
 
+// FormatTime writes a time in the local time zone, nothing when there is none.
 func FormatTime(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""
@@ -50,5 +51,5 @@ func FormatTime(t *timestamppb.Timestamp) string {
 // Exact writes a number so that it reads back the same.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Brief writes a number for a glance.
+// Brief writes a number with at most six digits.
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

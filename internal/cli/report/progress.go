@@ -14,59 +14,57 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
 
-// Plain lines of iterations are all written up to a number, then only so often, and the last.
+// Plain output shows the first iterations, then one in each interval, and the last.
 const (
 	plainLines    = 50
 	plainInterval = time.Second
 )
 
-// progress shows how a job goes on: one line redrawn on a terminal, plain lines elsewhere.
-type progress struct {
-	w       io.Writer
-	width   int // of the terminal; 0: plain lines
-	quiet   bool
-	every   bool // plain lines of all iterations, however many
-	now     func() time.Time
-	phase   cleavev1.Phase
-	message string // of the last progress, to say a new one once
-	drawn   bool   // a live line stands on the terminal
-	written int    // plain lines of iterations
-	last    time.Time
-	held    string // the iteration that was not written, in case it is the last
-	several bool   // restarts: lines name theirs
+// Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
+type Progress struct {
+	w     io.Writer
+	width int  // of the terminal; 0: plain lines
+	quiet bool // warnings only
+	all   bool // plain lines for all iterations, however many
+	now   func() time.Time
 
-	violated uint32 // constraints, by the last iteration
+	phase    cleavev1.Phase // of the last live progress, and its message
+	message  string
+	drawn    bool          // a live line stands on the terminal
+	restarts bool          // there are several, and lines name theirs
+	violated uint32        // constraints, at the last iteration
+	timeLeft time.Duration // of an eigensolver, by the last live progress; 0: unknown
 
-	left time.Duration // of an eigensolver, by the last progress; 0: it cannot be told
+	lines   int       // plain lines of iterations so far
+	last    time.Time // when the last of them was written
+	skipped string    // the last one that was not written, in case it stays the last
 }
 
-// NewProgress shows the progress of a job on w, of which a quiet one shows nothing.
-func NewProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, width: terminalWidth(w), quiet: quiet, now: time.Now}
+// NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
+func NewProgress(w io.Writer, quiet bool) *Progress {
+	return &Progress{w: w, width: terminalWidth(w), quiet: quiet, now: time.Now}
 }
 
-// NewProgressOfEach shows every iteration of a job, however many there are.
-func NewProgressOfEach(w io.Writer) *progress {
-	return &progress{w: w, width: terminalWidth(w), every: true, now: time.Now}
+// NewFullProgress shows every iteration of a job, however many there are.
+func NewFullProgress(w io.Writer) *Progress {
+	return &Progress{w: w, width: terminalWidth(w), all: true, now: time.Now}
 }
 
-// Say writes a line of its own.
-func (p *progress) Say(format string, args ...any) {
-	if !p.quiet {
-		p.clear()
-		fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
+// Warn writes a line, also when the progress is quiet.
+func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// Uploading shows that data are on their way to the coordinator; only a terminal shows it.
-func (p *progress) Uploading(rows int, bytes uint64) {
-	if p.width > 0 {
+// Uploading shows on a terminal that data are being sent to the coordinator.
+func (p *Progress) Uploading(rows int, bytes uint64) {
+	if p.width > 0 && !p.quiet {
 		p.draw(fmt.Sprintf("load  sending %s, %s", shell.Plural(rows, "row"), shell.FormatBytes(bytes)))
 	}
 }
 
 // Item shows what the coordinator sent.
-func (p *progress) Item(item *cleavev1.WatchJobResponse) {
+func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
+	if notice := item.GetEvent().GetNotice(); notice != nil {
+		p.Warn("warning: %s", notice.GetMessage())
+	}
 	if p.quiet {
 		return
 	}
@@ -80,27 +78,28 @@ func (p *progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_Solver:
 		p.solverStep(what.Solver)
 	case *cleavev1.Event_Shift:
-		p.flush()
-		p.Say("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
-	case *cleavev1.Event_Notice:
-		p.flush()
-		p.Say("warning: %s", what.Notice.GetMessage())
+		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
-		p.flush()
-		p.several = true
-		p.Say("restart %d", what.Restart.GetRestart())
+		p.restarts = true
+		p.line("restart %d", what.Restart.GetRestart())
 	case *cleavev1.Event_Ended:
 		p.End()
 	}
 }
 
-// End writes what was held back and leaves the terminal clean.
-func (p *progress) End() {
+// line writes a line of its own.
+func (p *Progress) line(format string, args ...any) {
+	p.End()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+// End writes the last iteration if it was skipped, and clears the live line.
+func (p *Progress) End() {
 	p.flush()
 	p.clear()
 }
 
-func (p *progress) iteration(it *cleavev1.Iteration) {
+func (p *Progress) iteration(it *cleavev1.Iteration) {
 	p.violated = it.GetParts().GetViolated()
 	if p.width > 0 {
 		return // the next live progress draws it
@@ -108,18 +107,18 @@ func (p *progress) iteration(it *cleavev1.Iteration) {
 	p.plain(p.iterationLine(it))
 }
 
-func (p *progress) solverStep(s *cleavev1.SolverStep) {
+func (p *Progress) solverStep(s *cleavev1.SolverStep) {
 	if p.width > 0 {
 		return // the next live progress draws it
 	}
 	parts := solverParts(s)
-	if s.GetStepsLeft() > 0 && p.left > 0 {
-		parts = append(parts, about(p.left))
+	if s.GetStepsLeft() > 0 && p.timeLeft > 0 {
+		parts = append(parts, about(p.timeLeft))
 	}
 	p.plain("eigenvectors: " + strings.Join(parts, ", "))
 }
 
-// solverParts tell how far an eigensolver is.
+// solverParts say how far an eigensolver has come.
 func solverParts(s *cleavev1.SolverStep) []string {
 	glance := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 	parts := []string{
@@ -133,26 +132,26 @@ func solverParts(s *cleavev1.SolverStep) []string {
 	return parts
 }
 
-// about writes a time that is left.
+// about is the time that is left, in whole seconds.
 func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes one line of many.
-func (p *progress) plain(line string) {
+// plain writes the line of an iteration, or skips it when there are too many.
+func (p *Progress) plain(line string) {
 	now := p.now()
-	if !p.every && p.written >= plainLines && now.Sub(p.last) < plainInterval {
-		p.held = line
+	if !p.all && p.lines >= plainLines && now.Sub(p.last) < plainInterval {
+		p.skipped = line
 		return
 	}
-	p.held, p.last = "", now
-	p.written++
+	p.skipped, p.last = "", now
+	p.lines++
 	fmt.Fprintln(p.w, line)
 }
 
-func (p *progress) iterationLine(it *cleavev1.Iteration) string {
+func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	line := fmt.Sprintf("iteration %d: objective %s", it.GetIteration(), Exact(it.GetObjective()))
-	if p.several {
+	if p.restarts {
 		line = fmt.Sprintf("restart %d, %s", it.GetRestart(), line)
 	}
 	if it.GetIteration() > 0 {
@@ -164,24 +163,25 @@ func (p *progress) iterationLine(it *cleavev1.Iteration) string {
 	return line
 }
 
-func (p *progress) flush() {
-	if p.held != "" {
-		fmt.Fprintln(p.w, p.held)
-		p.held = ""
+// flush writes the last iteration if it was skipped.
+func (p *Progress) flush() {
+	if p.skipped != "" {
+		fmt.Fprintln(p.w, p.skipped)
+		p.skipped = ""
 	}
 }
 
-func (p *progress) live(live *cleavev1.Progress) {
+func (p *Progress) live(live *cleavev1.Progress) {
 	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
 	p.phase, p.message = live.GetPhase(), live.GetMessage()
-	if p.left = 0; live.GetSolver() != nil {
-		p.left = live.GetTimeLeft().AsDuration()
+	if p.timeLeft = 0; live.GetSolver() != nil {
+		p.timeLeft = live.GetTimeLeft().AsDuration()
 	}
 	if p.width > 0 {
 		p.draw(p.liveLine(live))
 		return
 	}
-	// Plain: iterations have lines of their own, and a phase is worth one when it begins.
+	// In plain output iterations have their own lines, and other phases one when they begin.
 	if changed && live.GetPhase() != cleavev1.Phase_PHASE_ITERATING {
 		fmt.Fprintln(p.w, p.liveLine(live))
 	}
@@ -195,14 +195,14 @@ var phases = map[cleavev1.Phase]string{
 	cleavev1.Phase_PHASE_ITERATING:    "iterate",
 }
 
-func (p *progress) liveLine(live *cleavev1.Progress) string {
+func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	parts := []string{phases[live.GetPhase()]}
 	switch live.GetPhase() {
 	case cleavev1.Phase_PHASE_BUILDING:
 		if live.GetTiles() == 0 {
-			break // not cut yet
+			break // the matrix is not divided yet
 		}
-		parts = append(parts, fmt.Sprintf("%d of %d tiles", live.GetTilesBuilt(), live.GetTiles()))
+		parts = append(parts, fmt.Sprintf("%d of %s", live.GetTilesBuilt(), shell.Plural(int(live.GetTiles()), "tile")))
 	case cleavev1.Phase_PHASE_INITIALIZING:
 		if s := live.GetSolver(); s != nil {
 			parts = append(parts, solverParts(s)...)
@@ -238,11 +238,8 @@ func (p *progress) liveLine(live *cleavev1.Progress) string {
 	return strings.Join(parts, "  ")
 }
 
-// draw puts the live line in the place of the last one.
-func (p *progress) draw(line string) {
-	if p.quiet {
-		return
-	}
+// draw replaces the live line.
+func (p *Progress) draw(line string) {
 	if runes := []rune(line); len(runes) >= p.width {
 		line = string(runes[:p.width-1]) // a full line would wrap and could not be redrawn
 	}
@@ -250,14 +247,15 @@ func (p *progress) draw(line string) {
 	p.drawn = true
 }
 
-func (p *progress) clear() {
+// clear removes the live line.
+func (p *Progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false
 	}
 }
 
-// terminalWidth is the width of the terminal that w is, 0 when it is none.
+// terminalWidth is the width of a terminal, 0 when w is none.
 func terminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -39,14 +39,14 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 	}
 	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
 	var plain, terminal bytes.Buffer
-	lines := &progress{w: &plain, now: time.Now}
+	lines := &Progress{w: &plain, now: time.Now}
 	for _, item := range []*cleavev1.WatchJobResponse{step(1, 3), live, step(2, 0), live} {
 		lines.Item(item)
 	}
 	if want := "iteration 1: objective 1.5, 2 moved, 3 violated\niteration 2: objective 1.5, 2 moved\n"; plain.String() != want {
 		t.Errorf("got %q, want %q", plain.String(), want)
 	}
-	p := &progress{w: &terminal, width: 100, now: time.Now}
+	p := &Progress{w: &terminal, width: 100, now: time.Now}
 	p.Item(step(1, 3))
 	p.Item(live)
 	if !strings.Contains(terminal.String(), "2 moved  3 violated") {
@@ -61,7 +61,7 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{w: &out, now: time.Now}
+	p := &Progress{w: &out, now: time.Now}
 	for _, item := range story() {
 		p.Item(item)
 	}
@@ -79,18 +79,19 @@ restart 1, iteration 0: objective 11
 	}
 }
 
-func TestQuietProgressIsSilent(t *testing.T) {
+// Quiet means no progress; warnings are shown all the same.
+func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 	for _, width := range []int{0, 80} {
 		var out bytes.Buffer
-		p := &progress{w: &out, width: width, quiet: true, now: time.Now}
+		p := &Progress{w: &out, width: width, quiet: true, now: time.Now}
 		p.Uploading(4, 64)
-		p.Say("something")
 		for _, item := range story() {
 			p.Item(item)
 		}
+		p.Warn("the connection broke")
 		p.End()
-		if out.Len() > 0 {
-			t.Errorf("width %d: wrote %q", width, out.String())
+		if want := "warning: 0-1 conflict\nthe connection broke\n"; out.String() != want {
+			t.Errorf("width %d: wrote %q, want %q", width, out.String(), want)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func TestQuietProgressIsSilent(t *testing.T) {
 func TestPlainProgressOfManyIterations(t *testing.T) {
 	var out bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := &progress{w: &out, now: func() time.Time { return clock }}
+	p := &Progress{w: &out, now: func() time.Time { return clock }}
 	const iterations = 1000
 	for i := range uint32(iterations) {
 		clock = clock.Add(10 * time.Millisecond)
@@ -119,7 +120,7 @@ func TestPlainProgressOfManyIterations(t *testing.T) {
 
 func TestWatchShowsEveryIteration(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{w: &out, every: true, now: func() time.Time { return time.Unix(0, 0) }}
+	p := &Progress{w: &out, all: true, now: func() time.Time { return time.Unix(0, 0) }}
 	for i := range uint32(300) {
 		p.Item(clitest.IterationItem(i, 1, 1, 0))
 	}
@@ -130,7 +131,7 @@ func TestWatchShowsEveryIteration(t *testing.T) {
 
 func TestLiveProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{w: &out, width: 60, now: time.Now}
+	p := &Progress{w: &out, width: 60, now: time.Now}
 	p.Uploading(4, 64)
 	for _, item := range story() {
 		p.Item(item)

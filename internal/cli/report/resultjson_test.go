@@ -7,15 +7,18 @@ import (
 	"os"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/evaluate"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 func TestResultJSON(t *testing.T) {
-	document := newDocument(clitest.ExampleResult(), true)
-	document.Evaluation = &evaluate.Scores{NMI: 1, MutualInformation: math.Ln2, ARI: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
+	result := clitest.ExampleResult()
+	result.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
 	var got bytes.Buffer
-	if err := PrintJSON(&got, document); err != nil {
+	if err := WriteResult(&got, result); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("testdata/result.json")
@@ -25,73 +28,52 @@ func TestResultJSON(t *testing.T) {
 	if got.String() != string(want) {
 		t.Errorf("result.json has changed; programs read it. Got\n%s\nwant\n%s", got.String(), want)
 	}
+	if back, err := ReadResult("testdata"); err != nil || !proto.Equal(back, result) {
+		t.Errorf("read back is %v, %v", back, err)
+	}
 }
 
-func TestResultJSONLeavesOutWhatThereIsNot(t *testing.T) {
-	result := clitest.ExampleResult()
-	result.Constraints, result.Kernel, result.Shifts, result.Warnings, result.History = nil, nil, nil, nil, nil
-	fields := func(constrained bool) map[string]json.RawMessage {
-		text, err := json.Marshal(newDocument(result, constrained))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(text, &fields); err != nil {
-			t.Fatal(err)
-		}
-		return fields
+// Zeros and empty lists are written; what a run does not have is left out.
+func TestResultJSONOfAnEmptyResult(t *testing.T) {
+	var text bytes.Buffer
+	if err := WriteResult(&text, &cleavev1.Result{Kernel: &cleavev1.KernelReport{}}); err != nil {
+		t.Fatal(err)
 	}
-	without := fields(false)
-	for _, name := range []string{"constraints", "rho", "shifts", "evaluation"} {
-		if value, there := without[name]; there {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text.Bytes(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings"} {
+		if value, there := fields[name]; there {
 			t.Errorf("%s is there: %s", name, value)
 		}
 	}
-	for _, name := range []string{"history", "warnings"} {
-		if string(without[name]) != "[]" {
-			t.Errorf("%s is %s, want an empty list", name, without[name])
+	for name, want := range map[string]string{"history": "[]", "warnings": "[]", "shifts": "[]", "clusterSizes": "[]", "objective": "0", "rows": "0", "sigma": "0", "droppedRows": "0"} {
+		if got := string(fields[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if got := string(fields(true)["constraints"]); got != `{"total":0,"satisfied":0,"mustLinkViolated":0,"cannotLinkViolated":0}` {
-		t.Errorf("an empty constraint file gives %s", got)
+	var kernel map[string]any // its parameters are optional
+	if err := json.Unmarshal(fields["kernel"], &kernel); err != nil || len(kernel) != 1 {
+		t.Errorf("the kernel is %s", fields["kernel"])
 	}
 }
 
 func TestObjectiveKeepsItsBits(t *testing.T) {
 	for _, value := range []float64{0, math.Copysign(0, -1), 0.30000000000000004, math.Pi * 1e300, math.SmallestNonzeroFloat64, math.MaxFloat64, -1.0 / 3, 1e21, 123456789.123456789} {
-		text, err := json.Marshal(&ResultDocument{Objective: value})
-		if err != nil {
+		t.Chdir(t.TempDir())
+		var text bytes.Buffer
+		if err := WriteResult(&text, &cleavev1.Result{Objective: value}); err != nil {
 			t.Fatal(err)
 		}
-		var back ResultDocument
-		if err := json.Unmarshal(text, &back); err != nil || math.Float64bits(back.Objective) != math.Float64bits(value) {
-			t.Errorf("%g came back as %g (%v)", value, back.Objective, err)
+		clitest.Write(t, ResultFile, text.String())
+		back, err := ReadResult(".")
+		if err != nil || math.Float64bits(back.GetObjective()) != math.Float64bits(value) {
+			t.Errorf("%g came back as %g (%v)", value, back.GetObjective(), err)
 		}
-	}
-}
-
-func TestSummary(t *testing.T) {
-	document := newDocument(clitest.ExampleResult(), true)
-	document.Evaluation = &evaluate.Scores{NMI: 0.5}
-	var got bytes.Buffer
-	if err := document.Summarize(&got, []string{"o/labels.csv", "o/result.json"}); err != nil {
-		t.Fatal(err)
-	}
-	want := `objective    kernel-kmeans 0.30000000000000004
-iterations   2 (CONVERGED)
-clusters     2 of 4 points: 3, 1
-rho          0.7
-sigma        1.5
-constraints  1 of 3 satisfied (violated: 1 must-links, 1 cannot-links)
-NMI          0.5000
-ARI          0.0000
-pairwise F   0.0000 (precision 0.0000, recall 0.0000)
-purity       0.0000
-time         1.5 s
-warning      0-1 is <both> must & cannot
-files        o/labels.csv o/result.json
-`
-	if got.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+		var plain struct{ Objective float64 } // as other programs read it
+		if err := json.Unmarshal(text.Bytes(), &plain); err != nil || math.Float64bits(plain.Objective) != math.Float64bits(value) {
+			t.Errorf("%g is read as %g (%v)", value, plain.Objective, err)
+		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 func TestProgressOfASolver(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines := &progress{w: &plain, now: time.Now}
-	live := &progress{w: &terminal, width: 120, now: time.Now}
+	lines := &Progress{w: &plain, now: time.Now}
+	live := &Progress{w: &terminal, width: 120, now: time.Now}
 	progressed := func(phase cleavev1.Phase, step *cleavev1.WatchJobResponse, left time.Duration) *cleavev1.WatchJobResponse {
 		p := &cleavev1.Progress{Phase: phase, Workers: 2, Solver: step.GetEvent().GetSolver()}
 		if step == nil && phase == cleavev1.Phase_PHASE_ITERATING {
@@ -32,7 +32,7 @@ func TestProgressOfASolver(t *testing.T) {
 	second.GetEvent().GetSolver().StepsLeft = proto.Uint32(7)
 	third.GetEvent().GetSolver().StepsLeft = proto.Uint32(0)
 	starting, iterating := cleavev1.Phase_PHASE_INITIALIZING, cleavev1.Phase_PHASE_ITERATING
-	for _, p := range []*progress{lines, live} {
+	for _, p := range []*Progress{lines, live} {
 		for _, item := range []*cleavev1.WatchJobResponse{
 			progressed(starting, nil, 0), first, progressed(starting, first, 0), progressed(iterating, second, 3500*time.Millisecond), second,
 			progressed(iterating, third, 0), third, clitest.IterationItem(1, 3, 1.5, 0), progressed(iterating, nil, 0),

@@ -11,7 +11,7 @@ import (
 // Bytes is a flag value: a number of bytes such as 4GiB, 512MiB, 2GB or 1048576.
 type Bytes uint64
 
-// units by suffix, in lower case; the longer suffix of two that match comes first.
+// units by suffix, in lower case. Of two suffixes that match, the longer comes first.
 var units = []struct {
 	suffix string
 	bytes  float64
@@ -56,8 +56,8 @@ func (b *Bytes) Set(text string) error {
 // Type implements pflag.Value.
 func (b *Bytes) Type() string { return "SIZE" }
 
-// DefaultMemory is what a worker may use when it is not told: 80% of the machine's memory, or of
-// the control group's limit where that is lower (a container).
+// DefaultMemory is what a worker may use by default: 80% of the machine's memory, or of the control group's
+// limit if that is lower (in a container).
 func DefaultMemory() uint64 {
 	const unknown = 4 << 30
 	total := uint64(math.MaxUint64)

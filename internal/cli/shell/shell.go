@@ -1,6 +1,6 @@
-// Package shell is what the three programs share: how they end (exit codes, one sentence on
-// standard error), how they log, and how they read sizes. It links neither the coordinator nor the
-// worker, so that each program carries only its own half.
+// Package shell is what the three programs share: how they end (exit codes, one sentence on standard error),
+// how they log, and how they read and write sizes and counts. It imports neither the coordinator nor the
+// worker, so that each program links only what it needs.
 package shell
 
 import (
@@ -22,10 +22,10 @@ import (
 
 // The exit codes of every program.
 const (
-	ExitDone      = 0
-	ExitFailed    = 1
-	ExitBadInput  = 2 // bad input or usage: trying again does not help
-	ExitCancelled = 130
+	ExitDone     = 0
+	ExitFailed   = 1
+	ExitBadInput = 2 // bad input or usage: trying again does not help
+	ExitCanceled = 130
 )
 
 // Run executes a command line and returns the exit code. An error becomes one sentence on stderr
@@ -42,16 +42,16 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 		return ExitDone
 	}
 	if !started {
-		err = misuse(command, err) // whatever fails before a command starts is about how it was called
+		err = misuse(command, err) // what fails before a command starts is wrong usage
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled) {
-		err = Cancelled("cancelled")
+		err = Canceled("cancelled")
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
 	return ExitCode(err)
 }
 
-// misuse says what is wrong with a command line, and where to read what is right.
+// misuse says what is wrong with a command line, and which help to read.
 func misuse(command *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
@@ -60,7 +60,7 @@ func misuse(command *cobra.Command, err error) error {
 	return Usage("%s; see %s --help", sentence(err), command.CommandPath())
 }
 
-// Flags is the arguments' check of commands that take flags only.
+// Flags checks the arguments of commands that take only flags.
 func Flags(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("what is %q? %s takes flags only", args[0], command.CommandPath())
@@ -79,12 +79,12 @@ func Stopped(ctx context.Context, err error) error {
 // Usage is an error in how a program was called.
 func Usage(format string, args ...any) error { return fault.Invalid("USAGE", format, args...) }
 
-// Cancelled is the error of something the user stopped.
-func Cancelled(format string, args ...any) error {
+// Canceled is the error of what the user interrupted.
+func Canceled(format string, args ...any) error {
 	return fault.New(fault.Cancelled, "CANCELLED", format, args...)
 }
 
-// ExitCode tells what a program's end means, from a fault or a gRPC status.
+// ExitCode is the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitDone
@@ -93,7 +93,7 @@ func ExitCode(err error) int {
 	if errors.As(err, &f) {
 		switch f.Kind {
 		case fault.Cancelled:
-			return ExitCancelled
+			return ExitCanceled
 		case fault.Internal:
 			return ExitFailed
 		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted:
@@ -104,15 +104,15 @@ func ExitCode(err error) int {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange:
 		return ExitBadInput
 	case codes.Canceled:
-		return ExitCancelled
+		return ExitCanceled
 	}
 	if errors.Is(err, context.Canceled) {
-		return ExitCancelled
+		return ExitCanceled
 	}
 	return ExitFailed
 }
 
-// sentence is an error's message on one line; of a gRPC status only what it says, not its code.
+// sentence is an error's message on one line, without the code of a gRPC status.
 func sentence(err error) string {
 	message := err.Error()
 	var f *fault.Error
@@ -134,8 +134,7 @@ func Logger(name, level string, w io.Writer) (hclog.Logger, error) {
 // version is set by the linker: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
 var version string
 
-// Version is this build's version, as the linker was told it or else as Go stamps it from the
-// repository.
+// Version is this build's version: what the linker was told, or else what Go recorded from the repository.
 func Version() string {
 	if version != "" {
 		return version

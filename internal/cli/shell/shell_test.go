@@ -58,7 +58,7 @@ func TestExitCode(t *testing.T) {
 		{fault.New(fault.AlreadyExists, "X", "there"), 2},
 		{fault.New(fault.FailedPrecondition, "X", "not now"), 2},
 		{fault.New(fault.Internal, "X", "ours"), 1},
-		{Cancelled("stopped"), 130},
+		{Canceled("stopped"), 130},
 		{context.Canceled, 130},
 		{context.DeadlineExceeded, 1},
 		{status.Error(codes.InvalidArgument, "x"), 2},

@@ -1,0 +1,128 @@
+package catalog
+
+import "math"
+
+// Type is what an option's value is.
+type Type uint8
+
+// The types of options.
+const (
+	Choice Type = iota // one of Values
+	Number             // a finite number, or one of Values in its place
+	Whole              // a whole number
+	Switch             // on or off
+	File               // a table in a file; in the API a table or a data set
+	Start              // one of the starts, some of which name a file: labels:FILE
+)
+
+// Group is the heading under which help lists an option.
+type Group string
+
+// The groups, in the order of help.
+const (
+	Supervision  Group = "What you know about the answer"
+	TheKernel    Group = "Kernel and affinity (kernel-kmeans and the spectral family)"
+	TheCentroids Group = "Centroids (k-means and its relatives)"
+	TheCuts      Group = "Constrained cuts (constrained-spectral)"
+	TheRun       Group = "How it runs"
+)
+
+// Groups are all groups, in order.
+var Groups = []Group{Supervision, TheKernel, TheCentroids, TheCuts, TheRun}
+
+// Option is something that a job can ask for.
+type Option struct {
+	Name string // on the command line, with two dashes before it
+	// Field is the option's path in the API: within the algorithm's message, or from "spec." on. "": it is of
+	// the command line alone.
+	Field   string
+	NoFlag  bool // it is of the API alone
+	Common  bool // all algorithms have it
+	Type    Type
+	Values  []string
+	Aliases map[string]string // old words for values
+	Default string            // for people
+	// The range of a number; Max 0: it has none.
+	Min, Max float64
+	Group    Group
+	Help     string // what is in backquotes names the value
+	// Spectral is the option as the spectral family has it, where it differs.
+	Spectral *Option
+}
+
+// MaxRestarts bounds the runs of one job.
+const MaxRestarts = 10_000
+
+// Options are all options, in the order of help.
+var Options = []Option{
+	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: TheRun, Help: "number of clusters",
+		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
+	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: TheRun, Help: "`NAME` of the algorithm"},
+
+	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: Supervision, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
+	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Group: Supervision, Help: "turn every pair that the constraints imply into a constraint"},
+	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: Supervision, Help: "points of known label in this `FILE` (index,label[,probability])"},
+
+	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
+		Default: "normalized-cut on graphs and for spectral, else kernel-kmeans", Group: TheKernel, Help: "what is minimized or maximized"},
+	{Name: "kernel", Field: "kernel.function", Type: Choice, Values: KernelNames(), Default: "gaussian", Group: TheKernel, Help: "kernel function on points"},
+	{Name: "rho", Field: "kernel.rho", Type: Number, Values: []string{"auto"}, Default: "auto", Min: 1e-100, Max: 1e100, Group: TheKernel,
+		Help: "width of the gaussian or laplacian kernel; auto is the median distance"},
+	{Name: "gamma", Field: "kernel.gamma", Type: Number, Default: "1", Group: TheKernel, Help: "factor of the polynomial or sigmoid kernel"},
+	{Name: "coef0", Field: "kernel.coef0", Type: Number, Default: "0", Group: TheKernel, Help: "constant of the polynomial or sigmoid kernel"},
+	{Name: "degree", Field: "kernel.degree", Type: Whole, Min: 1, Max: 1000, Default: "2", Group: TheKernel, Help: "degree of the polynomial kernel"},
+	{Name: "affinity-diagonal", Field: "affinity_diagonal", Type: Choice, Values: []string{"zero", "keep"}, Default: "zero", Group: TheKernel,
+		Help: "the diagonal of the affinity, where points or a kernel matrix are cut like a graph"},
+	{Name: "sigma", Field: "shift", Type: Number, Values: []string{"auto"}, Min: -1e150, Max: 1e150, Default: "0", Group: TheKernel,
+		Help: "diagonal shift; auto is the least that makes the kernel positive semidefinite"},
+	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "shift", Group: TheKernel,
+		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it"},
+	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: TheKernel,
+		Help: "an empty cluster gets the farthest point, or is kept empty"},
+	{Name: "weights", Field: "weights", Type: File, Group: TheKernel, Help: "point weights in this `FILE` (index,weight)"},
+	{Name: "storage", Field: "spec.storage", Type: Choice, Values: []string{"auto", "float32", "float16", "none"}, Default: "auto", Group: TheKernel,
+		Help: "how workers hold the matrix: what fits, all of it, all of it rounded to half precision (half the memory, other bits), or none of it (computed when needed)"},
+
+	{Name: "geometry", Field: "geometry", Type: Choice, Values: []string{"euclidean", "spherical"}, Default: "euclidean", Group: TheCentroids,
+		Help: "of kmeans, seeded-, constrained- and cop-kmeans; spherical compares directions"},
+	{Name: "distortion", Field: "distortion", Type: Choice, Values: []string{"euclidean", "cosine", "kl", "i-divergence"}, Default: "euclidean", Group: TheCentroids,
+		Help: "distance to the mean in hmrf-kmeans"},
+	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: TheCentroids,
+		Help: "what m-, mpc- and hmrf-kmeans learn"},
+	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "mpc-kmeans basu2003, hmrf-kmeans bilenko2004", Group: TheCentroids,
+		Help: "what a violated constraint costs"},
+	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: TheCentroids,
+		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points together"},
+	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: TheCentroids,
+		Help: "random orders that cop-kmeans tries in a dead end"},
+
+	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: TheCuts,
+		Help: "how far cuts satisfy the constraints at least: by the paper's rule (auto), so far that exactly k - 1 cuts do (strict), or a number"},
+	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: TheCuts,
+		Help: "how more than two clusters come out of the cuts: by k-means on them, on their signs, or on them divided by their costs"},
+	{Name: "components", Field: "components", Type: Choice, Values: []string{"keep", "join"}, Default: "keep", Group: TheCuts,
+		Help: "a graph in pieces is kept so, or joined by edges of its smallest weight"},
+	{Name: "beliefs", Field: "beliefs", Type: File, Group: TheCuts,
+		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
+	{Name: "source-graph", Type: File, Group: TheCuts, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
+	{Name: "source-data", Type: File, Group: TheCuts, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
+
+	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: TheRun,
+		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
+		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
+		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; the others: see --help of the docs", Help: "how to `START`"},
+	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
+	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
+	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: TheRun,
+		Help: "farthest-first by total or mean distance"},
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "1", Group: TheRun,
+		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors (10)",
+		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
+	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: TheRun,
+		Help:     "iteration limit, 0 only makes the start; in the spectral family that of k-means on the eigenvectors (300)",
+		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300"}},
+	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0", Group: TheRun,
+		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
+		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, Default: "1e-8"}},
+	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: TheRun, Help: "seed of all random choices"},
+}

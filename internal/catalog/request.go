@@ -1,0 +1,187 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Request is what a job asks for, by the names of options: enough to tell whether it makes sense before any
+// data are read.
+type Request struct {
+	Algorithm string
+	Data      string            // the kind of data; "": it is not known yet
+	Values    map[string]string // of the options that were given; of tables anything
+}
+
+// Refusal says why a request makes no sense, and about which option.
+type Refusal struct {
+	Reason string // in UPPER_SNAKE
+	Option string
+	// text has options in braces, {on-rise}, so that a reader is told in the names that it knows.
+	text string
+	// Algorithm is the one that was asked for.
+	Algorithm Algorithm
+}
+
+func (r *Refusal) Error() string { return r.Text(func(option string) string { return option }) }
+
+var braced = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
+
+// Text is the refusal with every option called by its name.
+func (r *Refusal) Text(name func(option string) string) string {
+	return braced.ReplaceAllStringFunc(r.text, func(option string) string { return name(strings.Trim(option, "{}")) })
+}
+
+// Field is the path of the option in the API.
+func (r *Refusal) Field() string {
+	o, known := Find(r.Option, r.Algorithm)
+	if !known {
+		return "spec." + strings.ReplaceAll(r.Option, "-", "_")
+	}
+	return o.Path(r.Algorithm)
+}
+
+// Path is where an option of an algorithm stands in the API.
+func (o Option) Path(a Algorithm) string {
+	switch {
+	case o.Field == "":
+		return "spec." + strings.ReplaceAll(o.Name, "-", "_")
+	case strings.HasPrefix(o.Field, "spec."):
+		return o.Field
+	}
+	return "spec." + a.Message() + "." + o.Field
+}
+
+// Message is the name of an algorithm's message in the API.
+func (a Algorithm) Message() string { return strings.ReplaceAll(a.Name, "-", "_") }
+
+// OptionAt is the option that stands at a path of the API, or above it.
+func OptionAt(path string) (Option, bool) {
+	path = strings.TrimPrefix(path, "spec.")
+	for _, a := range Algorithms {
+		if rest, within := strings.CutPrefix(path, a.Message()+"."); within {
+			path = rest
+			break
+		}
+	}
+	at := func(field string) bool {
+		field = strings.TrimPrefix(field, "spec.")
+		return field != "" && (path == field || strings.HasPrefix(path, field+"."))
+	}
+	return find(Options, func(o Option) bool { return at(o.Field) || o.Spectral != nil && at(o.Spectral.Field) })
+}
+
+// given tells whether an option was given.
+func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
+
+func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
+}
+
+// notApplicable is the reason of what is right elsewhere.
+const notApplicable = "OPTION_DOES_NOT_APPLY"
+
+// Check tells what is wrong with a request; nil: nothing that can be told without the data.
+func (r Request) Check() *Refusal {
+	a, known := FindAlgorithm(r.Algorithm)
+	if !known {
+		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, Or(AlgorithmNames()))
+	}
+	for _, check := range []func(Algorithm) *Refusal{r.checkScope, r.checkData, r.checkKernel, r.checkStart, r.checkRules} {
+		if refusal := check(a); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// checkScope refuses options that the algorithm does not have, and values that no option has.
+func (r Request) checkScope(a Algorithm) *Refusal {
+	for _, o := range Options {
+		value, given := r.Values[o.Name]
+		if !given {
+			continue
+		}
+		implied := r.implied(a, o.Name)
+		switch {
+		case a.Takes(o.Name):
+			o, _ = Find(o.Name, a)
+			if _, err := o.Parse(value); err != nil {
+				return r.refuse(a, badReason(o.Name), o.Name, "{%s} is %s; %v", o.Name, value, err)
+			}
+		case implied == "":
+			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name, Or(algorithmsTaking(o.Name)))
+		case value != implied:
+			return r.refuse(a, notApplicable, o.Name, "{%s} %s does not apply to %s, where it is always %s; it goes with %s",
+				o.Name, value, a.Name, implied, Or(algorithmsTaking(o.Name)))
+		}
+	}
+	return nil
+}
+
+// badReason is BAD_RHO of rho.
+func badReason(option string) string {
+	return "BAD_" + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
+}
+
+// implied is the value that an option always has, "" when there is none. A geometry and the distortion that
+// belongs to it say the same.
+func (r Request) implied(a Algorithm, option string) string {
+	switch {
+	case option == "distortion" && a.Takes("geometry"):
+		if r.Values["geometry"] == "spherical" {
+			return "cosine"
+		}
+		return "euclidean"
+	case option == "geometry" && a.Takes("distortion"):
+		return map[string]string{"": "euclidean", "euclidean": "euclidean", "cosine": "spherical"}[r.Values["distortion"]]
+	}
+	return a.Implied[option]
+}
+
+// Parse reads the text of a value and returns it in its canonical form.
+func (o Option) Parse(text string) (string, error) {
+	if word, old := o.Aliases[text]; old {
+		text = word
+	}
+	switch o.Type {
+	case Choice, Start:
+		if !slices.Contains(o.Values, text) {
+			return "", fmt.Errorf("use %s", Or(o.Values))
+		}
+	case Number:
+		if slices.Contains(o.Values, text) {
+			return text, nil
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return "", fmt.Errorf("use %s", Or(append([]string{"a finite number"}, o.Values...)))
+		}
+		return text, o.inRange(value)
+	case Whole:
+		value, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("use a whole number of at least %.0f", o.Min)
+		}
+		return text, o.inRange(float64(value))
+	}
+	return text, nil
+}
+
+func (o Option) inRange(value float64) error {
+	switch {
+	case o.Max == 0 || value >= o.Min && value <= o.Max:
+		return nil
+	case o.Max >= math.MaxInt32 && value < o.Min:
+		return fmt.Errorf("it must be at least %g", o.Min)
+	}
+	words := ""
+	if len(o.Values) > 0 {
+		words = ", or " + Or(o.Values)
+	}
+	return fmt.Errorf("it must be %g to %g%s", o.Min, o.Max, words)
+}

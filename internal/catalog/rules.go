@@ -1,0 +1,145 @@
+package catalog
+
+import "slices"
+
+// checkData refuses data that the algorithm does not take, and ways of holding them that they do not have.
+func (r Request) checkData(a Algorithm) *Refusal {
+	if r.Data == "" {
+		return nil
+	}
+	if !slices.Contains(a.Data, r.Data) {
+		var others []string
+		for _, other := range Algorithms {
+			if slices.Contains(other.Data, r.Data) {
+				others = append(others, other.Name)
+			}
+		}
+		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, and this is a %s; for that take {algorithm} %s", a.Name, Or(a.Data), singular(r.Data), Or(others))
+	}
+	storage := r.Values["storage"]
+	switch {
+	case r.Data == Graph && (storage == "float16" || storage == "none"):
+		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
+	case r.Data == KernelMatrix && storage == "none":
+		return r.refuse(a, notApplicable, "storage", "{storage} none does not apply to a kernel matrix: its entries cannot be computed again")
+	case a.Family == SpectralFamily && storage == "float16":
+		return r.refuse(a, notApplicable, "storage", "{storage} float16 does not apply to %s: the eigenvectors would be those of another matrix", a.Name)
+	}
+	return nil
+}
+
+func singular(data string) string {
+	return map[string]string{Points: "file of points", SparsePoints: "file of sparse points"}[data] + map[string]string{Graph: Graph, KernelMatrix: KernelMatrix}[data]
+}
+
+// checkKernel refuses a kernel where there is none, and parameters that a kernel does not have.
+func (r Request) checkKernel(a Algorithm) *Refusal {
+	for _, option := range kernelOptions {
+		switch {
+		case !r.given(option):
+		case r.Data == Graph:
+			return r.refuse(a, notApplicable, option, "{%s} does not apply to a graph, which is its own affinity", option)
+		case r.Data == KernelMatrix:
+			return r.refuse(a, notApplicable, option, "{%s} does not apply to a kernel matrix, which is the kernel", option)
+		case option == "kernel":
+		default:
+			kernel := r.kernel()
+			if !kernel.Has(option) {
+				return r.refuse(a, notApplicable, option, "{%s} does not apply to the %s kernel, only to %s", option, kernel.Name, Or(kernelsHaving(option)))
+			}
+		}
+	}
+	return nil
+}
+
+// kernel is the kernel that was asked for, or the default.
+func (r Request) kernel() Kernel {
+	if kernel, known := FindKernel(r.Values["kernel"]); known {
+		return kernel
+	}
+	return Kernels[0]
+}
+
+// checkStart refuses starts that the algorithm does not have, and what does not go with a start.
+func (r Request) checkStart(a Algorithm) *Refusal {
+	start, given := r.Values["init"]
+	switch {
+	case given && len(a.Starts) == 0:
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
+	case given && !slices.Contains(a.Starts, start):
+		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, Or(a.Starts))
+	case (start == "labels") != r.given("initial-labels"):
+		return r.refuse(a, "BAD_START", "initial-labels", "{initial-labels} and the start from labels go together: give both or neither")
+	case (start == "centroids") != r.given("initial-centroids"):
+		return r.refuse(a, "BAD_START", "initial-centroids", "{initial-centroids} and the start from centroids go together: give both or neither")
+	case start == "seeds" && !r.given("seeds"):
+		return r.refuse(a, "BAD_START", "seeds", "{init} seeds needs {seeds}")
+	case given && start != "seeds" && r.given("seeds"):
+		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no use with {init} %s", start)
+	case r.given("farthest") && start != "farthest-first" && (given || !r.given("constraints") || r.given("seeds")):
+		return r.refuse(a, notApplicable, "farthest", "{farthest} goes with {init} farthest-first only")
+	}
+	return nil
+}
+
+// checkRules refuses what does not go together otherwise.
+func (r Request) checkRules(a Algorithm) *Refusal {
+	for _, needed := range a.Needs {
+		if !r.given(needed) {
+			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}; give at least one", a.Name, needed)
+		}
+	}
+	objective := r.objective(a)
+	cuts := objective != "kernel-kmeans"
+	switch {
+	case r.given("entail") && !r.given("constraints"):
+		return r.refuse(a, notApplicable, "entail", "{entail} goes with {constraints} only")
+	case a.Name == "spectral" && (objective == "kernel-kmeans" || objective == "ratio-cut"):
+		return r.refuse(a, notApplicable, "objective", "{objective} %s does not apply to spectral, only normalized-cut or ratio-association", objective)
+	case r.given("weights") && cuts:
+		return r.refuse(a, notApplicable, "weights", "{weights} goes with {objective} kernel-kmeans only: the %s sets the weights itself", objective)
+	case r.Values["affinity-diagonal"] == "zero" && (r.Data == Graph || !cuts):
+		return r.refuse(a, notApplicable, "affinity-diagonal", "{affinity-diagonal} goes with a cut of points or of a kernel matrix; here the diagonal is kept")
+	case r.Values["components"] == "join" && r.Data != Graph && r.Data != "":
+		return r.refuse(a, notApplicable, "components", "{components} join is for graphs: an affinity of points is connected")
+	}
+	if distortion, metric := r.Values["distortion"], r.Values["metric"]; a.Takes("distortion") &&
+		distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
+		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
+	}
+	if a.Takes("beliefs") {
+		return r.checkBeliefs(a)
+	}
+	return nil
+}
+
+// objective is the objective in force.
+func (r Request) objective(a Algorithm) string {
+	switch objective := r.Values["objective"]; {
+	case objective != "":
+		return objective
+	case r.Data == Graph || a.Family == SpectralFamily:
+		return "normalized-cut"
+	}
+	return "kernel-kmeans"
+}
+
+// checkBeliefs sees that there is one source of the constraint matrix Q (Wang2014).
+func (r Request) checkBeliefs(a Algorithm) *Refusal {
+	var whole []string
+	for _, option := range []string{"beliefs", "source-graph", "source-data"} {
+		if r.given(option) {
+			whole = append(whole, option)
+		}
+	}
+	supervised := r.given("constraints") || r.given("seeds")
+	switch {
+	case len(whole) > 1:
+		return r.refuse(a, notApplicable, whole[1], "{%s} and {%s} were both given; each is a whole constraint matrix: give one of them", whole[0], whole[1])
+	case len(whole) > 0 && supervised:
+		return r.refuse(a, notApplicable, whole[0], "{constraints} and {seeds} do not go with {%s}, which is a whole constraint matrix: the constraints have to stand in it", whole[0])
+	case len(whole) == 0 && !supervised:
+		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs something to respect: {constraints}, {seeds} or {beliefs}, or take spectral, which needs nothing", a.Name)
+	}
+	return nil
+}

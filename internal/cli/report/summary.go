@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Summarize writes what a person wants to know first, and the names of the files with the rest.
+func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := lineOf(table)
+	line("objective", "%s %s", r.GetObjectiveName(), Exact(r.GetObjective()))
+	if s := r.GetSpectral(); s != nil {
+		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(r.GetStopReason()))
+	} else {
+		line("iterations", "%d (%s)", r.GetIterations(), ShortName(r.GetStopReason()))
+	}
+	line("clusters", "%d of %s: %s", r.GetK(), shell.Plural(int(r.GetRows()), "point"), firstOf(r.GetClusterSizes(), 20, formatSize))
+	if k := r.GetKernel(); k != nil && k.Rho != nil {
+		line("rho", "%s", Brief(k.GetRho()))
+	}
+	if r.GetSigma() != 0 {
+		line("sigma", "%s", Brief(r.GetSigma()))
+	}
+	if r.GetConstraints().GetTotal() > 0 {
+		line("constraints", "%s", constraintText(r.GetConstraints()))
+	}
+	if r.GetInference() != nil {
+		line("inference", "%s", inferenceText(r.GetInference()))
+	}
+	if s := r.GetSpectral(); s != nil {
+		summarizeSpectral(line, s)
+	}
+	if m := r.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
+		line("metric", "%s", jobflags.EnumName(m))
+	}
+	if r.GetEvaluation() != nil {
+		summarizeScores(line, r.GetEvaluation())
+	}
+	line("time", "%.3g s", r.GetTimings().GetTotal().AsDuration().Seconds())
+	for _, warning := range r.GetWarnings() {
+		line("warning", "%s", warning.GetMessage())
+	}
+	if len(files) > 0 {
+		line("files", "%s", strings.Join(files, " "))
+	}
+	return table.Flush()
+}
+
+// SummarizeEvaluation writes the scores of labels, and of their constraints where they are given.
+func SummarizeEvaluation(w io.Writer, e *cleavev1.Evaluation, constraints *cleavev1.ConstraintReport) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := lineOf(table)
+	summarizeScores(line, e)
+	if constraints != nil {
+		line("constraints", "%s", constraintText(constraints))
+	}
+	return table.Flush()
+}
+
+// lineOf writes lines of a name and a value.
+func lineOf(w io.Writer) func(name, format string, args ...any) {
+	return func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+}
+
+func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Evaluation) {
+	line("NMI", "%.4f", e.GetNmi())
+	line("ARI", "%.4f", e.GetAri())
+	line("pairwise F", "%.4f (precision %.4f, recall %.4f)", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())
+	line("purity", "%.4f", e.GetPurity())
+}
+
+func constraintText(c *cleavev1.ConstraintReport) string {
+	text := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
+	if c.GetSatisfied() < c.GetTotal() {
+		text += fmt.Sprintf(" (violated: %s, %s)",
+			shell.Plural(int(c.GetMustLinkViolated()), "must-link"), shell.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+	}
+	return text
+}
+
+func inferenceText(i *cleavev1.InferenceReport) string {
+	text := jobflags.EnumName(i.GetEngine())
+	if i.GetExact() {
+		text += ", the best assignment there is"
+	}
+	if i.LpValue != nil {
+		text += ", lower bound " + Brief(i.GetLpValue())
+	}
+	if i.GetFallbacks() > 0 {
+		text += fmt.Sprintf(" (%s left to another engine)", shell.Plural(int(i.GetFallbacks()), "component"))
+	}
+	return text
+}
+
+// firstOf lists values, at most so many of them.
+func firstOf[T any](values []T, limit int, text func(T) string) string {
+	var shown []string
+	for _, v := range values[:min(limit, len(values))] {
+		shown = append(shown, text(v))
+	}
+	if len(values) > limit {
+		shown = append(shown, fmt.Sprintf("... (%d more)", len(values)-limit))
+	}
+	return strings.Join(shown, ", ")
+}
+
+func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+func TestSummary(t *testing.T) {
+	result := clitest.ExampleResult()
+	result.Evaluation = &cleavev1.Evaluation{Nmi: 0.5}
+	var got bytes.Buffer
+	if err := Summarize(&got, result, []string{"o/labels.csv", "o/result.json"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `objective    kernel-kmeans 0.30000000000000004
+iterations   2 (CONVERGED)
+clusters     2 of 4 points: 3, 1
+rho          0.7
+sigma        1.5
+constraints  1 of 3 satisfied (violated: 1 must-link, 1 cannot-link)
+NMI          0.5000
+ARI          0.0000
+pairwise F   0.0000 (precision 0.0000, recall 0.0000)
+purity       0.0000
+time         1.5 s
+warning      0-1 is <both> must & cannot
+files        o/labels.csv o/result.json
+`
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+func TestLongListsAreCut(t *testing.T) {
+	if got, want := firstOf(slices.Repeat([]uint32{7}, 25), 3, formatSize), "7, 7, 7, ... (22 more)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := firstOf([]uint32{7, 8}, 3, formatSize), "7, 8"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,190 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Options of the catalog are read from and written to the messages of the API by their paths, so that an
+// option is described once, in the catalog, and has a field here without any code of its own.
+
+var dataNames = map[dataset.Kind]string{
+	dataset.KindPoints:       catalog.Points,
+	dataset.KindSparsePoints: catalog.SparsePoints,
+	dataset.KindGraph:        catalog.Graph,
+	dataset.KindKernel:       catalog.KernelMatrix,
+}
+
+// Validate refuses a spec that makes no sense for data of a kind (0: any), as far as that can be told without
+// reading tables or data. The fault is on a field of the API.
+func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
+	if p.GetAlgorithm() == nil {
+		return fault.Invalid("ALGORITHM_MISSING",
+			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").OnField("spec.kernel_kmeans")
+	}
+	if refusal := Request(p, kind).Check(); refusal != nil {
+		text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
+		return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
+	}
+	return nil
+}
+
+// Request is what a spec, which has an algorithm, asks for in the names of the catalog.
+func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
+	a := Algorithm(p)
+	r := catalog.Request{Algorithm: a.Name, Data: dataNames[kind], Values: map[string]string{}}
+	for _, o := range catalog.Options {
+		o, _ = catalog.Find(o.Name, a)
+		if value, given := read(p.ProtoReflect(), o.Path(a)); given {
+			r.Values[o.Name] = value
+		}
+	}
+	return r
+}
+
+// Algorithm is the algorithm of a spec, with no name when it has none.
+func Algorithm(p *cleavev1.JobSpec) catalog.Algorithm {
+	m := p.ProtoReflect()
+	if field := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm")); field != nil {
+		if a, known := catalog.FindAlgorithm(strings.ReplaceAll(string(field.Name()), "_", "-")); known {
+			return a
+		}
+	}
+	return catalog.Algorithm{}
+}
+
+// SetAlgorithm makes a spec one of an algorithm, with no options set unless it was so before.
+func SetAlgorithm(p *cleavev1.JobSpec, a catalog.Algorithm) {
+	m := p.ProtoReflect()
+	m.Mutable(m.Descriptor().Fields().ByName(protoreflect.Name(a.Message())))
+}
+
+// read is the text of what stands at a path, if anything does.
+func read(m protoreflect.Message, path string) (text string, given bool) {
+	names := strings.Split(strings.TrimPrefix(path, "spec."), ".")
+	for at, name := range names {
+		field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if field == nil || !m.Has(field) {
+			return "", false
+		}
+		if at == len(names)-1 {
+			return textOf(m, field)
+		}
+		m = m.Get(field).Message()
+	}
+	return "", false
+}
+
+// textOf is the text of a field that is set.
+func textOf(m protoreflect.Message, field protoreflect.FieldDescriptor) (string, bool) {
+	value := m.Get(field)
+	switch {
+	case field.IsList():
+		return "given", value.List().Len() > 0
+	case field.Kind() == protoreflect.EnumKind:
+		return enumWord(field.Enum(), value.Enum())
+	case field.Kind() == protoreflect.DoubleKind:
+		return strconv.FormatFloat(value.Float(), 'g', -1, 64), true
+	case field.Kind() == protoreflect.MessageKind:
+		// A number or the rule that stands in its place: the one that is set.
+		if one := value.Message().Descriptor().Oneofs().ByName("kind"); one != nil {
+			set := value.Message().WhichOneof(one)
+			if set == nil {
+				return "", false
+			}
+			return textOf(value.Message(), set)
+		}
+		return "given", true
+	}
+	return value.String(), true
+}
+
+// enumWord is a value of an enum as people write it, none for the first: DISTORTION_I_DIVERGENCE is
+// i-divergence, START_KMEANS_PLUS_PLUS kmeans++.
+func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) (string, bool) {
+	value := enum.Values().ByNumber(number)
+	if number == 0 {
+		return "", false
+	}
+	if value == nil {
+		return strconv.Itoa(int(number)), true // which no option has
+	}
+	word := strings.TrimPrefix(string(value.Name()), enumPrefix(enum))
+	return strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(word, "_", "-")), "-plus-plus", "++"), true
+}
+
+func enumPrefix(enum protoreflect.EnumDescriptor) string {
+	return strings.TrimSuffix(string(enum.Values().ByNumber(0).Name()), "UNSPECIFIED")
+}
+
+// EnumWord is a value of the API as people write it, "" for none.
+func EnumWord(value protoreflect.Enum) string {
+	word, _ := enumWord(value.Descriptor(), value.Number())
+	return word
+}
+
+// SetOption writes an option of the spec's algorithm from its text, which the catalog has parsed. Without a
+// field for it, which an option with an implied value has not, nothing is written.
+func SetOption(p *cleavev1.JobSpec, o catalog.Option, text string) {
+	m := p.ProtoReflect()
+	names := strings.Split(strings.TrimPrefix(o.Path(Algorithm(p)), "spec."), ".")
+	for at, name := range names {
+		field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if field == nil {
+			return
+		}
+		if at == len(names)-1 {
+			set(m, field, text)
+			return
+		}
+		m = m.Mutable(field).Message()
+	}
+}
+
+func set(m protoreflect.Message, field protoreflect.FieldDescriptor, text string) {
+	switch field.Kind() {
+	case protoreflect.EnumKind:
+		m.Set(field, protoreflect.ValueOfEnum(enumNumber(field.Enum(), text)))
+	case protoreflect.BoolKind:
+		m.Set(field, protoreflect.ValueOfBool(text == "true"))
+	case protoreflect.Uint32Kind:
+		value, _ := strconv.ParseUint(text, 10, 32)
+		m.Set(field, protoreflect.ValueOfUint32(uint32(value)))
+	case protoreflect.Uint64Kind:
+		value, _ := strconv.ParseUint(text, 10, 64)
+		m.Set(field, protoreflect.ValueOfUint64(value))
+	case protoreflect.DoubleKind:
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil { // auto: as if it were not there
+			m.Clear(field)
+			return
+		}
+		m.Set(field, protoreflect.ValueOfFloat64(value))
+	case protoreflect.MessageKind:
+		kind := m.NewField(field).Message()
+		members := kind.Descriptor().Oneofs().ByName("kind").Fields()
+		for at := range members.Len() {
+			_, err := strconv.ParseFloat(text, 64)
+			if member := members.Get(at); (err == nil) == (member.Kind() == protoreflect.DoubleKind) {
+				set(kind, member, text)
+			}
+		}
+		m.Set(field, protoreflect.ValueOfMessage(kind))
+	}
+}
+
+// enumNumber is the number of a word, 0 where it has none: storage auto.
+func enumNumber(enum protoreflect.EnumDescriptor, word string) protoreflect.EnumNumber {
+	name := enumPrefix(enum) + strings.ToUpper(strings.ReplaceAll(strings.ReplaceAll(word, "++", "-plus-plus"), "-", "_"))
+	if value := enum.Values().ByName(protoreflect.Name(name)); value != nil {
+		return value.Number()
+	}
+	return 0
+}
