@@ -197,7 +197,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 			return err
 		}, codes.NotFound, "WORKER_NOT_FOUND"},
 		{"truth of another length", func() error {
-			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: []int64{1, 2}})
+			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: wire.InlineTable(table.FromLabels([]int64{1, 2}))})
 			return err
 		}, codes.InvalidArgument, "SIZE_MISMATCH"},
 	} {
