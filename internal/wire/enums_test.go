@@ -63,6 +63,8 @@ func TestEnumMaps(t *testing.T) {
 	every(t, joinComponents, 0)
 	every(t, autoShift, 1)
 	every(t, betaRules, 1)
+	every(t, columnTypes, 0)
+	back(t, columnTypes)
 	back(t, kinds)
 	back(t, distortions)
 	back(t, metrics)
