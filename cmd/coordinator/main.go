@@ -1,4 +1,4 @@
-// Command coordinator serves the API, keeps jobs and data, and gives workers their tiles.
+// Command coordinator serves the API, keeps jobs and data, and places tiles on workers.
 package main
 
 import (
@@ -25,7 +25,7 @@ func command() *cobra.Command {
 	cfg.Version = shell.Version()
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
-		Short: "Serve the Cleave API and give workers their tiles",
+		Short: "Serve the Cleave API and place tiles on workers",
 		Args:  shell.Flags,
 	}
 	set := cmd.Flags()

@@ -1,4 +1,4 @@
-// Command worker builds and holds tiles of kernel matrices and sweeps over them for a coordinator.
+// Command worker computes for a coordinator: it builds and holds tiles of matrices and vectors.
 package main
 
 import (
@@ -31,7 +31,7 @@ func command() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator")
-	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` for people")
+	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's)")
 	set.StringVar(&level, "log-level", level, "trace, debug, info, warn, error or off")

@@ -51,10 +51,10 @@ var house = []room{
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"text", pure, ""},
 	{"catalog", pure, ""},
-	{"clustering", pure, "constraint dataset fault inference metric partition text"},
+	{"clustering", pure, "constraint dataset fault inference kernel metric partition text"},
 	{"clustering/centroid", pure, "clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
-	{"clustering/kernelkmeans", pure, "clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
+	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
 	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
@@ -74,7 +74,7 @@ var house = []room{
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table wire worker"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
+	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
 	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},

@@ -64,7 +64,7 @@ func (b *run) measureBuild(ctx context.Context, s set) error {
 		}
 		ask := func(variant string) func() (float64, error) {
 			return func() (float64, error) {
-				return b.peer.seconds(map[string]any{"do": "build", "points": path, "n": n, "d": d, "rho": problem.Rho(), "variant": variant})
+				return b.peer.seconds(map[string]any{"do": "build", "points": path, "n": n, "d": d, "rho": problem.Matrix.Rho, "variant": variant})
 			}
 		}
 		contestants = append(contestants, contestant{ask(plainBuild), &plain}, contestant{ask(tunedBuild), &tuned})

@@ -100,7 +100,7 @@ func (b *run) measureRuns(ctx context.Context, s set) error {
 	if err != nil {
 		return err
 	}
-	r.rho = problem.Rho()
+	r.rho = problem.Matrix.Rho
 	if err := b.usualRun(ctx, r); err != nil {
 		return err
 	}

@@ -41,10 +41,10 @@ func measureEndToEnd(ctx context.Context, b *run) error {
 	}
 	out, theirOut := filepath.Join(b.temp, "out"), filepath.Join(b.temp, "spectral-labels")
 	var ours, theirs times
-	contestants := []contestant{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Rho(), out) }, &ours}}
+	contestants := []contestant{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out) }, &ours}}
 	if b.peer.has("sklearn") {
 		contestants = append(contestants, contestant{func() (float64, error) {
-			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k, "rho": problem.Rho(), "out": theirOut})
+			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k, "rho": problem.Matrix.Rho, "out": theirOut})
 			b.progress("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})

@@ -91,7 +91,7 @@ func (b *run) measureDense(ctx context.Context) error {
 			return err
 		}
 		if err := b.peer.ask(map[string]any{
-			"do": "affinity", "points": path, "n": s.points.N, "d": s.points.D, "rho": plain.problem.Rho(),
+			"do": "affinity", "points": path, "n": s.points.N, "d": s.points.D, "rho": plain.problem.Matrix.Rho,
 		}, &struct{}{}); err != nil {
 			return err
 		}

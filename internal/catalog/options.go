@@ -43,9 +43,10 @@ type Option struct {
 	Aliases map[string]string // old words for values
 	Default string            // for people
 	// The range of a number; Max 0: it has none.
-	Min, Max float64
-	Group    Group
-	Help     string // what is in backquotes names the value
+	Min, Max    float64
+	MaxExcluded bool // Max itself is too large
+	Group       Group
+	Help        string // what is in backquotes names the value
 	// Spectral is the option as the spectral family has it, where it differs.
 	Spectral *Option
 }
@@ -123,6 +124,6 @@ var Options = []Option{
 		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300"}},
 	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0", Group: TheRun,
 		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
-		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, Default: "1e-8"}},
+		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: TheRun, Help: "seed of all random choices"},
 }

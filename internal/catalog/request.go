@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -174,8 +175,12 @@ func (o Option) Parse(text string) (string, error) {
 
 func (o Option) inRange(value float64) error {
 	switch {
-	case o.Max == 0 || value >= o.Min && value <= o.Max:
+	case o.Max == 0 || value >= o.Min && value <= o.Max && !(o.MaxExcluded && value == o.Max):
 		return nil
+	case o.MaxExcluded:
+		return fmt.Errorf("it must be %g or more and below %g", o.Min, o.Max)
+	case value < o.Min && o.Min > 0 && o.Min < 1e-50:
+		return errors.New("it must be greater than 0")
 	case o.Max >= math.MaxInt32 && value < o.Min:
 		return fmt.Errorf("it must be at least %g", o.Min)
 	}

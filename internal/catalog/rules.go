@@ -14,7 +14,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 				others = append(others, other.Name)
 			}
 		}
-		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, and this is a %s; for that take {algorithm} %s", a.Name, Or(a.Data), singular(r.Data), Or(others))
+		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
 	storage := r.Values["storage"]
 	switch {
@@ -28,8 +28,13 @@ func (r Request) checkData(a Algorithm) *Refusal {
 	return nil
 }
 
-func singular(data string) string {
-	return map[string]string{Points: "file of points", SparsePoints: "file of sparse points"}[data] + map[string]string{Graph: Graph, KernelMatrix: KernelMatrix}[data]
+func withArticles(kinds []string) []string {
+	return names(kinds, func(kind string) string {
+		if kind == Graph || kind == KernelMatrix {
+			return "a " + kind
+		}
+		return kind
+	})
 }
 
 // checkKernel refuses a kernel where there is none, and parameters that a kernel does not have.
@@ -86,7 +91,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 func (r Request) checkRules(a Algorithm) *Refusal {
 	for _, needed := range a.Needs {
 		if !r.given(needed) {
-			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}; give at least one", a.Name, needed)
+			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}", a.Name, needed)
 		}
 	}
 	objective := r.objective(a)

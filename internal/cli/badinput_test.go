@@ -98,9 +98,9 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Soft algorithms accept contradictory constraints and say where the contradiction is; repeated and
-// self edges are no errors either.
-func TestOddInputThatIsFine(t *testing.T) {
+// Soft algorithms accept contradictory constraints and warn where the contradiction is. Repeated edges and
+// loops are accepted too.
+func TestUnusualInputIsAccepted(t *testing.T) {
 	files := maps.Clone(clitest.SmallFiles)
 	maps.Copy(files, map[string]string{
 		"conflict.csv": "i,j,kind\n0,1,must\n1,2,must\n0,2,cannot\n",

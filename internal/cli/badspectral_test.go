@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
-// Input that the spectral family cannot take is refused with what is wrong, where, and what to do.
+// The errors about input of the spectral family say what is wrong, where, and what to do.
 func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
@@ -46,19 +46,19 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, and 2 clusters need 1; the largest usable beta is just below 7"},
 		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv", "4 clusters need 3; no beta above 0 does: there are too few beliefs"},
 		{"--graph e.csv --k 7 --algorithm spectral", "k is 7 but there are only 6 rows"},
-		{"--graph e.csv --k 1 --algorithm spectral", "cuts into at least 2 clusters"},
-		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0, which no residual of an eigenvector reaches"},
+		{"--graph e.csv --k 1 --algorithm spectral", "k is 1; it must be at least 2"},
+		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0; it must be 1e-14 or more and below 1"},
 		{"--graph e.csv --k 2 --algorithm spectral --tolerance 1", "must be 1e-14 or more and below 1"},
-		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "k-means on the eigenvectors needs at least 1"},
+		{"--graph e.csv --k 2 --algorithm spectral --max-iterations 0", "max-iterations is 0; it must be at least 1"},
 	} {
-		misused(t, "run --quiet "+c.args, c.says)
+		refused(t, "run --quiet "+c.args, c.says)
 	}
 	for _, file := range []string{"notimage.png", "truncated.png", "e.csv"} {
-		misused(t, "generate image-affinity "+file+" --out g", file+": ")
+		refused(t, "generate image-affinity "+file+" --out g", file+": ")
 	}
 }
 
-// A graph in pieces is no error, except where no cut is left; only who has the option is told of it.
+// A disconnected graph is no error unless no cut is left. Only the algorithm that has --components names it.
 func TestGraphsInPieces(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",

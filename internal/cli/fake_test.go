@@ -21,18 +21,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// fake is a coordinator that does what a test tells it, to see the client behave when a real one
-// would not misbehave on demand.
+// fake is a coordinator whose answers and failures are set by a test.
 type fake struct {
 	cleavev1.UnimplementedDatasetServiceServer
 	cleavev1.UnimplementedTableServiceServer
 	cleavev1.UnimplementedJobServiceServer
 	address string
 
-	// watch plays one watch; it is called with the number of the call.
+	// watch answers WatchJob; call counts from 0.
 	watch func(call int, request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error
 
-	// stall, when set, is called by GetDataset, which then waits for the caller to give up.
+	// stall, if set, is called by GetDataset, which then blocks until the caller gives up.
 	stall func()
 
 	mu       sync.Mutex
@@ -44,6 +43,7 @@ type fake struct {
 	canceled []string
 	job      *cleavev1.Job
 	refusals int // UNAVAILABLE answers to CreateJob before it works
+	lost     int // answers to CancelJob that do not arrive
 
 	// What the job found.
 	spec   *cleavev1.JobSpec
@@ -176,6 +176,10 @@ func (f *fake) CancelJob(_ context.Context, request *cleavev1.CancelJobRequest) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.canceled = append(f.canceled, request.GetJobId())
+	if f.lost > 0 {
+		f.lost--
+		return nil, status.Error(codes.Unavailable, "connection reset")
+	}
 	return &cleavev1.CancelJobResponse{Job: f.job}, nil
 }
 

@@ -50,7 +50,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// A background leaves the points as they are, and neither constraints nor score-on.csv name it.
+// Background points do not change the others, and neither constraints nor score-on.csv name them.
 func TestGenerateBackground(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-moons --n 40 --constraints 200 --seed 3 --out plain")
@@ -72,7 +72,7 @@ func TestGenerateBackground(t *testing.T) {
 	}
 }
 
-func TestGenerateDrawsConstraintsApart(t *testing.T) {
+func TestConstraintsDoNotChangeGeneratedData(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 60 --seed 4 --out few")
 	succeed(t, "generate two-circles --n 60 --seed 4 --constraints 20 --out many")

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
-// sendSteps sends numbered iterations from..to, and then perhaps the end.
+// sendSteps sends the iterations with the numbers from..to, and then the end unless it is nil.
 func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) error {
 	for sequence := from; sequence <= to; sequence++ {
 		event := &cleavev1.Event{Sequence: sequence, What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: uint32(sequence - 1), Objective: 1}}}
@@ -40,7 +40,7 @@ func sendSteps(stream watchStream, from, to uint64, ended *cleavev1.JobEnded) er
 
 var succeeded = &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED, StopReason: cleavev1.StopReason_STOP_REASON_CONVERGED}
 
-func TestWatchComesBackWhereItWas(t *testing.T) {
+func TestWatchResumesAfterABreak(t *testing.T) {
 	f := startFake(t)
 	f.watch = func(call int, request *cleavev1.WatchJobRequest, stream watchStream) error {
 		switch call {
@@ -169,7 +169,7 @@ func TestSubmit(t *testing.T) {
 	if r := invokeIn(t.Context(), "submit -f byid.yaml --constraints c.csv", environment); r.code != 0 || f.requests[3].GetSpec().GetDatasetId() != dataset {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to --graph") {
+	if r := invokeIn(t.Context(), "submit -f byid.yaml --kernel linear", environment); r.code != 2 || !strings.Contains(r.stderr, "--kernel does not apply to a graph") {
 		t.Errorf("a kernel over a stored graph: exit code %d, %q", r.code, r.stderr)
 	}
 }
@@ -186,20 +186,23 @@ func TestSubmitAndWait(t *testing.T) {
 	}
 }
 
-// An interrupt of a run cancels its job; a job that was only watched goes on, and the user is told so.
+// An interrupted run cancels its job. A job that is only watched goes on, and the message says so.
 func TestInterrupt(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct {
 		command  string
+		lost     int
 		canceled int
 		want     string
 	}{
-		{"run --quiet --data p.csv --k 2 --out o", 1, "cleave: cancelled\n"},
-		{"submit --quiet --wait --data p.csv --k 2", 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
-		{"watch job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
-		{"watch --json job-1", 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 0, 1, "cleave: cancelled\n"},
+		{"run --quiet --data p.csv --k 2 --out o", 1, 2, "cleave: cancelled\n"},
+		{"submit --quiet --wait --data p.csv --k 2", 0, 0, "cleave: interrupted; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch job-1", 0, 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
+		{"watch --json job-1", 0, 0, "cleave: the watch ended; job job-1 goes on, stop it with: cleave cancel job-1\n"},
 	} {
 		f := startFake(t)
+		f.lost = c.lost
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {

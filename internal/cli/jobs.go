@@ -52,6 +52,10 @@ func (a *app) cancelCommand() *cobra.Command {
 		if asJSON {
 			return report.PrintMessage(a.stdout, response.GetJob())
 		}
+		if job := response.GetJob(); job.GetEndTime() != nil {
+			_, err = fmt.Fprintf(a.stdout, "%s: has ended before: %s\n", jobID, report.ShortName(job.GetState()))
+			return err
+		}
 		_, err = fmt.Fprintf(a.stdout, "%s: cancel requested\n", jobID)
 		return err
 	})
@@ -119,7 +123,7 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	}
 	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
-	line("algorithm", jobflags.AlgorithmName(spec))
+	line("algorithm", wire.Algorithm(spec).Name)
 	line("clusters", fmt.Sprint(spec.GetK()))
 	for _, used := range wire.UsedTables(spec) {
 		line(used.Name(), c.DescribeTable(ctx, used.Input))

@@ -14,21 +14,21 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// gapped is a large file, big/data.csv, that has the rows of a small one, g/data.csv, and others that
-// cannot be clustered: the small one is what a hand would make of it.
-type gapped struct {
-	rows []int // of the large file, for each row of the small one
+// gappedFile is big/data.csv: the rows of g/data.csv with unusable rows between them. A run that drops those
+// must find what a run on g/data.csv finds.
+type gappedFile struct {
+	rows []int // for each row of g/data.csv its row in big/data.csv
 }
 
-// enlarge puts an unusable row before every fourth row of g/data.csv.
-func enlarge(t *testing.T) *gapped {
+// enlarge writes big/data.csv with an unusable row before every fourth row of g/data.csv.
+func enlarge(t *testing.T) *gappedFile {
 	t.Helper()
 	if err := os.Mkdir("big", 0o777); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(clitest.Read(t, "g/data.csv")), "\n")
 	unusable := []string{"?,1,2", "1,,2", "1,2,NA", "nan,NaN,1", "1,2,"}
-	g := &gapped{}
+	g := &gappedFile{}
 	text := lines[0] + "\n"
 	row := 0
 	for i, line := range lines[1:] {
@@ -44,16 +44,16 @@ func enlarge(t *testing.T) *gapped {
 	return g
 }
 
-func (g *gapped) write(t *testing.T, name, text string) {
+func (g *gappedFile) write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile("big/"+name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// table rewrites the first columns of a table from rows of the small file to rows of the large one, and
-// adds lines about rows that are not in the small one.
-func (g *gapped) table(t *testing.T, from, name string, indices int, extra string) {
+// table renumbers the rows in the first columns of a table from g/data.csv to big/data.csv, and adds extra
+// lines about unusable rows.
+func (g *gappedFile) table(t *testing.T, from, name string, indices int, extra string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(clitest.Read(t, from)), "\n")
 	text := lines[0] + "\n" + extra
@@ -71,8 +71,8 @@ func (g *gapped) table(t *testing.T, from, name string, indices int, extra strin
 	g.write(t, name, text)
 }
 
-// labels are those of the large file: rows of the small one have theirs, all others the same.
-func (g *gapped) labels(t *testing.T, from, other string) string {
+// labels are the labels of all rows of big/data.csv, where unusable rows have the label other.
+func (g *gappedFile) labels(t *testing.T, from, other string) string {
 	t.Helper()
 	labels, err := format.LoadLabels(from, len(g.rows))
 	if err != nil {
@@ -89,7 +89,7 @@ func (g *gapped) labels(t *testing.T, from, other string) string {
 	return text
 }
 
-// A run that leaves rows out finds what it finds in a file without them.
+// A run that drops rows finds the same as a run on a file without them.
 func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	vectorFiles(t)
 	g := enlarge(t)
@@ -138,7 +138,7 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3"); !strings.Contains(out, "90 x 90") {
 		t.Errorf("plan: %s", out)
 	}
-	// The folder of such a run knows which of its points count.
+	// predict drops the same rows.
 	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --out o")
 	succeed(t, "run --quiet --data g/data.csv --k 3 --out few")
 	if got := succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv"); got != clitest.Read(t, "few/labels.csv") {
@@ -177,7 +177,7 @@ func TestRowsWithoutDirection(t *testing.T) {
 			t.Errorf("%s: labels %s, want %s (%v)", c.args, got, want, err)
 		}
 	}
-	// Where lengths count, zeros are points like others.
+	// Where directions are not compared, rows of zeros are kept.
 	if d := readResult(t, succeed(t, "run --quiet --json --missing drop --k 2 --algorithm kmeans --data whole.csv")); d.Rows != 6 || d.DroppedRows != 0 {
 		t.Errorf("%d points, without %d", d.Rows, d.DroppedRows)
 	}

@@ -22,8 +22,8 @@ func halves(t *testing.T) {
 	succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --out g")
 }
 
-// As Wang2014 7.1, by another algorithm: two halves of a picture, each a gradient with noise so that no
-// threshold parts them, come apart as labeled.
+// As in Wang2014 7.1, but by another algorithm: the two halves of a picture are found. Each is a gradient with
+// noise, so that no threshold would separate them.
 func TestAPictureIsSegmented(t *testing.T) {
 	halves(t)
 	const job = "run --graph g/edges.csv --k 2 --objective normalized-cut --constraints g/constraints.csv --truth p/truth.csv " +
@@ -50,7 +50,7 @@ func TestAPictureIsSegmented(t *testing.T) {
 	}
 }
 
-// The commands that the README shows for pictures work as they stand.
+// The commands about pictures in the README work.
 func TestPicturesOfTheReadme(t *testing.T) {
 	_, section, found := strings.Cut(clitest.Read(t, "../../README.md"), "\n## Pictures\n")
 	_, block, begins := strings.Cut(section, "\n```sh\n")
@@ -113,7 +113,7 @@ func TestAffinityFiles(t *testing.T) {
 	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_grey\n30,20,5,2.5,") {
 		t.Errorf("picture.csv is %q", got)
 	}
-	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 links and 25 across.
+	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 must-links and 25 cannot-links.
 	for args, want := range map[string]int{"--all-pairs": 1225, "--constraint-weight 2.5": 73} {
 		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+args)
 		constraints, err := format.LoadConstraints("a/constraints.csv", 600)
@@ -130,7 +130,7 @@ func TestAffinityFiles(t *testing.T) {
 	}
 }
 
-// A heat map goes by the index, not by the order of the rows.
+// A heat map uses the index, not the order of the rows.
 func TestHeatMapOfAnEmbedding(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate picture --width 8 --height 8 --out p")

@@ -30,7 +30,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	// Nothing runs: the same on a server, which has no job afterwards. What runs keeps to the plan.
+	// Planning on a server makes no job, and a run follows its plan.
 	address := startServe(t, "--workers 2")
 	if out := succeed(t, "plan --storage none --server "+address+" "+job); !strings.Contains(out, "worker-0") {
 		t.Errorf("on a server\n%s", out)

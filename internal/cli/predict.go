@@ -108,8 +108,8 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	return err
 }
 
-// findPredictor reads a model from its folder, or finds the job at its coordinator. close must be called.
-func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, close func(), err error) {
+// findPredictor reads a model from its folder, or finds the job at its coordinator. Call end after use.
+func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
 	if f.job == "" {
 		p, err = a.openModel(f)
 		return p, func() {}, err

@@ -20,7 +20,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// startModel is a coordinator with a job of the vector family over p.csv that has ended.
+// startModel starts a fake coordinator with a job of the vector family on p.csv that has ended.
 func startModel(t *testing.T, weights ...float64) *fake {
 	t.Helper()
 	f := startFake(t)
@@ -84,7 +84,7 @@ func TestFilesOfAModel(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(model, f.model) || !reflect.DeepEqual(header, []string{"x", "y"}) {
 			t.Errorf("read back is %+v %v, %v", model, header, err)
 		}
-		// Without a folder the model stays where it is, but result.json is the same.
+		// Without --out the model is not fetched, but result.json is the same.
 		if got := succeed(t, "result job-1 --json --server "+f.address); got != clitest.Read(t, c.form+"/result.json") {
 			t.Errorf("--json prints %s", got)
 		}

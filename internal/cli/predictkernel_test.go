@@ -12,7 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// kernelRuns have something to tell of each kernel.
+// kernelRuns are runs with different kernels, and what result.json says of them.
 var kernelRuns = []struct {
 	args, weights string
 	kernel        *cleavev1.KernelReport
@@ -23,7 +23,7 @@ var kernelRuns = []struct {
 	{"--kernel polynomial --coef0 1", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: proto.Float64(1), Coef0: proto.Float64(1), Degree: proto.Uint32(2)}},
 }
 
-// The points of a run at rest are where they belong, also when they come again as new ones.
+// The points of a converged run are assigned to their own clusters.
 func TestPredictByAKernel(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --seed 2 --out g")

@@ -17,8 +17,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// startSpectral is a coordinator with a job of constrained-spectral over p.csv that has ended, after these
-// steps of its solver.
+// startSpectral starts a fake coordinator with a job of constrained-spectral on p.csv that has ended after these
+// steps of its eigensolver.
 func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 	t.Helper()
 	f := startFake(t)
@@ -73,7 +73,7 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 	if picture := clitest.Read(t, "o/clusters.svg"); strings.Contains(picture, "iteration") {
 		t.Error("the picture of the clusters speaks of iterations")
 	}
-	misused(t, "predict --model o --data p.csv", "o: spectral clustering places only the points that it was given")
+	refused(t, "predict --model o --data p.csv", "o: spectral clustering places only the points that it was given")
 
 	f = startSpectral(t) // solved at once
 	f.result.Spectral.Beta, f.result.Spectral.FeasibleVectors = nil, nil

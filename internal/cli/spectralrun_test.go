@@ -13,8 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// spectralRuns are the algorithms of the spectral family over files of three kinds, and how near to the
-// truth they must come: these blocks are easy, but not for all options.
+// spectralRuns are runs of the spectral family on three kinds of data, and the NMI that they must reach.
 var spectralRuns = []struct {
 	args string
 	nmi  float64
@@ -35,7 +34,7 @@ var spectralRuns = []struct {
 	{"--graph b/edges.csv --k 3 --init spectral", 0.9},
 }
 
-// spectralFolder makes a graph of three blocks, points in three groups and a kernel matrix, of the same truth.
+// spectralFolder makes a graph of three blocks, and points and a kernel matrix with the same truth.
 func spectralFolder(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -124,7 +123,7 @@ func TestSpectralJobsOfAServer(t *testing.T) {
 	if out := succeed(t, "plan "+job+" --server "+address); !strings.Contains(out, "120 x 120 in 8 tiles") {
 		t.Errorf("plan: %s", out)
 	}
-	misused(t, "predict --job "+id+" --data b/data.csv --server "+address, "has no model")
+	refused(t, "predict --job "+id+" --data b/data.csv --server "+address, "has no model")
 }
 
 // The example of Wang2014 4.4 from its files: Q has ones on its diagonal, beta = vol.
@@ -153,5 +152,5 @@ func TestWang2014FromFiles(t *testing.T) {
 			t.Errorf("row %d is %q, want %v (%v)", i, line, want[i], err)
 		}
 	}
-	misused(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 100", "largest usable beta")
+	refused(t, "run --quiet --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --beta 100", "largest usable beta")
 }

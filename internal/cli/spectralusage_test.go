@@ -24,15 +24,15 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: its coordinates depend on no start"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init spectral", "--init spectral does not apply to kmeans"},
-		{"run --data x.svm --k 2 --algorithm spectral", "spectral does not take sparse points"},
-		{"run --graph e.csv --k 2 --algorithm spectral --rho 1", "--rho does not apply to --graph"},
-		{"run --graph e.csv --k 2 --algorithm spectral --affinity-diagonal zero", "the diagonal of a graph is kept"},
-		{"run --graph e.csv --k 2 --algorithm spectral --storage none", "--storage none does not apply to --graph"},
+		{"run --data x.svm --k 2 --algorithm spectral", "spectral takes points, a graph or a kernel matrix, not sparse points"},
+		{"run --graph e.csv --k 2 --algorithm spectral --rho 1", "--rho does not apply to a graph"},
+		{"run --graph e.csv --k 2 --algorithm spectral --affinity-diagonal zero", "here the diagonal is kept"},
+		{"run --graph e.csv --k 2 --algorithm spectral --storage none", "--storage none does not apply to a graph"},
 		{"run --data p.csv --k 2 --algorithm spectral --kernel linear --rho 1", "--rho does not apply to the linear kernel"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral", "constrained-spectral needs something to respect: give --constraints, --seeds, --beliefs, --source-graph or --source-data"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --source-graph e.csv", "--beliefs and --source-graph were given; each is a whole constraint matrix"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --constraints c.csv", "constraints and seeds go with neither --beliefs nor --source-graph"},
-		{"run --graph e.csv -f csp.yaml --constraints c.csv", "constraints and seeds go with neither --beliefs nor --source-graph"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral", "constrained-spectral needs something to respect: --constraints, --seeds or --beliefs"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --source-graph e.csv", "--beliefs and --source-graph were both given; each is a whole constraint matrix"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --constraints c.csv", "--constraints and --seeds do not go with --beliefs, which is a whole constraint matrix"},
+		{"run --graph e.csv -f csp.yaml --constraints c.csv", "--constraints and --seeds do not go with --beliefs, which is a whole constraint matrix"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --entail", "--entail goes with --constraints only"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs twice.csv", "twice.csv, line 3: the pair 1, 0 stands here again; it was on line 2"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs silent.csv", "silent.csv: the file has no beliefs"},
@@ -42,6 +42,6 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto or strict`},
 	} {
-		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { refused(t, c.args, c.want) })
 	}
 }

@@ -14,7 +14,7 @@ func TestUsageErrors(t *testing.T) {
 		{"frobnicate", `there is no command "frobnicate"`},
 		{"run", "what is to be clustered?"},
 		{"run --data p.csv", "how many clusters?"},
-		{"run --data p.csv --k 0", `--k is "0"; use a whole number, 1 or more`},
+		{"run --data p.csv --k 0", `--k is "0"; it must be at least 1`},
 		{"run --data p.csv --k two", `--k is "two"`},
 		{"run --data p.csv --k -1", `--k is "-1"`},
 		{"run --data p.csv --graph e.csv --k 2", "--data and --graph were both given"},
@@ -32,37 +32,37 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --tolerance -1", "it must be at least 0"},
 		{"run --data p.csv --k 2 --restarts 0", `--restarts is "0"`},
 		{"run --data p.csv --k 2 --max-iterations -1", `--max-iterations is "-1"`},
-		{"run --graph p.csv --k 2 --storage float16", "does not apply to --graph"},
-		{"run --graph e.csv --k 2 --storage none", "--storage none does not apply to --graph"},
-		{"plan --kernel-matrix k.csv --k 2 --storage none", "--storage none does not apply to --kernel-matrix"},
+		{"run --graph p.csv --k 2 --storage float16", "does not apply to a graph"},
+		{"run --graph e.csv --k 2 --storage none", "--storage none does not apply to a graph"},
+		{"plan --kernel-matrix k.csv --k 2 --storage none", "--storage none does not apply to a kernel matrix"},
 		{"plan", "what is to be clustered?"},
 		{"plan --data p.csv --k 2 --workers 2 --server localhost:1", "--workers is for an embedded run"},
-		{"run --graph e.csv --k 2 --kernel linear", "--kernel does not apply to --graph"},
-		{"run --graph e.csv --k 2 --rho 1", "--rho does not apply to --graph"},
+		{"run --graph e.csv --k 2 --kernel linear", "--kernel does not apply to a graph"},
+		{"run --graph e.csv --k 2 --rho 1", "--rho does not apply to a graph"},
 		{"run --graph e.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with"},
 		{"run --graph e.csv --k 2 --weights w.csv", "--weights goes with --objective kernel-kmeans only"},
-		{"run --kernel-matrix k.csv --k 2 --kernel gaussian", "--kernel does not apply to --kernel-matrix"},
+		{"run --kernel-matrix k.csv --k 2 --kernel gaussian", "--kernel does not apply to a kernel matrix"},
 		{"run --data p.csv --k 2 --vertices 9", "--vertices goes with --graph only"},
 		{"run --graph e.csv --k 2 --missing drop", "--missing goes with --data only"},
 		{"run --kernel-matrix k.csv --k 2 --missing error", "--missing goes with --data only"},
 		{"run --data p.csv --k 2 --missing impute", `--missing is "impute"; use error or drop`},
 		{"submit --data p.csv --k 2 --missing drop --server localhost:1", "submit knows no --missing drop"},
-		{"run --data p.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with a graph objective"},
+		{"run --data p.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with a cut of points or of a kernel matrix"},
 		{"run --data p.csv --k 2 --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --init seeds", "--init seeds needs --seeds"},
 		{"run --data p.csv --k 2 --init random --seeds s.csv", "they have no use with --init random"},
-		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use farthest-first, random, kmeans++, seeds, labels:FILE or spectral"},
+		{"run --data p.csv --k 2 --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use seeds, farthest-first, kmeans++, random, labels or spectral"},
 		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init neighbourhoods", "--init neighborhoods does not apply to kernel-kmeans"},
-		{"run --data p.csv --k 2 --algorithm kmeans --init farthest-first", "--init farthest-first does not apply to kmeans; use kmeans++, random, labels:FILE or centroids:FILE"},
+		{"run --data p.csv --k 2 --algorithm kmeans --init farthest-first", "--init farthest-first does not apply to kmeans; use kmeans++, random, labels or centroids"},
 		{"run --data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init random", "--init random does not apply to seeded-kmeans; use seeds"},
 		{"run --data p.csv --k 3 --algorithm kmeans --init centroids:m.csv", "m.csv: the file has 2 centroids for 3 clusters"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:m3.csv", "m3.csv: the centroids have 3 columns, the data 2"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:other.csv", "the columns are called y,x, those of the data x,y"},
-		{"run --graph e.csv --k 2 --algorithm kmeans", "kmeans clusters points: give them by --data; graphs go with kernel-kmeans"},
-		{"run --kernel-matrix k.csv --k 2 --algorithm pc-kmeans", "pc-kmeans clusters points: give them by --data"},
-		{"run --data x.svm --k 2", "kernel-kmeans does not take sparse points: say --algorithm kmeans"},
+		{"run --graph e.csv --k 2 --algorithm kmeans", "kmeans takes points or sparse points, not a graph; take --algorithm kernel-kmeans"},
+		{"run --kernel-matrix k.csv --k 2 --algorithm pc-kmeans", "pc-kmeans takes points or sparse points, not a kernel matrix"},
+		{"run --data x.svm --k 2", "kernel-kmeans takes points, a graph or a kernel matrix, not sparse points; take --algorithm kmeans"},
 		{"run --data p.csv --k 2 --geometry spherical", "--geometry does not apply to kernel-kmeans, only to kmeans, seeded-kmeans, constrained-kmeans or cop-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --kernel linear", "--kernel does not apply to kmeans, only to kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --rho auto", "--rho does not apply to kmeans"},
@@ -85,7 +85,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --geometry euclidean", "--geometry does not apply to hmrf-kmeans"},
 		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --metric diagonal", "--metric diagonal goes with --distortion euclidean only"},
 		{"run --data p.csv --k 2 --algorithm mpc-kmeans --distortion cosine", "--distortion cosine does not apply to mpc-kmeans"},
-		{"run --data p.csv --k 2 --algorithm seeded-kmeans", "seeded-kmeans needs points of known label: give --seeds FILE"},
+		{"run --data p.csv --k 2 --algorithm seeded-kmeans", "seeded-kmeans needs --seeds"},
 		{"run --data p.csv --k 2 --algorithm pc-kmeans --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --seeds likely.csv", "likely.csv: point 0 has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans"},
 		{"run --data p.csv --k 1 --algorithm seeded-kmeans --seeds s.csv", "s.csv: point 2 has label 1; seeds name clusters, 0..0 for k = 1"},
@@ -118,15 +118,15 @@ func TestUsageErrors(t *testing.T) {
 		{"generate blocks --background 5 --out g", "--background does not apply to blocks"},
 		{"serve --log-level loud", `the log level "loud" is unknown`},
 	} {
-		t.Run(c.args, func(t *testing.T) { misused(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { refused(t, c.args, c.want) })
 	}
 	if _, err := os.Stat("g"); err == nil {
 		t.Error("a refused command left a folder behind")
 	}
 }
 
-// misused wants a command to be refused in one line that says so.
-func misused(t *testing.T, args, want string) {
+// refused checks that a command ends with exit code 2 and one line that contains want.
+func refused(t *testing.T, args, want string) {
 	t.Helper()
 	r := invoke(t, args)
 	if r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: ") || !strings.Contains(r.stderr, want) ||

@@ -17,8 +17,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// vectorRuns are all algorithms of the vector family over the same files, with what they write besides
-// labels, pictures and result.json.
+// vectorRuns are runs of all algorithms of the vector family on the same files, and the files of their models.
 var vectorRuns = []struct{ args, model string }{
 	{"--algorithm kmeans", "centroids.csv"},
 	{"--algorithm kmeans --geometry spherical --restarts 3", "centroids.csv"},
@@ -33,7 +32,7 @@ var vectorRuns = []struct{ args, model string }{
 	{"--algorithm hmrf-kmeans --constraints g/constraints.csv --distortion cosine", "centroids.csv"},
 }
 
-// vectorFiles makes points in three well-separated groups and what else the runs read.
+// vectorFiles makes points in three well-separated groups, and the other files that the runs read.
 func vectorFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -166,8 +165,8 @@ func TestVectorJobsOfAServer(t *testing.T) {
 	}
 }
 
-// A second run into the same folder leaves nothing of the first that it does not write itself.
-func TestRunsDoNotMix(t *testing.T) {
+// A second run into the same folder removes the files of the first that it does not write itself.
+func TestASecondRunReplacesTheFilesOfTheFirst(t *testing.T) {
 	vectorFiles(t)
 	names := func() string {
 		entries, err := os.ReadDir("o")

@@ -3,6 +3,7 @@ package clustering
 import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -17,7 +18,7 @@ type Result struct {
 	Shifts        []ShiftChange
 	Warnings      []Notice
 	Sigma         float64
-	Rho           float64
+	Matrix        *kernel.Spec // what the entries were, of families that have a matrix
 	Restart       int
 	Satisfaction  constraint.Satisfaction
 	ClusterSizes  []int

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/dataset"
 )
 
 // Spec is what the user asks for. With the data set it determines the answer to the last bit.
@@ -38,8 +37,8 @@ type Spec struct {
 type Algorithm interface {
 	// Name is the algorithm's name in the catalog.
 	Name() string
-	// Validate checks everything about a spec of this algorithm that needs no values of the data.
-	Validate(kind dataset.Kind, rows int, spec Spec) error
+	// Validate checks the tables of a spec of this algorithm. What goes with what is the catalog's to say.
+	Validate(rows int, spec Spec) error
 }
 
 // Seed is a point whose label is known, or one of its labels and how likely it is.

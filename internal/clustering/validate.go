@@ -1,37 +1,23 @@
 package clustering
 
 import (
-	"math"
-
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// MaxRestarts bounds the runs of one job.
-const MaxRestarts = 10_000
-
-// Validate checks everything about a spec that needs no values: only the kind and number of rows.
-func Validate(kind dataset.Kind, rows int, spec Spec) error {
+// Validate checks a spec against the number of rows: what the catalog cannot tell without reading tables.
+func Validate(rows int, spec Spec) error {
 	switch {
+	case spec.Algorithm == nil:
+		return fault.Invalid("NO_ALGORITHM", "no algorithm is given").OnField("spec.algorithm")
 	case spec.K < 1:
 		return fault.Invalid("BAD_K", "k is %d; at least one cluster is needed", spec.K).OnField("spec.k")
 	case spec.K > rows:
 		return fault.Invalid("BAD_K", "k is %d but there are only %d rows; k must be at most the number of rows", spec.K, rows).OnField("spec.k")
-	case spec.MaxIterations < 0:
-		return fault.Invalid("BAD_MAX_ITERATIONS", "max iterations is %d; it must be at least 0", spec.MaxIterations).OnField("spec.max_iterations")
-	case spec.Restarts < 0 || spec.Restarts > MaxRestarts:
-		return fault.Invalid("BAD_RESTARTS", "restarts is %d; it must be 1 to %d", spec.Restarts, MaxRestarts).OnField("spec.restarts")
-	case !(spec.Tolerance >= 0) || math.IsInf(spec.Tolerance, 0):
-		return fault.Invalid("BAD_TOLERANCE", "tolerance is %v; it must be a finite number of at least 0", spec.Tolerance).OnField("spec.tolerance")
-	case spec.HalfPrecision && kind == dataset.KindGraph:
-		return fault.Invalid("OPTION_DOES_NOT_APPLY", "float16 storage applies to dense matrices; a graph is never made dense").OnField("spec.storage")
-	case spec.Algorithm == nil:
-		return fault.Invalid("NO_ALGORITHM", "no algorithm is given").OnField("spec.algorithm")
 	}
 	if err := validateStart(rows, spec); err != nil {
 		return err
 	}
-	return spec.Algorithm.Validate(kind, rows, spec)
+	return spec.Algorithm.Validate(rows, spec)
 }
 
 func validateStart(rows int, spec Spec) error {

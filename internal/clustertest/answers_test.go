@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// answersFile has a line for each job: its name, its options, and the answer it always had.
+// answersFile has a line for each job: its name, its options, and its recorded answer.
 const answersFile = "testdata/answers.txt"
 
-// recordAnswers, set to anything, writes the answers of this build instead of comparing them.
+// recordAnswers, set to anything in the environment, records the answers of this build.
 const recordAnswers = "CLEAVE_RECORD_ANSWERS"
 
 // TestTheAnswersOfEveryAlgorithm runs jobs over all algorithms, kernels, objectives, starts and ways of
@@ -49,7 +49,7 @@ func TestTheAnswersOfEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// answer runs a job and is its objective, in all its digits, and a hash of the files with its values.
+// answer runs a job and returns its objective, with all digits, and a hash of the files that it wrote.
 func answer(t *testing.T, dir, name string, options []string) string {
 	t.Helper()
 	out := filepath.Join(dir, "out", name)

@@ -4,5 +4,5 @@ package clustertest
 
 import "syscall"
 
-// attributes give a process a group of its own, to be killed whole.
+// attributes put a process into a process group of its own, so that the whole group can be killed.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

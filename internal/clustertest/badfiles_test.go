@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// badFiles are command lines of `cleave run` and the files they name. All must end with exit code 2
-// and one sentence that says where the fault is.
+// badFiles are arguments of `cleave run` with the files that they name. All must end with exit code 2 and
+// one sentence that says where the mistake is.
 var badFiles = []struct {
 	name  string
 	files map[string]string
@@ -80,7 +80,7 @@ func with(name, text string) map[string]string {
 	return map[string]string{"d.csv": good["d.csv"], name: text}
 }
 
-// npy is a file of float64 that claims a shape and has so many bytes.
+// npy is a NumPy file of float64 with a shape in its header and a number of bytes after it.
 func npy(shape string, bytes int) string {
 	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape)
 	header += strings.Repeat(" ", 117-len(header)) + "\n"
@@ -105,7 +105,7 @@ func TestBadFiles(t *testing.T) {
 			args := append(append([]string{"run", "--quiet", "--out", "out"}, strings.Fields(bad.args)...), where.args...)
 			ran := CleaveIn(t, dir, args...)
 			if ran.ExitCode != 2 || ran.Stdout != "" || !oneSentence(ran.Stderr) || !strings.Contains(ran.Stderr, bad.says) {
-				t.Errorf("%s: exit code %d, %q and %q; want 2, nothing, and one sentence that speaks of %q",
+				t.Errorf("%s: exit code %d, %q and %q; want 2, nothing, and one sentence that contains %q",
 					what, ran.ExitCode, ran.Stdout, ran.Stderr, bad.says)
 			}
 			if left, err := filepath.Glob(filepath.Join(dir, "out", "*")); err != nil || len(left) > 0 {
@@ -127,7 +127,7 @@ func writeGood(t testing.TB) string {
 	return dir
 }
 
-// oneSentence tells whether a text is one line, says who speaks, and is not a dump of anything.
+// oneSentence tells whether a text is one line, begins with the program's name, and is no dump of a value.
 func oneSentence(text string) bool {
 	return strings.HasPrefix(text, "cleave: ") && strings.Count(text, "\n") == 1 && len(text) > len("cleave: ")+10 &&
 		!bytes.ContainsAny([]byte(text), "{}\t") && !strings.Contains(text, "rpc error")

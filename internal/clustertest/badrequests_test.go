@@ -28,7 +28,7 @@ var badUploads = []struct {
 	parts  []*cleavev1.CreateDatasetRequest
 	code   codes.Code
 	reason string
-	says   string // part of the sentence: where the fault is
+	says   string // part of the sentence: where the mistake is
 }{
 	{"nothing", nil, codes.InvalidArgument, "HEADER_MISSING", "header"},
 	{"no header", upload(values(1, 2)), codes.InvalidArgument, "HEADER_MISSING", "header"},
@@ -52,7 +52,7 @@ var badUploads = []struct {
 	{"a graph of vertices without edges", upload(graphOf(1<<28), edges([]uint32{0}, []uint32{1})), codes.InvalidArgument, "TOO_FEW_EDGES", "only 1 edge"},
 }
 
-// badSpecs are jobs that must be refused, at once or when they run.
+// badSpecs are jobs that must be refused, when they are created or when they run.
 var badSpecs = []struct {
 	name   string
 	data   string // points, graph, isolated, negative or kernel
@@ -111,7 +111,7 @@ var badSpecs = []struct {
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	data := map[string]string{
 		"points":   c.Upload(smallPoints(t)),
@@ -150,7 +150,7 @@ func TestBadRequests(t *testing.T) {
 	c.AwaitWorkers(2)
 }
 
-// badCalls are those that name what is not there, or come at the wrong time.
+// badCalls are calls about things that do not exist, or at the wrong time.
 func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec) {
 	t.Helper()
 	ctx := t.Context()
@@ -176,8 +176,10 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 		}, codes.NotFound, "JOB_NOT_FOUND"},
 		{"cancel of an unknown job", func() error { _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
 			codes.NotFound, "JOB_NOT_FOUND"},
-		{"cancel after the end", func() error { _, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: ended}); return err },
-			codes.FailedPrecondition, "JOB_ALREADY_ENDED"},
+		{"result of an unknown job", func() error {
+			_, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"})
+			return err
+		}, codes.NotFound, "JOB_NOT_FOUND"},
 		{"no spec", func() error { _, err := c.Jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{}); return err },
 			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"a request id that is none", func() error {
@@ -205,8 +207,8 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 	}
 }
 
-// TestContradictoryConstraints: kernel k-means takes them as they are, but says what contradicts
-// what: a cannot-link and the chain of must-links between its ends.
+// TestContradictoryConstraints: kernel k-means accepts them, but reports each contradiction: a cannot-link
+// and the chain of must-links between its points.
 func TestContradictoryConstraints(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
@@ -229,7 +231,7 @@ func TestContradictoryConstraints(t *testing.T) {
 	}
 }
 
-// TestEdgesAddUp: repeated edges add, in either direction, and a loop is one entry.
+// TestEdgesAddUp: the weights of repeated edges are added, in either direction, and a loop is one entry.
 func TestEdgesAddUp(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})
@@ -242,7 +244,7 @@ func TestEdgesAddUp(t *testing.T) {
 	}
 }
 
-// refusal is why a job is refused: by the call that creates it, or by its end.
+// refusal is the error of a job: of the call that creates it, or of its failure.
 func (c *Client) refusal(spec *cleavev1.JobSpec) (code codes.Code, reason, message string) {
 	c.t.Helper()
 	response, err := c.Jobs.CreateJob(c.t.Context(), &cleavev1.CreateJobRequest{Spec: spec})
@@ -265,14 +267,14 @@ func wantSaying(t testing.TB, what, message, part string) {
 	}
 }
 
-// send uploads parts as they are.
+// send uploads parts without checking them.
 func send(ctx context.Context, c *Coordinator, parts []*cleavev1.CreateDatasetRequest) (*cleavev1.Dataset, error) {
 	stream, err := c.Datasets.CreateDataset(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
-		if err := stream.Send(part); err != nil && !errors.Is(err, io.EOF) { // EOF: the answer is there already
+		if err := stream.Send(part); err != nil && !errors.Is(err, io.EOF) { // EOF: the server has answered already
 			return nil, err
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// TestChaos lets one misfortune follow another while three jobs run: workers are killed, paused,
-// resumed, terminated and replaced, and so is the coordinator. The jobs must not notice. What
-// happens is drawn from the seed; when exactly it happens is not, so every run is another one.
+// TestChaos disturbs a cluster while three jobs run: workers are killed, paused, resumed, terminated and
+// replaced, and the coordinator is killed and restarted. The results must not change. The seed determines
+// what happens, but not exactly when, so no two runs are the same.
 func TestChaos(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			s := &storm{t: t, rng: random(seed)}
+			s := &chaosRun{t: t, rng: random(seed)}
 			s.c, s.workers = StartCluster(t, 3)
 			loads := []*workload{longPoints(), longGraph(), longMetrics()}
 			watches := make([]*Watch, len(loads))
@@ -25,35 +25,35 @@ func TestChaos(t *testing.T) {
 			}
 			for range 6 {
 				iterations := len(watches[0].Events) + 10 + s.rng.IntN(20)
-				watches[0].Until("another misfortune", func(*cleavev1.WatchJobResponse) bool {
+				watches[0].Until("the next disturbance", func(*cleavev1.WatchJobResponse) bool {
 					return len(watches[0].Events) >= iterations
 				})
-				s.strike()
+				s.disturb()
 			}
-			s.calm()
+			s.resumePaused()
 			for i, load := range loads {
-				load.finish(t, "after "+s.log, watches[i])
+				load.finish(t, "after "+s.history, watches[i])
 			}
 			s.c.AwaitWorkers(len(s.workers))
 		})
 	}
 }
 
-// storm is what befalls a cluster.
-type storm struct {
+// chaosRun is a cluster and what has been done to it.
+type chaosRun struct {
 	t       testing.TB
 	rng     *rand.Rand
 	c       *Coordinator
 	workers []*Worker
 	started int
 	paused  *Worker
-	log     string
+	history string
 }
 
-// strike lets one misfortune happen. At most one worker is paused at a time.
-func (s *storm) strike() {
+// disturb kills, terminates or pauses something at random. At most one worker is paused at a time.
+func (s *chaosRun) disturb() {
 	s.t.Helper()
-	s.calm()
+	s.resumePaused()
 	at := s.rng.IntN(len(s.workers))
 	victim := s.workers[at]
 	switch s.rng.IntN(4) {
@@ -78,23 +78,23 @@ func (s *storm) strike() {
 	}
 }
 
-// calm resumes what is paused.
-func (s *storm) calm() {
+// resumePaused resumes the paused worker, if there is one.
+func (s *chaosRun) resumePaused() {
 	if s.paused != nil {
 		s.paused.Resume()
 		s.paused = nil
 	}
 }
 
-func (s *storm) replace(at int) {
+func (s *chaosRun) replace(at int) {
 	s.t.Helper()
 	s.started++
 	s.workers[at] = StartWorker(s.t, s.c, fmt.Sprintf("r%d", s.started))
 }
 
-func (s *storm) note(format string, args ...any) {
-	if s.log != "" {
-		s.log += ", "
+func (s *chaosRun) note(format string, args ...any) {
+	if s.history != "" {
+		s.history += ", "
 	}
-	s.log += fmt.Sprintf(format, args...)
+	s.history += fmt.Sprintf(format, args...)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Client speaks the public API. Its methods fail the test when a call fails; the services are there
-// for calls that should.
+// Client is a client of the public API. Its methods fail the test if a call fails. Calls that should fail
+// use the services directly.
 type Client struct {
 	t testing.TB
 
@@ -32,13 +32,13 @@ type Client struct {
 	Cluster  cleavev1.ClusterServiceClient
 }
 
-// dial makes a client that waits for the coordinator when it is away.
+// dial makes a client whose calls wait while the coordinator is down.
 func dial(t testing.TB, addr string) Client {
 	t.Helper()
 	conn, err := grpc.NewClient(addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithUnaryInterceptor(patiently),
+		grpc.WithUnaryInterceptor(withTimeout),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
 			MinConnectTimeout: time.Second,
@@ -56,14 +56,14 @@ func dial(t testing.TB, addr string) Client {
 	}
 }
 
-// patiently bounds every call that is not a stream by Patience.
-func patiently(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+// withTimeout limits every call that is not a stream to Timeout.
+func withTimeout(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	return call(ctx, method, request, reply, conn, options...)
 }
 
-// must is the value of a call that has to succeed.
+// must returns the value of a call, and fails the test if there is an error.
 func must[T any](t testing.TB, value T, err error) T {
 	t.Helper()
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Client) Workers() []*cleavev1.Worker {
 // Upload stores a data set and returns its id.
 func (c *Client) Upload(data dataset.Dataset) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data)
 	return must(c.t, stored, err).GetDatasetId()
@@ -91,7 +91,7 @@ func (c *Client) Upload(data dataset.Dataset) string {
 // UploadTable stores a table and returns what names it in a job.
 func (c *Client) UploadTable(t *table.Table) *cleavev1.TableInput {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stored, err := wire.SendTable(ctx, c.Tables, "test", t)
 	return &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: must(c.t, stored, err).GetTableId()}}
@@ -104,14 +104,14 @@ func (c *Client) Create(spec *cleavev1.JobSpec) string {
 	return must(c.t, response, err).GetJob().GetJobId()
 }
 
-// Job looks at a job.
+// Job gets a job.
 func (c *Client) Job(id string) *cleavev1.Job {
 	c.t.Helper()
 	response, err := c.Jobs.GetJob(c.t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	return must(c.t, response, err).GetJob()
 }
 
-// Outcome is what a job that has succeeded found.
+// Outcome gets the results of a job that has succeeded.
 func (c *Client) Outcome(id string) Outcome {
 	c.t.Helper()
 	if job := c.Job(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -128,10 +128,10 @@ func (c *Client) Outcome(id string) Outcome {
 	return outcome
 }
 
-// Embedding is the coordinates that a job of the spectral family found.
+// Embedding gets the coordinates that a job of the spectral family computed.
 func (c *Client) Embedding(id string) *clustering.Embedding {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: id})
 	must(c.t, stream, err)
@@ -139,10 +139,10 @@ func (c *Client) Embedding(id string) *clustering.Embedding {
 	return must(c.t, embedding, err)
 }
 
-// Model is the model of a job that has one.
+// Model gets the model of a job that has one.
 func (c *Client) Model(id string) *clustering.Model {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: id})
 	must(c.t, stream, err)
@@ -150,10 +150,10 @@ func (c *Client) Model(id string) *clustering.Model {
 	return must(c.t, model, err)
 }
 
-// Labels are the labels of a job that has ended.
+// Labels gets the labels of a job that has ended.
 func (c *Client) Labels(id string) []uint32 {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
 	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: id})
 	must(c.t, stream, err)
@@ -170,7 +170,7 @@ func (c *Client) Labels(id string) []uint32 {
 	}
 }
 
-// Reason is the google.rpc.ErrorInfo reason of an error of ours, empty when it has none.
+// Reason is the google.rpc.ErrorInfo reason of an error of the API, empty if it has none.
 func Reason(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == wire.Domain {

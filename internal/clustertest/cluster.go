@@ -19,9 +19,9 @@ type Coordinator struct {
 	args    []string
 }
 
-// Options say how a coordinator starts. The zero value is a fresh one on a free port.
+// Options configure a coordinator. The zero value is a new one on a free port.
 type Options struct {
-	DataDir string   // empty: a directory of the test's
+	DataDir string   // empty: a temporary directory of the test
 	Listen  string   // empty: a free port of this machine
 	Args    []string // further flags
 }
@@ -60,8 +60,8 @@ func (c *Coordinator) launch(t testing.TB, listen string) {
 	})
 }
 
-// Restart starts a coordinator that has ended again: the same data, the same address. Workers and
-// clients find it by themselves.
+// Restart starts a coordinator that has ended again, with the same data and at the same address. Workers
+// and clients reconnect by themselves.
 func (c *Coordinator) Restart() {
 	t := c.Process.t
 	t.Helper()
@@ -77,8 +77,8 @@ type Worker struct {
 	Name string
 }
 
-// StartWorker starts a worker of a coordinator. It does not wait for it to attach. Workers of tests
-// compute with one thread: there are usually more of them than cores.
+// StartWorker starts a worker and does not wait until it is attached. It has one thread, because there are
+// usually more workers than cores.
 func StartWorker(t testing.TB, c *Coordinator, name string) *Worker {
 	t.Helper()
 	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
@@ -97,7 +97,7 @@ func StartCluster(t testing.TB, workers int) (*Coordinator, []*Worker) {
 	return c, started
 }
 
-// AwaitWorkers waits until exactly this many workers are attached, all of them ready.
+// AwaitWorkers waits until exactly count workers are attached and all are ready.
 func (c *Client) AwaitWorkers(count int) {
 	c.t.Helper()
 	Eventually(c.t, fmt.Sprintf("%d workers are ready", count), func() (bool, string) {
@@ -112,7 +112,7 @@ func (c *Client) AwaitWorkers(count int) {
 	})
 }
 
-// describeWorkers is the workers in a few words each.
+// describeWorkers lists the workers with their states, for error messages.
 func (c *Client) describeWorkers() string {
 	c.t.Helper()
 	var words []string

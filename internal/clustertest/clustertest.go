@@ -1,10 +1,10 @@
-// Package clustertest runs whole clusters for tests: real coordinator and worker processes that talk
-// over real sockets, and the faults that befall them. Only tests import it.
+// Package clustertest tests whole clusters: real coordinator and worker processes that communicate over
+// real sockets, and their faults. Only tests import it.
 //
-// A test builds the programs once (Build), starts a Coordinator and Workers, talks to them as a
-// Client, follows a job by a Watch, and kills, pauses or stops whatever it likes on the way.
-// Everything a test started is killed when it ends, however it ends. The output of the processes is
-// shown when the test fails, and a panic or a data race in any of them fails it.
+// A test builds the programs once (Build), starts a Coordinator and Workers, calls them as a Client,
+// follows a job with a Watch, and kills, pauses or stops processes while it runs. All processes of a test are
+// killed when it ends. Their output is shown if the test fails. A panic or a data race in any of them
+// fails the test.
 package clustertest
 
 import (
@@ -25,8 +25,7 @@ type Programs struct{ Cleave, Coordinator, Worker string }
 // programs builds the three programs once per test process.
 var programs = sync.OnceValues(build)
 
-// Build gives the three programs, built from this repository. With the race detector on in the
-// test, it is on in them too.
+// Build builds the three programs from this repository, with the race detector if the test has it.
 func Build(t testing.TB) Programs {
 	t.Helper()
 	p, err := programs()
@@ -36,13 +35,13 @@ func Build(t testing.TB) Programs {
 	return p
 }
 
-// Main runs a package's tests and removes what Build has built.
+// Main runs the tests of a package and removes what Build built.
 func Main(m *testing.M) int {
 	defer os.RemoveAll(buildDir())
 	return m.Run()
 }
 
-// buildDir is made at its first use.
+// buildDir is created at its first use.
 var buildDir = sync.OnceValue(func() string {
 	dir, err := os.MkdirTemp("", "cleave-programs-")
 	if err != nil {
@@ -67,8 +66,8 @@ func build() (Programs, error) {
 	return Programs{Cleave: in("cleave"), Coordinator: in("coordinator"), Worker: in("worker")}, nil
 }
 
-// goBuild builds programs into buildDir. How long that takes depends on what the caches of modules and
-// builds hold, so nothing but the test's own deadline limits it.
+// goBuild builds programs into buildDir. It has no time limit of its own, because it may take minutes when
+// the caches of modules and builds are empty.
 func goBuild(root string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"build", "-o", buildDir() + string(filepath.Separator)}, args...)...)
 	cmd.Dir = root
@@ -78,7 +77,7 @@ func goBuild(root string, args ...string) error {
 	return nil
 }
 
-// moduleRoot is the directory of go.mod, from wherever the test runs.
+// moduleRoot is the directory of go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -95,30 +94,30 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// Patience is how long anything may take that must happen. It is generous: a machine may be busy,
-// and a test that passes never waits for it.
-const Patience = 90 * time.Second
+// Timeout is how long something may take that must happen. It is long, because a machine may be busy; a
+// test that passes never waits for it.
+const Timeout = 90 * time.Second
 
-// pollEvery is how often Eventually looks.
+// pollEvery is how often Eventually checks its condition.
 const pollEvery = 10 * time.Millisecond
 
-// Eventually waits until the condition holds, and fails the test if it takes longer than Patience.
-// The condition tells in its second value how things stand, for the failure's sake.
+// Eventually waits until the condition holds, and fails the test if it takes longer than Timeout. The
+// second result of the condition describes the current state for the error message.
 func Eventually(t testing.TB, what string, condition func() (bool, string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		holds, standing := condition()
+		holds, current := condition()
 		if holds {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s: it does not come to pass; %s", what, standing)
+			t.Fatalf("%s: still not so after %v; %s", what, Timeout, current)
 		}
 	}
 }

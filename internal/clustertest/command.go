@@ -7,37 +7,37 @@ import (
 	"testing"
 )
 
-// Ran is how a command line ended.
-type Ran struct {
+// CommandResult is the exit code and the output of a command.
+type CommandResult struct {
 	ExitCode       int
 	Stdout, Stderr string
 }
 
-// Cleave runs the command line to its end.
-func Cleave(t testing.TB, args ...string) Ran {
+// Cleave runs `cleave` and waits until it ends.
+func Cleave(t testing.TB, args ...string) CommandResult {
 	t.Helper()
 	return CleaveIn(t, "", args...)
 }
 
-// StartCleave runs the command line without waiting for its end.
+// StartCleave starts `cleave` and does not wait.
 func StartCleave(t testing.TB, args ...string) *Process {
 	t.Helper()
 	return start(t, "cleave "+strings.Join(args, " "), Build(t).Cleave, args...)
 }
 
-// CleaveIn runs the command line in a directory.
-func CleaveIn(t testing.TB, dir string, args ...string) Ran {
+// CleaveIn runs `cleave` in a directory and waits until it ends.
+func CleaveIn(t testing.TB, dir string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, dir, Build(t).Cleave, args...)
 }
 
-// Command runs a program to its end.
-func Command(t testing.TB, program string, args ...string) Ran {
+// Command runs a program and waits until it ends.
+func Command(t testing.TB, program string, args ...string) CommandResult {
 	t.Helper()
 	return command(t, "", program, args...)
 }
 
-func command(t testing.TB, dir, program string, args ...string) Ran {
+func command(t testing.TB, dir, program string, args ...string) CommandResult {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	must(t, path, err)
@@ -45,5 +45,5 @@ func command(t testing.TB, dir, program string, args ...string) Ran {
 	p.cmd.Dir = dir
 	p.start()
 	code := p.ExitCode()
-	return Ran{ExitCode: code, Stdout: string(p.stdout.bytes()), Stderr: p.Stderr()}
+	return CommandResult{ExitCode: code, Stdout: string(p.stdout.bytes()), Stderr: p.Stderr()}
 }

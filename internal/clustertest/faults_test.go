@@ -20,11 +20,11 @@ func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
 			w.StillRunning()
 			load().finish(t, "with one worker killed and one paused", w)
 
-			c.AwaitWorkers(2) // the paused one is given up, and its session with it
+			c.AwaitWorkers(2) // the paused worker is lost, and its session ends
 			workers[1].Resume()
 			c.AwaitWorkers(3)
 			if again := workerID(t, c, "w1"); again == paused {
-				t.Error("the worker that was lost goes on with its old session")
+				t.Error("the lost worker resumed its old session")
 			}
 			_, w = load().run(c)
 			load().finish(t, "with the paused worker back", w)
@@ -32,7 +32,7 @@ func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
 	}
 }
 
-// A worker that is silent for less than the coordinator's patience keeps its tiles.
+// A worker that is silent for less than LostAfter keeps its tiles.
 func TestAWorkerPausesAndComesBack(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 2)
@@ -45,7 +45,7 @@ func TestAWorkerPausesAndComesBack(t *testing.T) {
 				return w.GetState() == cleavev1.WorkerState_WORKER_STATE_SILENT, w.String()
 			}
 		}
-		return true, "" // given up already: this machine is very busy
+		return true, "" // already lost: this machine is very busy
 	})
 	workers[0].Resume()
 	w.StillRunning()
@@ -53,7 +53,7 @@ func TestAWorkerPausesAndComesBack(t *testing.T) {
 	c.AwaitWorkers(2)
 }
 
-// TestAWorkerIsKilledDuringTheBuild holds one worker up, so that the build cannot end before it dies.
+// TestAWorkerIsKilledDuringTheBuild pauses a worker, so that the build cannot end, and then kills it.
 func TestAWorkerIsKilledDuringTheBuild(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 3)
@@ -68,7 +68,7 @@ func TestAWorkerIsKilledDuringTheBuild(t *testing.T) {
 	longBuild().finish(t, "with a worker killed during the build", w)
 }
 
-func TestAllWorkersAreKilledAndANewOneComes(t *testing.T) {
+func TestAllWorkersAreKilledAndANewOneJoins(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 2)
 	job, w := longPoints().run(c)
@@ -85,7 +85,7 @@ func TestAllWorkersAreKilledAndANewOneComes(t *testing.T) {
 	}
 	w.StillRunning()
 	c.AwaitWorkers(0)
-	StartWorker(t, c, "saviour")
+	StartWorker(t, c, "replacement")
 	longPoints().finish(t, "with all workers killed and a new one", w)
 	if said := c.Job(job).GetStatusMessage(); said != "" {
 		t.Errorf("the job has succeeded, but its status says %q", said)
@@ -109,8 +109,8 @@ func TestAWorkerJoins(t *testing.T) {
 		return false, "the workers are " + c.describeWorkers()
 	})
 	longPoints().finish(t, "with a worker that joined", w)
-	if most := c.Outcome(job).Result.GetPlan().GetWorkers(); most != 2 {
-		t.Errorf("the plan speaks of %d workers, want 2", most)
+	if count := c.Outcome(job).Result.GetPlan().GetWorkers(); count != 2 {
+		t.Errorf("the plan has %d workers, want 2", count)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestAWorkerIsTerminated(t *testing.T) {
 	}
 	for _, each := range c.Workers() {
 		if each.GetName() == "w0" && each.GetState() == cleavev1.WorkerState_WORKER_STATE_SILENT {
-			t.Error("the worker ended without taking its leave")
+			t.Error("the worker ended without a Leaving message")
 		}
 	}
 	w.StillRunning()
@@ -132,13 +132,13 @@ func TestAWorkerIsTerminated(t *testing.T) {
 	c.AwaitWorkers(2)
 }
 
-// TestTheLastWorkerIsTerminated: it leaves, too, when it is asked to, once it has waited a while for
-// somebody to take over. Then the job waits for another.
+// TestTheLastWorkerIsTerminated: it waits some seconds for another worker to take its tiles, and then
+// leaves. The job waits for another worker.
 func TestTheLastWorkerIsTerminated(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 1)
 	spec := longPoints().on(c)
-	spec.Restarts = 10_000 // longer than the worker's patience
+	spec.Restarts = 10_000 // longer than the worker waits
 	job := c.Create(spec)
 	w := c.Watch(job)
 	w.UntilIterations(3)
@@ -148,9 +148,9 @@ func TestTheLastWorkerIsTerminated(t *testing.T) {
 	w.UntilProgress("the job waits", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_WAITING })
 	StartWorker(t, c, "next")
 	w.UntilProgress("the job goes on", func(p *cleavev1.Progress) bool { return p.GetPhase() == cleavev1.Phase_PHASE_ITERATING })
-	cancelled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job})
-	must(t, cancelled, err)
-	wantCancelled(t, c, w)
+	canceled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job})
+	must(t, canceled, err)
+	wantCanceled(t, c, w)
 }
 
 func workerID(t testing.TB, c *Coordinator, name string) string {

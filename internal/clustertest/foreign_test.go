@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestAForeignClient runs the commands that the README shows for grpcurl, which knows nothing of
-// Cleave but what reflection tells. Only the address and the job's id are filled in.
+// TestAForeignClient runs the grpcurl commands of the README. grpcurl knows the API only by reflection. The
+// test replaces the address and the job's id.
 func TestAForeignClient(t *testing.T) {
 	root, err := moduleRoot()
 	must(t, root, err)
-	// Before the parallel tests begin: on a machine with empty caches the build takes minutes, and would
-	// take the processor from tests that wait for something.
+	// Before the parallel tests: with empty caches the build takes minutes, and would slow down tests
+	// that wait for something.
 	err = goBuild(root, "-modfile=tools/go.mod", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 	must(t, root, err)
 	t.Parallel()
@@ -33,23 +33,23 @@ func TestAForeignClient(t *testing.T) {
 		return ran.Stdout
 	}
 
-	said := run(commands[:until])
+	output := run(commands[:until])
 	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService", "cleave.v1.TableService", "grpc.health.v1.Health"} {
-		if !strings.Contains(said, service+"\n") {
-			t.Errorf("%s is not listed in:\n%s", service, said)
+		if !strings.Contains(output, service+"\n") {
+			t.Errorf("%s is not listed in:\n%s", service, output)
 		}
 	}
-	job := regexp.MustCompile(`"jobId": "([^"]+)"`).FindStringSubmatch(said)
+	job := regexp.MustCompile(`"jobId": "([^"]+)"`).FindStringSubmatch(output)
 	if job == nil {
-		t.Fatalf("no job was created:\n%s", said)
+		t.Fatalf("no job was created:\n%s", output)
 	}
-	said = run(strings.ReplaceAll(commands[until:], `"JOB"`, `"`+job[1]+`"`))
+	output = run(strings.ReplaceAll(commands[until:], `"JOB"`, `"`+job[1]+`"`))
 	for _, want := range []string{`"iteration": {`, `"state": "JOB_STATE_SUCCEEDED"`, `"stopReason": "STOP_REASON_CONVERGED"`} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the watch does not print %q:\n%s", want, said)
+		if !strings.Contains(output, want) {
+			t.Errorf("the watch does not print %q:\n%s", want, output)
 		}
 	}
-	labels := regexp.MustCompile(`\s+`).ReplaceAllString(said[strings.LastIndex(said, "\n{"):], "")
+	labels := regexp.MustCompile(`\s+`).ReplaceAllString(output[strings.LastIndex(output, "\n{"):], "")
 	if labels != `{"labels":[0,0,0,1,1,1]}` && labels != `{"labels":[1,1,1,0,0,0]}` {
 		t.Errorf("the labels are %s", labels)
 	}

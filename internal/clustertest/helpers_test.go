@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// wantError checks a refusal: its code, its reason, and that it says something.
+// wantError checks the code and the reason of an error, and that it has a message.
 func wantError(t testing.TB, what string, err error, code codes.Code, reason string) {
 	t.Helper()
 	s := status.Convert(err)
@@ -17,9 +17,9 @@ func wantError(t testing.TB, what string, err error, code codes.Code, reason str
 	}
 }
 
-// wantSentence checks that a program refused to go on: its exit code, and one sentence on standard
-// error that says why.
-func wantSentence(t testing.TB, ran Ran, code int, says string) {
+// wantSentence checks that a program failed with an exit code and that the last line on standard error
+// says why.
+func wantSentence(t testing.TB, ran CommandResult, code int, says string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(ran.Stderr, "\n"), "\n")
 	last := lines[len(lines)-1]

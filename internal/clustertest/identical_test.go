@@ -23,8 +23,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// TestTheSameBitsOnAnyNumberOfWorkers runs jobs of every kind by the command line: embedded, and on
-// clusters of 1, 2, 3 and 5 worker processes. The files that come out must agree.
+// TestTheSameBitsOnAnyNumberOfWorkers runs jobs of every kind with the command line: embedded, and on
+// clusters of 1, 2, 3 and 5 worker processes. They must all write the same files.
 func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	jobs := []struct {
 		name   string
 		args   []string
-		shifts bool // the objective rises on the way, and the shift is set
+		shifts bool // the objective rises at some iteration, and the shift is set
 	}{
 		{name: "points", args: []string{"--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
 		{name: "points under constraints", args: []string{"--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
@@ -89,7 +89,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		hasEigenvectors := slices.ContainsFunc(job.args, func(arg string) bool { return strings.HasPrefix(arg, "spectral") })
 		isSpectral := hasEigenvectors && !slices.Contains(job.args, "--init")
 		if !hasEigenvectors && want[at].result.Iterations < 2 {
-			t.Errorf("%s: only %d iterations tell little", job.name, want[at].result.Iterations)
+			t.Errorf("%s: only %d iterations show little", job.name, want[at].result.Iterations)
 		}
 		if isVector := slices.Contains(job.args, "--algorithm") && !isSpectral; isVector != (len(want[at].model) > 0) {
 			t.Errorf("%s: its model has %d bytes", job.name, len(want[at].model))
@@ -115,7 +115,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// growingCluster is a cluster with 1, 2, 3 and then 5 worker processes.
+// growingCluster yields a cluster with 1, 2, 3 and then 5 worker processes.
 func growingCluster(t *testing.T) iter.Seq2[*Coordinator, int] {
 	return func(yield func(*Coordinator, int) bool) {
 		c := StartCoordinator(t, Options{})
@@ -132,12 +132,12 @@ func growingCluster(t *testing.T) iter.Seq2[*Coordinator, int] {
 	}
 }
 
-// writeSeeds writes the first so many lines of labels.
+// writeSeeds writes the first labels of a file as seeds.
 func writeSeeds(t testing.TB, path, labels string, count int) string {
 	t.Helper()
 	text, err := os.ReadFile(labels)
 	lines := bytes.SplitAfter(must(t, text, err), []byte("\n"))
-	if err := os.WriteFile(path, bytes.Join(lines[:1+count], nil), 0o600); err != nil { // after the head
+	if err := os.WriteFile(path, bytes.Join(lines[:1+count], nil), 0o600); err != nil { // and the header
 		t.Fatal(err)
 	}
 	return path
@@ -172,12 +172,12 @@ func writeKernel(t testing.TB, path string, n int) string {
 	return path
 }
 
-// files is what a run wrote.
+// files is the output of a run.
 type files struct {
 	labels    []byte
 	model     []byte         // of a run of the vector family
 	embedding []byte         // of a run of the spectral family
-	document  map[string]any // result.json, numbers as they are written
+	document  map[string]any // result.json with numbers as text
 	result    struct {
 		Iterations int
 		Objective  float64
@@ -213,15 +213,16 @@ func readFiles(t testing.TB, dir string) (f files) {
 		t.Fatal(err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		t.Errorf("result.json goes on after its end: %v", err)
+		t.Errorf("result.json has more after its end: %v", err)
 	}
-	// How the work was cut and how long it took is not the answer.
+	// The placement of the work and its duration are not part of the answer.
 	delete(f.document, "plan")
 	delete(f.document, "timings")
 	return f
 }
 
-// sameFiles compares labels.csv, the model and the embedding byte by byte, and result.json bit by bit.
+// sameFiles compares labels.csv, the model and the embedding byte by byte, and all numbers of result.json
+// bit by bit.
 func sameFiles(t testing.TB, what string, got, want files) {
 	t.Helper()
 	if !bytes.Equal(got.labels, want.labels) {

@@ -18,14 +18,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// workload is a job and what it has to find.
+// workload is a job and its expected outcome.
 type workload struct {
 	data dataset.Dataset
 	spec *cleavev1.JobSpec
 	want func(testing.TB) Outcome
 }
 
-// newWorkload computes the right outcome when it is first asked for, once for all tests.
+// newWorkload makes a workload that computes its expected outcome once, when a test first needs it.
 func newWorkload(data dataset.Dataset, spec *cleavev1.JobSpec) *workload {
 	var once sync.Once
 	var outcome Outcome
@@ -36,7 +36,7 @@ func newWorkload(data dataset.Dataset, spec *cleavev1.JobSpec) *workload {
 	}}
 }
 
-// on uploads the data and gives the job's specification for it.
+// on uploads the data and returns a copy of the job's spec with its id.
 func (l *workload) on(c *Coordinator) *cleavev1.JobSpec {
 	c.Process.t.Helper()
 	spec := proto.CloneOf(l.spec) // tests share the workload
@@ -51,7 +51,7 @@ func (l *workload) run(c *Coordinator) (job string, w *Watch) {
 	return job, c.Watch(job)
 }
 
-// finish sees a job of the workload through and checks what it found.
+// finish waits for the end of the job and checks its outcome.
 func (l *workload) finish(t testing.TB, what string, w *Watch) {
 	t.Helper()
 	if end := w.End(); end.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -66,8 +66,8 @@ func kernelKmeans(options *cleavev1.KernelKmeans) *cleavev1.JobSpec_KernelKmeans
 	return &cleavev1.JobSpec_KernelKmeans{KernelKmeans: options}
 }
 
-// restarts makes a job long enough for a fault to befall it, and not longer than that: with the race
-// detector everything takes many times as long.
+// restarts is the number of restarts that makes a job long enough for a fault to happen during it. With
+// the race detector everything takes many times as long, so fewer suffice.
 func restarts(count uint32) uint32 {
 	if raceDetector {
 		return count/8 + 1
@@ -83,8 +83,8 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 	return points
 }
 
-// longPoints iterates for a few seconds: overlapping clusters, and many random starts, each of some
-// dozens of iterations.
+// longPoints iterates for a few seconds: overlapping clusters, and many random starts of some dozens of
+// iterations each.
 var longPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
 		K: 12, Seed: 3, Restarts: restarts(40),
@@ -93,7 +93,7 @@ var longPoints = sync.OnceValue(func() *workload {
 	})
 })
 
-// longBuild has many tiles to build and iterates hardly at all.
+// longBuild has many tiles to build and few iterations.
 var longBuild = sync.OnceValue(func() *workload {
 	iterations := uint32(5)
 	return newWorkload(gaussians(6000, 48, 12, 8), &cleavev1.JobSpec{
@@ -103,8 +103,8 @@ var longBuild = sync.OnceValue(func() *workload {
 	})
 })
 
-// longGraph is a graph under constraints whose objective rises on the way, so that the shift is set
-// by Lanczos: many products of the matrix with a vector, each an operation over all workers.
+// longGraph is a graph with constraints. Its objective rises at some iteration, so that the shift is
+// computed by Lanczos: many products of the matrix with a vector, each an operation on all workers.
 var longGraph = sync.OnceValue(func() *workload {
 	edges, truth, err := synth.Blocks(4000, 12, 10, 2, random(1))
 	if err != nil {

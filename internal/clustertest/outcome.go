@@ -17,17 +17,17 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Outcome is what a job found.
+// Outcome is the results of a job.
 type Outcome struct {
 	Result *cleavev1.Result
 	Labels []uint32
-	Model  []byte // head and values, of a job that has one
+	Model  []byte // encoded, for a job that has one
 	// Embedding is the coordinates of a job of the spectral family.
 	Embedding *clustering.Embedding
 }
 
-// Compute gives the outcome of a job within this process, by the pure core alone: no coordinator,
-// no workers, no wire. It is what every cluster has to agree with.
+// Compute computes the outcome of a job in this process with the pure packages alone: no coordinator, no
+// workers, no network. Every cluster must give the same.
 func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome {
 	t.Helper()
 	domain, err := wire.Spec(spec, data.Rows(), wire.NoTables)
@@ -37,7 +37,7 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 }
 
-// modelBytes are bytes that differ where any bit of a model does.
+// modelBytes encodes a model so that any different bit shows.
 func modelBytes(t testing.TB, m *clustering.Model) []byte {
 	t.Helper()
 	if m == nil {
@@ -51,9 +51,9 @@ func modelBytes(t testing.TB, m *clustering.Model) []byte {
 	return all.Bytes()
 }
 
-// SameOutcome fails the test unless two outcomes agree in everything that the input determines: the
-// labels, and every number of the result, the model and the embedding to the last bit. How the work was
-// cut and how long it took may differ.
+// SameOutcome fails the test unless two outcomes are the same in everything that the input determines: the
+// labels, and every bit of the result, the model and the embedding. The placement of the work and its
+// duration may differ.
 func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	t.Helper()
 	if !slices.Equal(got.Labels, want.Labels) {
@@ -73,7 +73,7 @@ func SameOutcome(t testing.TB, what string, got, want Outcome) {
 	}
 }
 
-// sameEmbedding compares bits, and shapes.
+// sameEmbedding compares the sizes and all bits.
 func sameEmbedding(a, b *clustering.Embedding) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -83,15 +83,15 @@ func sameEmbedding(a, b *clustering.Embedding) bool {
 	})
 }
 
-// determined is a result without what depends on the machine and the hour. The state is the job's,
-// which a run within this process does not have.
+// determined is a result without what depends on the machine and the time, and without the state of the
+// job, which Compute does not have.
 func determined(r *cleavev1.Result) *cleavev1.Result {
 	r = proto.CloneOf(r)
 	r.State, r.Plan, r.Timings = 0, nil, nil
 	return r
 }
 
-// encoded is a message as bytes that differ where any bit of a number does, which == does not tell.
+// encoded is a result as bytes, which show every different bit; == would miss the sign of zero and NaN.
 func encoded(t testing.TB, r *cleavev1.Result) []byte {
 	t.Helper()
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(determined(r))

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestTheCoordinatorIsPaused stops the coordinator for longer than it waits for a silent worker, and
-// longer than a leader may be silent. It must not give up workers because it was not there to hear
-// them, nor itself: with a store of its own there is nobody who could have taken over.
+// TestTheCoordinatorIsPaused pauses the coordinator for longer than LostAfter and longer than the lease of
+// a leader. Afterwards it must not treat the workers as lost, because it was not there to read their
+// heartbeats. It must also still lead: no other process can lead with an embedded store.
 func TestTheCoordinatorIsPaused(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)
@@ -23,6 +23,6 @@ func TestTheCoordinatorIsPaused(t *testing.T) {
 	longPoints().finish(t, "with the coordinator paused", w)
 	c.AwaitWorkers(2)
 	if now := []string{workerID(t, c, "w0"), workerID(t, c, "w1")}; now[0] != was[0] || now[1] != was[1] {
-		t.Errorf("the workers were %v and are %v: they were given up", was, now)
+		t.Errorf("the workers were %v and are %v: their sessions ended", was, now)
 	}
 }

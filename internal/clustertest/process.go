@@ -17,12 +17,12 @@ type Process struct {
 	t      testing.TB
 	name   string
 	cmd    *exec.Cmd
-	stdout *journal
-	stderr *journal
+	stdout *outputBuffer
+	stderr *outputBuffer
 	exited chan struct{}
 }
 
-// start runs a program until it ends or the test does.
+// start starts a program, which is killed when the test ends.
 func start(t testing.TB, name, program string, args ...string) *Process {
 	t.Helper()
 	p := newProcess(t, name, program, args...)
@@ -30,11 +30,11 @@ func start(t testing.TB, name, program string, args ...string) *Process {
 	return p
 }
 
-// newProcess is a process that has not started.
+// newProcess is a process that is not started yet.
 func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p := &Process{
 		t: t, name: name, cmd: exec.Command(program, args...),
-		stdout: &journal{}, stderr: &journal{}, exited: make(chan struct{}),
+		stdout: &outputBuffer{}, stderr: &outputBuffer{}, exited: make(chan struct{}),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = attributes()
@@ -49,19 +49,19 @@ func (p *Process) start() {
 		p.t.Fatalf("%s does not start: %v", p.name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in the process state
+		_ = p.cmd.Wait() // ProcessState has the result
 		close(p.exited)
 	}()
 	p.t.Cleanup(p.cleanUp)
 }
 
-// defect is what no program of ours may ever print.
-var defect = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
+// crashOutput matches output that always means a defect.
+var crashOutput = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)|panicked: panic=`)
 
 func (p *Process) cleanUp() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
-	if found := defect.Find(p.stderr.bytes()); found != nil {
+	if found := crashOutput.Find(p.stderr.bytes()); found != nil {
 		p.t.Errorf("%s printed %q", p.name, found)
 	}
 	if p.t.Failed() {
@@ -69,41 +69,41 @@ func (p *Process) cleanUp() {
 	}
 }
 
-// Kill ends the process by SIGKILL, as a crash does: it has no say in it.
+// Kill ends the process with SIGKILL, like a crash, and waits.
 func (p *Process) Kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
 	p.ExitCode()
 }
 
-// Pause stops the process by SIGSTOP, as a machine does that swaps or sleeps.
+// Pause stops the process with SIGSTOP, like a machine that swaps or is suspended.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
-// Terminate asks the process to end by SIGTERM, and waits. It returns the exit code.
+// Terminate asks the process to end with SIGTERM, waits, and returns the exit code.
 func (p *Process) Terminate() int {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
 	return p.ExitCode()
 }
 
-// Interrupt is what a user does with Ctrl-C. It waits, and returns the exit code.
+// Interrupt sends SIGINT, as Ctrl-C does, waits, and returns the exit code.
 func (p *Process) Interrupt() int {
 	p.t.Helper()
 	p.signal(syscall.SIGINT)
 	return p.ExitCode()
 }
 
-// ExitCode waits for the end of the process; -1 is an end by a signal.
+// ExitCode waits for the end of the process; -1 means that a signal ended it.
 func (p *Process) ExitCode() int {
 	p.t.Helper()
-	patience := time.NewTimer(Patience)
-	defer patience.Stop()
+	timer := time.NewTimer(Timeout)
+	defer timer.Stop()
 	select {
 	case <-p.exited:
-	case <-patience.C:
+	case <-timer.C:
 		p.t.Fatalf("%s does not end", p.name)
 	}
 	return p.cmd.ProcessState.ExitCode()
@@ -122,30 +122,30 @@ func (p *Process) Running() bool {
 // Stderr is what the process has written to standard error so far.
 func (p *Process) Stderr() string { return string(p.stderr.bytes()) }
 
-// signal reaches the whole process group. A process that has ended is left alone, for its number
-// may be another's by now.
+// signal sends a signal to the whole process group. It does nothing if the process has ended, because
+// another process may have its id.
 func (p *Process) signal(s syscall.Signal) {
 	if !p.Running() {
 		return
 	}
 	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
-		p.t.Errorf("%s cannot be signalled: %v", p.name, err)
+		p.t.Errorf("%s cannot be signaled: %v", p.name, err)
 	}
 }
 
-// journal keeps what a process writes.
-type journal struct {
+// outputBuffer keeps the output of a process.
+type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(text []byte) (int, error) {
+func (j *outputBuffer) Write(text []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(text)
 }
 
-func (j *journal) bytes() []byte {
+func (j *outputBuffer) bytes() []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return bytes.Clone(j.text.Bytes())
@@ -153,6 +153,6 @@ func (j *journal) bytes() []byte {
 
 // tail is the end of a long text.
 func tail(text []byte) []byte {
-	const most = 16 << 10
-	return text[max(0, len(text)-most):]
+	const maxBytes = 16 << 10
+	return text[max(0, len(text)-maxBytes):]
 }

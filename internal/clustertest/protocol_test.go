@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// TestWorkersThatDoNotFitAreRefused says hello to a coordinator as workers that it cannot use.
-func TestWorkersThatDoNotFitAreRefused(t *testing.T) {
+// TestIncompatibleWorkersAreRefused attaches workers that the coordinator cannot use.
+func TestIncompatibleWorkersAreRefused(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})
 	hello := func(version uint32, class string) *workerv1.AttachRequest {
@@ -42,12 +42,12 @@ func TestWorkersThatDoNotFitAreRefused(t *testing.T) {
 		wantError(t, refused.name, err, refused.code, refused.reason)
 	}
 	if workers := c.Workers(); len(workers) != 0 {
-		t.Errorf("strangers are attached: %v", workers)
+		t.Errorf("incompatible workers are attached: %v", workers)
 	}
 }
 
-// TestAWorkerOfAnotherVersionEnds lets a real worker meet a coordinator that refuses it: it does not
-// try again, and passes the reason on to whoever started it.
+// TestAWorkerOfAnotherVersionEnds starts a real worker with a coordinator that refuses it. The worker does
+// not try again; it ends and prints the reason.
 func TestAWorkerOfAnotherVersionEnds(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

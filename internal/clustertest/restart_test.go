@@ -11,8 +11,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// TestTheCoordinatorIsKilled kills the coordinator twice in the middle of a run. Everything that it
-// had acknowledged must be there again, and the run must end as if nothing had been.
+// TestTheCoordinatorIsKilled kills the coordinator twice during a run. Everything that it acknowledged must
+// be there afterwards, and the outcome must be the same.
 func TestTheCoordinatorIsKilled(t *testing.T) {
 	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
 		t.Run(name, func(t *testing.T) {
@@ -33,12 +33,12 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 			w := c.Watch(job)
 			w.Resumes = true
 			for kills := 1; kills <= 2; kills++ {
-				w.UntilIterations(w.Iterations() + 20) // new ones, so that the job runs again
+				w.UntilIterations(w.Iterations() + 20) // new ones, so that the job has resumed
 				w.StillRunning()
 				c.Kill()
 				c.Restart()
-				// What was sent before the kill may still be on its way; only then comes the break.
-				w.Until("the watch's return", func(*cleavev1.WatchJobResponse) bool { return w.Breaks >= kills })
+				// The watch first gets the events that were sent before the kill, and then the break.
+				w.Until("the watch resumes", func(*cleavev1.WatchJobResponse) bool { return w.Breaks >= kills })
 
 				again, err := c.Jobs.CreateJob(t.Context(), request)
 				if must(t, again, err).GetJob().GetJobId() != job {
@@ -69,7 +69,7 @@ func TestTheCoordinatorIsKilled(t *testing.T) {
 	}
 }
 
-// sameEvents watches a job that has ended from its beginning: nothing that was seen may be unsaid.
+// sameEvents watches an ended job from its beginning: the events must be those that were seen before.
 func sameEvents(t testing.TB, c *Coordinator, job string, want []*cleavev1.Event) {
 	t.Helper()
 	w := c.Watch(job)
@@ -84,7 +84,7 @@ func sameEvents(t testing.TB, c *Coordinator, job string, want []*cleavev1.Event
 	}
 }
 
-// TestTheCoordinatorIsTerminated ends a coordinator in good order while a job runs and is watched.
+// TestTheCoordinatorIsTerminated terminates the coordinator while a job runs and is watched.
 func TestTheCoordinatorIsTerminated(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 2)
@@ -97,7 +97,7 @@ func TestTheCoordinatorIsTerminated(t *testing.T) {
 	ended := make(chan error, 1)
 	stream, err := c.Jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: job})
 	must(t, stream, err)
-	_, err = stream.Recv() // it is open
+	_, err = stream.Recv() // the stream is open
 	must(t, stream, err)
 	go func() {
 		for {
@@ -129,7 +129,7 @@ func TestTheCoordinatorIsTerminated(t *testing.T) {
 	sameEvents(t, c, job, w.Events)
 }
 
-// TestTwoCoordinatorsCannotShareADataDirectory: the second is told so at once.
+// TestTwoCoordinatorsCannotShareADataDirectory: the second ends immediately and says why.
 func TestTwoCoordinatorsCannotShareADataDirectory(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{})

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// supervised is data in groups, and constraints between some pairs.
+// supervised is data with constraints between some pairs.
 type supervised struct {
 	data        dataset.Dataset
 	constraints *cleavev1.TableInput
@@ -48,8 +48,8 @@ func groupedGraph(n, k int, inside, outside float64) supervised {
 	return supervise(graph, truth, n/4)
 }
 
-// spectralSpecs are jobs of every algorithm of the spectral family, and of kernel k-means that starts like
-// them.
+// spectralSpecs are jobs of every algorithm of the spectral family, and of kernel k-means with a spectral
+// start.
 func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 	specs := map[string]*cleavev1.JobSpec{
 		"spectral":             {Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}},
@@ -64,8 +64,8 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 	return specs
 }
 
-// spectralJobs are those jobs on points and graphs, for two clusters and for more. All but one are small;
-// that one is too large for its constrained cuts to be found at once.
+// spectralJobs are those jobs on points and graphs, for two clusters and for more. All are small but one:
+// it is too large for the dense solver of constrained cuts.
 var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	jobs := map[string]*workload{}
 	for _, k := range []int{2, 4} {
@@ -82,8 +82,8 @@ var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	return jobs
 })
 
-// TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm that looks for eigenvectors on
-// clusters of 1, 2, 3 and 5 worker processes: labels, eigenvalues and coordinates must agree.
+// TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers runs every algorithm that computes eigenvectors on
+// clusters of 1, 2, 3 and 5 worker processes. Labels, eigenvalues and coordinates must be the same.
 func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	for c, workers := range growingCluster(t) {
@@ -104,8 +104,8 @@ func TestEigenvectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// longEigenvectors look for eigenvectors for seconds: those of a graph whose groups hardly show, and of a
-// kernel so narrow that its eigenvalues crowd.
+// longEigenvectors take seconds to compute their eigenvectors: those of a graph with weak groups, and those
+// of a narrow kernel, whose eigenvalues are close together.
 var longEigenvectors = sync.OnceValue(func() map[string]*workload {
 	graph, points := groupedGraph(2500, 4, 5, 4), groupedPoints(1200, 4)
 	jobs := map[string]*workload{}
@@ -120,9 +120,8 @@ var longEigenvectors = sync.OnceValue(func() map[string]*workload {
 	return jobs
 })
 
-// TestEigensolversSurviveWhatHappensToWorkers lets workers be killed, paused, replaced and joined in the
-// middle of eigensolvers.
-func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
+// TestEigensolversSurviveChangesOfWorkers kills, pauses and adds workers while eigensolvers run.
+func TestEigensolversSurviveChangesOfWorkers(t *testing.T) {
 	t.Parallel()
 	c, workers := StartCluster(t, 3)
 	for _, trial := range []struct {
@@ -132,7 +131,7 @@ func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
 		{"spectral", func() { workers[0].Kill() }},
 		{"spectral-learning", func() {
 			workers[1].Pause()
-			c.AwaitWorkers(1) // it is given up
+			c.AwaitWorkers(1) // it is lost
 			workers[1].Resume()
 		}},
 		{"constrained-spectral", func() { StartWorker(t, c, "late") }},
@@ -153,15 +152,15 @@ func TestEigensolversSurviveWhatHappensToWorkers(t *testing.T) {
 	c.AwaitWorkers(3)
 }
 
-// checkSteps sees that the steps of an eigensolver tell how far it is: what it has to come down to, at last
-// that it is there, and on the way about how many steps that takes. Rougher searches may come first.
+// checkSteps checks what the steps of an eigensolver report: the tolerance, an estimate of the steps that
+// are left, and finally that all pairs have converged. Searches with a larger tolerance may come first.
 func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
 	t.Helper()
-	tolerance, foretold := 1e-8, 0
+	tolerance, estimates := 1e-8, 0
 	if spec.Tolerance != nil {
 		tolerance = spec.GetTolerance()
 	} else if spec.GetKernelKmeans() != nil {
-		tolerance = 1e-5 // of a start
+		tolerance = 1e-5 // of a spectral start
 	}
 	var last *cleavev1.SolverStep
 	for _, e := range w.Events {
@@ -172,11 +171,11 @@ func checkSteps(t *testing.T, what string, w *Watch, spec *cleavev1.JobSpec) {
 		case s.GetTolerance() < tolerance || s.GetStep() != last.GetStep()+1:
 			t.Errorf("%s: step %v after %v", what, s, last)
 		case s.GetStepsLeft() > 0:
-			foretold++
+			estimates++
 		}
 		last = s
 	}
-	if foretold == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetTolerance() != tolerance || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
-		t.Errorf("%s: %d steps told how many were left, and the last was %v", what, foretold, last)
+	if estimates == 0 || last.StepsLeft == nil || last.GetStepsLeft() != 0 || last.GetTolerance() != tolerance || last.GetResidual() > tolerance || last.GetConverged() != last.GetWanted() {
+		t.Errorf("%s: %d steps estimated how many were left, and the last was %v", what, estimates, last)
 	}
 }

@@ -40,19 +40,19 @@ func startRun(t testing.TB, c *Coordinator, args ...string) (run *Process, job s
 	return run, job
 }
 
-// TestAnInterruptedRunCancelsItsJob: nobody waits for it any more.
+// TestAnInterruptedRunCancelsItsJob: an interrupt of `cleave run` cancels the job that it created.
 func TestAnInterruptedRunCancelsItsJob(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
 	run, job := startRun(t, c, "--restarts", "1000")
 	if code := run.Interrupt(); code != 130 || !strings.HasSuffix(run.Stderr(), "cleave: cancelled\n") {
-		t.Errorf("exit code %d and %q; want 130 and to hear that it is cancelled", code, tail([]byte(run.Stderr())))
+		t.Errorf("exit code %d and %q; want 130 and a message that it is cancelled", code, tail([]byte(run.Stderr())))
 	}
-	wantCancelled(t, c, c.Watch(job))
+	wantCanceled(t, c, c.Watch(job))
 }
 
-// TestARunOutlivesItsCoordinator: the command line waits for the coordinator to come back.
-func TestARunOutlivesItsCoordinator(t *testing.T) {
+// TestARunSurvivesARestartOfTheCoordinator: `cleave run` waits until the coordinator is back.
+func TestARunSurvivesARestartOfTheCoordinator(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)
 	out := filepath.Join(t.TempDir(), "out")

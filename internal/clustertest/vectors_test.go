@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Points in overlapping clusters with what is known of some: labels, and constraints between pairs.
+// knownPoints are points in overlapping clusters, with labels of some and constraints between pairs.
 var knownPoints = sync.OnceValue(func() (known struct {
 	points      *dataset.Points
 	sparse      *dataset.SparsePoints
@@ -38,7 +38,7 @@ var knownPoints = sync.OnceValue(func() (known struct {
 	return known
 })
 
-// positive keeps what is greater than 0, and moves every row to columns of its own part of 60.
+// positive keeps the positive values of points, spread over 60 columns.
 func positive(points *dataset.Points) *dataset.SparsePoints {
 	starts, columns, values := []int64{0}, []int32{}, []float64{}
 	for i := range points.N {
@@ -102,7 +102,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 				t.Errorf("%s: the result is %v", what, result.GetPlan())
 			}
 			if workers == 1 && result.GetIterations() < 2 {
-				t.Errorf("%s: only %d iterations tell little", what, result.GetIterations())
+				t.Errorf("%s: only %d iterations show little", what, result.GetIterations())
 			}
 		}
 	}
@@ -117,7 +117,7 @@ var longVectors = sync.OnceValue(func() *workload {
 	})
 })
 
-// longMetrics learns metrics under constraints, over and over, on sparse points.
+// longMetrics learns metrics with constraints, in many restarts, on sparse points.
 var longMetrics = sync.OnceValue(func() *workload {
 	known := knownPoints()
 	return newWorkload(known.sparse, &cleavev1.JobSpec{
@@ -138,7 +138,7 @@ func TestVectorsSurviveTheLossOfWorkers(t *testing.T) {
 			workers[0].Kill()
 			workers[1].Pause()
 			w.StillRunning()
-			w.UntilIterations(40) // with what is left of the workers
+			w.UntilIterations(40) // with the remaining workers
 			StartWorker(t, c, "late")
 			workers[1].Resume()
 			w.StillRunning()

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Watch follows a job: it collects its events, whose numbers must have no gap and no repetition.
+// Watch follows a job and collects its events. Their numbers must have no gap and no repetition.
 type Watch struct {
 	client *Client
 	job    string
@@ -19,13 +19,13 @@ type Watch struct {
 	cancel context.CancelFunc
 
 	Events []*cleavev1.Event
-	// Resumes lets the watch go on where it was when the coordinator went away and came back;
-	// else that fails the test.
+	// Resumes lets the watch continue after the coordinator was restarted. Otherwise a broken stream
+	// fails the test.
 	Resumes bool
-	Breaks  int // how often that happened
+	Breaks  int // how often the stream broke
 }
 
-// Watch begins to follow a job from its first event.
+// Watch starts to follow a job from its first event.
 func (c *Client) Watch(job string) *Watch {
 	c.t.Helper()
 	w := &Watch{client: c, job: job}
@@ -39,13 +39,13 @@ func (w *Watch) open() {
 	if w.cancel != nil {
 		w.cancel()
 	}
-	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Patience)
+	ctx, cancel := context.WithTimeout(w.client.t.Context(), 2*Timeout)
 	w.cancel = cancel
 	stream, err := w.client.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: w.job, AfterSequence: uint64(len(w.Events))})
 	w.stream = must(w.client.t, stream, err)
 }
 
-// next is the next item, nil at the end of the job.
+// next waits for the next item. It returns nil at the end of the job.
 func (w *Watch) next() *cleavev1.WatchJobResponse {
 	t := w.client.t
 	t.Helper()
@@ -83,7 +83,7 @@ func (w *Watch) Ended() bool {
 	return len(w.Events) > 0 && w.Events[len(w.Events)-1].GetEnded() != nil
 }
 
-// UntilIterations follows the job until this many iteration events have come in all.
+// UntilIterations waits until there are this many iteration events in total.
 func (w *Watch) UntilIterations(count int) {
 	w.client.t.Helper()
 	w.Until("iterations", func(*cleavev1.WatchJobResponse) bool { return w.Iterations() >= count })
@@ -100,7 +100,7 @@ func (w *Watch) Iterations() int {
 	return seen
 }
 
-// UntilSolverSteps follows the job until this many steps of an eigensolver have come in all.
+// UntilSolverSteps waits until there are this many steps of an eigensolver in total.
 func (w *Watch) UntilSolverSteps(count int) {
 	w.client.t.Helper()
 	w.Until("steps of an eigensolver", func(*cleavev1.WatchJobResponse) bool { return w.SolverSteps() >= count })
@@ -117,15 +117,15 @@ func (w *Watch) SolverSteps() int {
 	return seen
 }
 
-// UntilProgress follows the job until its live progress is so.
-func (w *Watch) UntilProgress(what string, so func(*cleavev1.Progress) bool) {
+// UntilProgress waits until a progress message meets a condition.
+func (w *Watch) UntilProgress(what string, condition func(*cleavev1.Progress) bool) {
 	w.client.t.Helper()
 	w.Until(what, func(item *cleavev1.WatchJobResponse) bool {
-		return item.GetProgress() != nil && so(item.GetProgress())
+		return item.GetProgress() != nil && condition(item.GetProgress())
 	})
 }
 
-// Until follows the job until an item is what is looked for.
+// Until waits until an item meets a condition.
 func (w *Watch) Until(what string, found func(*cleavev1.WatchJobResponse) bool) {
 	w.client.t.Helper()
 	for {
@@ -139,7 +139,7 @@ func (w *Watch) Until(what string, found func(*cleavev1.WatchJobResponse) bool) 
 	}
 }
 
-// End follows the job to its end and returns the event that says so.
+// End waits for the end of the job and returns its last event.
 func (w *Watch) End() *cleavev1.JobEnded {
 	w.client.t.Helper()
 	for w.next() != nil {
@@ -147,8 +147,7 @@ func (w *Watch) End() *cleavev1.JobEnded {
 	return w.Events[len(w.Events)-1].GetEnded()
 }
 
-// StillRunning fails the test when the job is over: what a test does to a job that has ended says
-// nothing.
+// StillRunning fails the test if the job is over, because a fault after its end would test nothing.
 func (w *Watch) StillRunning() {
 	w.client.t.Helper()
 	if job := w.client.Job(w.job); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING {

@@ -14,44 +14,43 @@ import (
 type Config struct {
 	// Listen is the address to serve on, HOST:PORT; port 0 picks a free one (see Addr).
 	Listen string
-	// Listener, when set, is served instead of Listen: a bufconn within one process. The
+	// Listener is used instead of Listen if it is set, as in-process connections need it. The
 	// coordinator closes it.
 	Listener net.Listener
 
-	// DataDir holds the embedded store and, unless Blobs says otherwise, the blobs.
+	// DataDir is where the embedded store is and, if Blobs is empty, the blobs.
 	DataDir string
 	// Store is `embedded` (in DataDir), `memory`, or `etcd://A:2379,B:2379`.
 	Store string
-	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory beside a memory store.
+	// Blobs is a directory or a URL. Empty means DataDir/blobs, or memory without a DataDir.
 	Blobs string
 
-	// Logger gets the log; nil keeps it quiet.
+	// Logger may be nil.
 	Logger hclog.Logger
-	// Version is this software's version, for people who look.
+	// Version of this software, for the log.
 	Version string
 
-	// MaxDatasetBytes is the largest data set that an upload may bring.
+	// MaxDatasetBytes limits the size of a data set.
 	MaxDatasetBytes int64
-	// MaxMessageBytes is the largest single message that a client may send; the 8 MiB that workers
-	// need are always allowed.
+	// MaxMessageBytes limits the size of one message from a client. It never limits what workers send.
 	MaxMessageBytes int
-	// MaxConcurrentJobs is how many jobs run at once; others wait their turn.
+	// MaxConcurrentJobs is how many jobs run at once; further ones are queued.
 	MaxConcurrentJobs int
-	// CacheBytes is how much decoded data is kept in memory for the next job.
+	// CacheBytes limits the data sets that are cached in memory.
 	CacheBytes int64
 
-	// HeartbeatInterval is how often workers speak; LostAfter is the silence after which a
-	// worker's tiles are placed elsewhere.
+	// HeartbeatInterval is how often workers send a heartbeat. When none came for LostAfter, the worker's
+	// tiles are placed on others.
 	HeartbeatInterval time.Duration
 	LostAfter         time.Duration
-	// ShutdownTimeout is how long open calls may take to end when serving ends.
+	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultConfig is a coordinator with an embedded store. DataDir is left for the caller to say.
+// DefaultConfig is a coordinator with an embedded store; DataDir has yet to be set.
 func DefaultConfig() Config {
 	return Config{
 		Listen:            "127.0.0.1:7400",
@@ -71,7 +70,7 @@ const (
 	storeMemory   = "memory"
 )
 
-// withDefaults checks a configuration and fills in what follows from the rest.
+// withDefaults checks a configuration and sets what has a default.
 func (cfg Config) withDefaults() (Config, error) {
 	switch {
 	case cfg.Listen == "" && cfg.Listener == nil:

@@ -1,9 +1,14 @@
-// Package coordinator takes in data sets and jobs, keeps them durably, runs the jobs on the fleet
-// of workers, and tells whoever asks: the public gRPC services and what stands behind them.
+// Package coordinator implements the public gRPC services: it stores data sets and jobs, runs the jobs
+// on the fleet of workers, and reports what they do and find.
 //
-// A job is acknowledged once it is durable, and an event is shown once it is durable, so that
-// nothing a client has seen can be unsaid. Runs are deterministic: after a crash an unfinished job
-// begins again, and its events, as they come again, must equal those already shown.
+// A job is acknowledged once it is durable, and an event is sent once it is durable, so that a crash
+// takes back nothing that a client has seen. Runs are deterministic: after a crash an unfinished job
+// starts over, and its events must be the same as those that were already sent.
+//
+// The way of a job through the files: jobservice.go takes the call and admission.go creates the job,
+// runqueue.go decides when it runs, supervise.go runs it, and end.go stores how it ended. recover.go
+// starts over what an earlier coordinator left unfinished, and garbage.go deletes what is no longer
+// needed.
 package coordinator
 
 import (
@@ -12,7 +17,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -23,7 +27,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Coordinator is one that leads: it has the state to itself until it is closed.
+// Coordinator serves the API. It is the elected leader: until it is closed, nobody else writes to the
+// state.
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
@@ -32,7 +37,7 @@ type Coordinator struct {
 	state    store.State
 	blobs    store.Blobs
 	term     store.Leadership
-	datasets *shelf
+	datasets *datasetStore
 	tables   *tableStore
 	fleet    *fleet.Fleet
 
@@ -40,31 +45,31 @@ type Coordinator struct {
 	server   *grpc.Server
 	health   *health.Server
 
-	// Three ends, in this order: stopping tells open watches to end, work ends the runs, life
-	// ends writing to the store.
-	stopping chan struct{}
-	stop     func()
-	work     context.Context
-	endWork  context.CancelCauseFunc
-	life     context.Context
-	endLife  context.CancelFunc
-	close    func() error // letGo, once
+	// A shutdown has three stages: stopping ends the open watches, runCtx ends the runs, and storeCtx
+	// ends writing to the stores.
+	stopping    chan struct{}
+	stop        func()
+	runCtx      context.Context
+	stopRuns    context.CancelCauseFunc
+	storeCtx    context.Context
+	stopWriting context.CancelFunc
+	close       func() error // closeAll, once
 
-	turns *turns
-	runs  sync.WaitGroup // the goroutines of unfinished jobs
+	queue       *runQueue
+	supervisors sync.WaitGroup // one for each unfinished job
 
-	// admission makes "this data set exists" and "a job uses it" one decision, and likewise the
-	// look at a request id and its use.
+	// admission is held while a job is created and while a data set is deleted, so that a data set
+	// cannot disappear between the check that it exists and the creation of a job that uses it.
 	admission sync.Mutex
 	mu        sync.Mutex
 	jobs      map[string]*job // those that have not ended
 }
 
-// errStopping is why runs are cut short when the coordinator ends; their jobs stay unfinished.
+// errStopping ends the runs when the coordinator shuts down; their jobs stay unfinished.
 var errStopping = errors.New("the coordinator is shutting down")
 
-// New opens the stores, waits to become the leader, takes up unfinished jobs and listens. The
-// coordinator answers calls only once it is served; without Serve it must be closed.
+// New opens the stores, waits to become the leader and starts the unfinished jobs over. Calls are
+// answered once Serve is called; a coordinator that is never served must be closed.
 func New(ctx context.Context, cfg Config) (*Coordinator, error) {
 	return open(ctx, cfg, realEngine())
 }
@@ -77,14 +82,14 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping: make(chan struct{}),
-		turns:    newTurns(cfg.MaxConcurrentJobs),
+		queue:    newRunQueue(cfg.MaxConcurrentJobs),
 		jobs:     map[string]*job{},
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
-	c.close = sync.OnceValue(c.letGo)
-	// Not children of ctx: opening may have a deadline, and serving ends in its own order.
-	c.work, c.endWork = context.WithCancelCause(context.Background())
-	c.life, c.endLife = context.WithCancel(context.Background())
+	c.close = sync.OnceValue(c.closeAll)
+	// Not derived from ctx, which may have a deadline for opening only.
+	c.runCtx, c.stopRuns = context.WithCancelCause(context.Background())
+	c.storeCtx, c.stopWriting = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
 			c.Close()
@@ -97,19 +102,22 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.blobs, err = store.OpenBlobs(ctx, cfg.Blobs); err != nil {
 		return nil, err
 	}
-	c.datasets = newShelf(c.state, c.blobs, cfg.CacheBytes, c.commit)
+	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
 	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}
-	c.log.Info("standing for leader; waits while another coordinator leads", "store", cfg.Store)
+	c.log.Info("waiting to become the leader", "store", cfg.Store)
 	if c.term, err = c.state.Lead(ctx, c.Addr().String()); err != nil {
 		return nil, err
 	}
 	c.fleet = c.newFleet()
 	c.server, c.health = c.newServer()
-	if err = c.resume(ctx); err != nil {
-		return nil, fmt.Errorf("cannot take up the unfinished jobs: %w", err)
+	if err = c.resumeUnfinished(ctx); err != nil {
+		return nil, fmt.Errorf("cannot resume the unfinished jobs: %w", err)
+	}
+	if err = c.collectGarbage(ctx); err != nil {
+		return nil, fmt.Errorf("cannot look for what is no longer needed: %w", err)
 	}
 	return c, nil
 }
@@ -128,19 +136,10 @@ func (c *Coordinator) listen() (net.Listener, error) {
 // Addr is the address that the coordinator listens on.
 func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
 
-// Run opens a coordinator and serves until ctx ends.
-func Run(ctx context.Context, cfg Config) error {
-	c, err := New(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return c.Serve(ctx)
-}
-
-// Serve answers calls until ctx ends, then drains: the health service says NOT_SERVING, open
-// watches end with UNAVAILABLE, running jobs stop and stay durable for the next coordinator, and
-// the calls under way may finish within the shutdown timeout. It closes the coordinator. It
-// returns nil when ctx ended it, and an error when the leadership was lost.
+// Serve answers calls until ctx ends and then closes the coordinator: the health service reports
+// NOT_SERVING, open watches end with UNAVAILABLE, running jobs stop and are left to the next
+// coordinator, and other calls may finish within the shutdown timeout. The error is nil when ctx ended,
+// and not when the leadership was lost.
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
@@ -163,20 +162,20 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	return err
 }
 
-// drain ends what would keep calls open, then lets the calls under way finish.
+// drain ends the calls that would stay open and waits for the others to finish.
 func (c *Coordinator) drain() {
 	c.health.Shutdown()
 	c.stop()
-	c.endWork(errStopping)
+	c.stopRuns(errStopping)
 	graceful := make(chan struct{})
 	go func() { c.server.GracefulStop(); close(graceful) }()
 	runsEnded := make(chan struct{})
-	go func() { c.runs.Wait(); close(runsEnded) }()
+	go func() { c.supervisors.Wait(); close(runsEnded) }()
 	timeout, cancel := context.WithTimeout(context.Background(), c.cfg.ShutdownTimeout)
 	defer cancel()
 	select {
 	case <-runsEnded:
-	case <-timeout.Done(): // the store may not answer; Close does not wait for it
+	case <-timeout.Done(): // the store may not answer; Close aborts what waits for it
 	}
 	c.fleet.Close() // ends the workers' streams
 	select {
@@ -188,14 +187,15 @@ func (c *Coordinator) drain() {
 	}
 }
 
-// Close lets go of everything at once. Unfinished jobs stay durable. It may be called again.
+// Close stops everything at once and releases the stores. Unfinished jobs stay durable. It may be called
+// again.
 func (c *Coordinator) Close() error { return c.close() }
 
-func (c *Coordinator) letGo() error {
+func (c *Coordinator) closeAll() error {
 	c.stop()
-	c.endWork(errStopping)
-	c.endLife()
-	c.runs.Wait()
+	c.stopRuns(errStopping)
+	c.stopWriting()
+	c.supervisors.Wait()
 	if c.fleet != nil {
 		c.fleet.Close()
 	}
@@ -213,36 +213,4 @@ func (c *Coordinator) letGo() error {
 		errs = append(errs, c.blobs.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// Delays between attempts to reach a store that does not answer.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 2 * time.Second
-)
-
-// commit makes a transaction durable, however long the store takes, unless the coordinator ends
-// first. Trying again is safe: only the leader writes, so a transaction that happened unnoticed
-// happens again without effect (or, if it demands that a key is new, ends in a conflict).
-func (c *Coordinator) commit(txn store.Txn) error {
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		_, err := c.state.Commit(c.life, txn)
-		if err == nil || final(err) || c.life.Err() != nil {
-			return err
-		}
-		c.log.Warn("the store does not answer, trying again", "error", err, "in", wait)
-		select {
-		case <-time.After(wait):
-		case <-c.life.Done():
-			return err
-		}
-	}
-}
-
-// final tells whether the store has given its last word.
-func final(err error) bool {
-	if _, isFault := errors.AsType[*fault.Error](err); isFault {
-		return true
-	}
-	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotLeader) || errors.Is(err, store.ErrClosed)
 }

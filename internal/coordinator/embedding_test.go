@@ -13,7 +13,7 @@ import (
 )
 
 // embedding fetches the embedding of a job.
-func (h *house) embedding(id string) (*clustering.Embedding, error) {
+func (h *harness) embedding(id string) (*clustering.Embedding, error) {
 	stream, err := h.jobs.GetEmbedding(h.t.Context(), &cleavev1.GetEmbeddingRequest{JobId: id})
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	want := &clustering.Embedding{Rows: 4, Columns: 2, Values: []float64{1, 2, -3, 1.0 / 3, 5, 6, 7, 8}}
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
-	h := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Solver(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
 		r := result(0, clustering.StopConverged)
 		r.History, r.Embedding, r.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
@@ -39,7 +39,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	}
 	h.close()
 
-	h = openHouse(t, cfg, scripted(steps(1))) // of another family
+	h = newHarness(t, cfg, scripted(steps(1))) // of another family
 	if got, err := h.embedding(id); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
@@ -53,7 +53,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := h.c.blobs.List(t.Context(), jobBlobs(id)); err != nil || len(left) > 0 {
+	if left, err := h.c.blobs.List(t.Context(), jobBlobPrefix(id)); err != nil || len(left) > 0 {
 		t.Errorf("a deleted job left %v (%v)", left, err)
 	}
 }

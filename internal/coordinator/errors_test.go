@@ -11,10 +11,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// TestErrors is the table of what can go wrong with a request, each with its code and reason.
+// TestErrors is a table of requests that fail, with their codes and reasons.
 func TestErrors(t *testing.T) {
 	g := newGate()
-	h := openHouse(t, testConfig(), scripted(g.run))
+	h := newHarness(t, testConfig(), scripted(g.run))
 	data := h.upload()
 	running := h.create(spec(data))
 	within(t, g.entered, "the run")
@@ -57,6 +57,8 @@ func TestErrors(t *testing.T) {
 			codes.FailedPrecondition, "JOB_NOT_ENDED"},
 		{"result of an unknown job", func() error { _, err := h.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: "nobody"}); return err },
 			codes.NotFound, "JOB_NOT_FOUND"},
+		{"deletion without a name", func() error { _, err := h.jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{}); return err },
+			codes.InvalidArgument, "FIELD_REQUIRED"},
 		{"cancel of an unknown job", func() error { _, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: "nobody"}); return err },
 			codes.NotFound, "JOB_NOT_FOUND"},
 
@@ -81,6 +83,14 @@ func TestErrors(t *testing.T) {
 			codes.InvalidArgument, "INVALID_PAGE_SIZE"},
 		{"page token", func() error { _, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: "%%"}); return err },
 			codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
+		{"page size of workers", func() error {
+			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: -1})
+			return err
+		}, codes.InvalidArgument, "INVALID_PAGE_SIZE"},
+		{"page token of workers", func() error {
+			_, err := h.cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: pageToken("jobs/aa")})
+			return err
+		}, codes.InvalidArgument, "INVALID_PAGE_TOKEN"},
 		{"page token of another list", func() error {
 			_, err := h.jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{PageToken: pageToken("datasets/aa")})
 			return err
@@ -104,8 +114,6 @@ func TestErrors(t *testing.T) {
 
 	close(g.open)
 	h.end(running)
-	_, err := h.jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: running})
-	wantError(t, err, codes.FailedPrecondition, "JOB_ALREADY_ENDED")
 	if _, err := h.datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: data}); err != nil {
 		t.Errorf("the data set of a job that ended cannot be deleted: %v", err)
 	}
@@ -123,7 +131,7 @@ func pointParts(rows, columns uint64, values ...float64) []*cleavev1.CreateDatas
 func TestUploads(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxDatasetBytes = 1000
-	h := openHouse(t, cfg, scripted(steps(0)))
+	h := newHarness(t, cfg, scripted(steps(0)))
 	for _, c := range []struct {
 		name   string
 		parts  []*cleavev1.CreateDatasetRequest
@@ -158,7 +166,7 @@ func TestUploads(t *testing.T) {
 }
 
 func TestDatasetsAreContentAddressed(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(0)))
+	h := newHarness(t, testConfig(), scripted(steps(0)))
 	first, second := h.upload(), h.upload()
 	if first != second || len(first) != 64 {
 		t.Errorf("the same data is %s and %s", first, second)
@@ -188,7 +196,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if len(listed) != 2 {
 		t.Errorf("the list is %v", listed)
 	}
-	// Deleted and uploaded again it is there again, also for a shelf that forgets.
+	// After it was deleted and uploaded again it can be loaded again, also from its blob.
 	if _, err := h.datasets.DeleteDataset(t.Context(), &cleavev1.DeleteDatasetRequest{DatasetId: first}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +204,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 		t.Error("the id changed")
 	}
 	h.c.datasets.mu.Lock()
-	h.c.datasets.drop(h.c.datasets.byID[first])
+	h.c.datasets.evict(h.c.datasets.byID[first])
 	h.c.datasets.mu.Unlock()
 	data, _, err := h.c.datasets.load(t.Context(), first)
 	if err != nil || data.Rows() != 4 {
@@ -204,22 +212,22 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	}
 }
 
-func TestShelfForgetsTheLongestUnused(t *testing.T) {
-	s := newShelf(nil, nil, 100, nil)
+func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
+	s := newDatasetStore(nil, nil, 100, nil)
 	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
 		points, err := dataset.NewPoints(1, 1, []float64{1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.remember(id, points)
+		s.cache(id, points)
 	}
-	s.recall("a")
+	s.cached("a")
 	large, err := dataset.NewPoints(1, 2, []float64{1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.remember("d", large) // 40 bytes: b and c have to go
-	if s.recall("a") == nil || s.recall("b") != nil || s.recall("c") != nil || s.recall("d") == nil || s.used != 72 {
+	s.cache("d", large) // 40 bytes: b and c are evicted
+	if s.cached("a") == nil || s.cached("b") != nil || s.cached("c") != nil || s.cached("d") == nil || s.used != 72 {
 		t.Errorf("%d bytes are used by %v", s.used, s.byID)
 	}
 }

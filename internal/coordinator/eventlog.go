@@ -14,38 +14,39 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Group commit: events wait at most flushEvery for company, or until flushEvents are together.
-// A batch is rewritten as it grows up to batchBytes, so that a long run has few keys.
+// Events are committed in groups: every flushInterval, or as soon as flushEvents are pending. They are
+// stored in batches. The last batch is written again as it grows to batchBytes, so that a long run has few
+// keys.
 const (
-	flushEvery  = 100 * time.Millisecond
-	flushEvents = 256
-	flushBytes  = 512 << 10
-	batchBytes  = 16 << 10
+	flushInterval = 100 * time.Millisecond
+	flushEvents   = 256
+	maxFlushBytes = 512 << 10 // in one transaction
+	batchBytes    = 16 << 10
 )
 
-// errReplayMismatch says that a run that began again did not repeat the events it had shown.
+// errReplayMismatch says that a run that was started over did not repeat its events.
 var errReplayMismatch = errors.New("the run did not repeat the events of its earlier attempt")
 
-// eventLog is the numbered events of one unfinished job. Events are numbered when they are
-// appended and become visible when they are durable, in order and without gaps.
+// eventLog has the events of one unfinished job. They are numbered when they are appended, and become
+// visible when they are durable, in order and without gaps.
 type eventLog struct {
 	job    string
 	commit func(store.Txn) error
 
-	wake chan struct{} // something is pending
-	full chan struct{} // so much is pending that it should not wait for more
+	wake chan struct{} // signals that events are pending
+	full chan struct{} // signals that flushEvents are pending
 
-	mu      sync.Mutex
-	expect  []*cleavev1.Event   // of an earlier attempt, not yet repeated by this one
-	durable []*cleavev1.Event   // what everyone may see; the number of the first is 1
-	pending []*cleavev1.Event   // the next ones, on their way to the store
-	changed chan struct{}       // closed and replaced when durable grows
-	step    *cleavev1.Iteration // the last visible one
+	mu       sync.Mutex
+	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
+	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
+	pending  []*cleavev1.Event   // those after them, which are not durable yet
+	changed  chan struct{}       // closed and replaced when durable grows
+	step     *cleavev1.Iteration // the last visible iteration
 
-	// Owned by whoever flushes: the flusher, and after its end the one who concludes.
-	keys []string          // of the batches in the store
-	tail []*cleavev1.Event // the events of the last batch
-	room int               // bytes that it may still grow by
+	// Used by flushLoop, and once that has ended by whoever ends the job.
+	keys []string          // of the batches
+	last []*cleavev1.Event // the events of the last batch
+	room int               // bytes that the last batch may still grow by
 }
 
 func newEventLog(job string, commit func(store.Txn) error) *eventLog {
@@ -58,7 +59,7 @@ func newEventLog(job string, commit func(store.Txn) error) *eventLog {
 // loadEventLog reads the log of a job that an earlier coordinator ran.
 func loadEventLog(ctx context.Context, state store.State, job string, commit func(store.Txn) error) (*eventLog, error) {
 	l := newEventLog(job, commit)
-	entries, err := state.List(ctx, eventsOf(job), "", 0)
+	entries, err := state.List(ctx, eventsPrefix(job), "", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -68,27 +69,27 @@ func loadEventLog(ctx context.Context, state store.State, job string, commit fun
 			return nil, fmt.Errorf("events %s cannot be read: %w", entry.Key, err)
 		}
 		l.keys = append(l.keys, entry.Key)
-		l.show(batch.GetEvents()...)
+		l.publish(batch.GetEvents()...)
 	}
 	for at, e := range l.durable {
 		if e.GetSequence() != uint64(at+1) {
 			return nil, fmt.Errorf("event %d of job %s is missing", at+1, job)
 		}
 	}
-	l.expect = l.durable
+	l.toRepeat = l.durable
 	return l, nil
 }
 
-// append numbers an event. Where the run repeats an earlier attempt it must say the same again.
+// append numbers an event. As long as the run repeats an earlier attempt, the event must be the same.
 func (l *eventLog) append(e *cleavev1.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.expect) > 0 {
-		e.Sequence = l.expect[0].GetSequence()
-		if !proto.Equal(e, l.expect[0]) {
-			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.expect[0], e)
+	if len(l.toRepeat) > 0 {
+		e.Sequence = l.toRepeat[0].GetSequence()
+		if !proto.Equal(e, l.toRepeat[0]) {
+			return fmt.Errorf("%w: event %d was %v and is now %v", errReplayMismatch, e.GetSequence(), l.toRepeat[0], e)
 		}
-		l.expect = l.expect[1:]
+		l.toRepeat = l.toRepeat[1:]
 		return nil
 	}
 	e.Sequence = uint64(len(l.durable) + len(l.pending) + 1)
@@ -100,13 +101,14 @@ func (l *eventLog) append(e *cleavev1.Event) error {
 	return nil
 }
 
-// repeated tells whether the run has said again all that its earlier attempt had said.
-func (l *eventLog) repeated() bool {
+// fullyRepeated tells whether the run has repeated all events of its earlier attempt.
+func (l *eventLog) fullyRepeated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.expect) == 0
+	return len(l.toRepeat) == 0
 }
 
+// signal sends to a channel unless a signal is there already.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -114,7 +116,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// flushLoop makes pending events durable until ctx ends: the first at once, then in groups.
+// flushLoop makes pending events durable until ctx ends.
 func (l *eventLog) flushLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -125,7 +127,7 @@ func (l *eventLog) flushLoop(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-timer.C: // flushEvery has passed since the last flush
+		case <-timer.C: // flushInterval has passed since the last flush
 		case <-l.full:
 		case <-ctx.Done():
 			return nil
@@ -133,11 +135,11 @@ func (l *eventLog) flushLoop(ctx context.Context) error {
 		if err := l.flush(); err != nil {
 			return err
 		}
-		timer.Reset(flushEvery)
+		timer.Reset(flushInterval)
 	}
 }
 
-// flush makes what is pending durable and visible.
+// flush makes the pending events durable and visible.
 func (l *eventLog) flush() error {
 	for {
 		l.mu.Lock()
@@ -146,7 +148,7 @@ func (l *eventLog) flush() error {
 		if len(fresh) == 0 {
 			return nil
 		}
-		puts, err := l.layOut(fresh)
+		puts, err := l.intoBatches(fresh)
 		if err != nil {
 			return err
 		}
@@ -155,37 +157,37 @@ func (l *eventLog) flush() error {
 		}
 		l.mu.Lock()
 		l.pending = l.pending[len(fresh):]
-		l.show(fresh...)
+		l.publish(fresh...)
 		l.mu.Unlock()
 	}
 }
 
-// flushable is how many of the events fit into one transaction.
+// flushable is how many of the events are committed in one transaction.
 func flushable(events []*cleavev1.Event) int {
 	bytes := 0
 	for at, e := range events {
-		if bytes += proto.Size(e); at > 0 && bytes > flushBytes {
+		if bytes += proto.Size(e); at > 0 && bytes > maxFlushBytes {
 			return at
 		}
 	}
 	return len(events)
 }
 
-// layOut puts fresh events into the last batch while it has room, then into new ones, and gives
-// the batches to be written.
-func (l *eventLog) layOut(fresh []*cleavev1.Event) ([]store.Entry, error) {
+// intoBatches adds fresh events to the last batch as long as it has room, and then to new ones. It returns
+// the batches that have to be written.
+func (l *eventLog) intoBatches(fresh []*cleavev1.Event) ([]store.Entry, error) {
 	var puts []store.Entry
 	for len(fresh) > 0 {
 		if l.room < proto.Size(fresh[0]) {
 			l.keys = append(l.keys, eventKey(l.job, fresh[0].GetSequence()))
-			l.tail, l.room = nil, max(batchBytes, proto.Size(fresh[0]))
+			l.last, l.room = nil, max(batchBytes, proto.Size(fresh[0]))
 		}
 		for len(fresh) > 0 && proto.Size(fresh[0]) <= l.room {
 			l.room -= proto.Size(fresh[0])
-			l.tail = append(l.tail, fresh[0])
+			l.last = append(l.last, fresh[0])
 			fresh = fresh[1:]
 		}
-		value, err := proto.Marshal(&statev1.EventBatch{Events: l.tail})
+		value, err := proto.Marshal(&statev1.EventBatch{Events: l.last})
 		if err != nil {
 			return nil, err
 		}
@@ -194,8 +196,8 @@ func (l *eventLog) layOut(fresh []*cleavev1.Event) ([]store.Entry, error) {
 	return puts, nil
 }
 
-// show makes durable events visible; l.mu is held.
-func (l *eventLog) show(events ...*cleavev1.Event) {
+// publish makes durable events visible; l.mu is held.
+func (l *eventLog) publish(events ...*cleavev1.Event) {
 	l.durable = append(l.durable, events...)
 	for _, e := range events {
 		if e.GetIteration() != nil {
@@ -206,23 +208,23 @@ func (l *eventLog) show(events ...*cleavev1.Event) {
 	l.changed = make(chan struct{})
 }
 
-// all is every event so far, durable or not. The flusher must have ended.
+// all returns all events so far, durable or not. flushLoop must have ended.
 func (l *eventLog) all() []*cleavev1.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append(l.durable[:len(l.durable):len(l.durable)], l.pending...)
 }
 
-// conclude shows the rest of the log, which the caller has made durable.
-func (l *eventLog) conclude(events []*cleavev1.Event) {
+// publishEnd makes the rest of all events visible, which the caller has made durable.
+func (l *eventLog) publishEnd(events []*cleavev1.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = nil
-	l.show(events[len(l.durable):]...)
+	l.publish(events[len(l.durable):]...)
 }
 
-// after gives the visible events with larger numbers, whether the log has ended, and a channel
-// that closes when there is more.
+// after returns the visible events with larger numbers, whether the last event of the job is visible, and a
+// channel that is closed when there are more.
 func (l *eventLog) after(sequence uint64) (events []*cleavev1.Event, ended bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +233,7 @@ func (l *eventLog) after(sequence uint64) (events []*cleavev1.Event, ended bool,
 	return l.durable[min(sequence, uint64(last)):last:last], ended, l.changed
 }
 
-// latest is the number of the last visible event and the last visible iteration, nil before it.
+// latest returns the number of the last visible event, and the last visible iteration or nil.
 func (l *eventLog) latest() (sequence uint64, iteration *cleavev1.Iteration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-func noticed(text string) *cleavev1.Event {
+func notice(text string) *cleavev1.Event {
 	return &cleavev1.Event{What: &cleavev1.Event_Notice{Notice: &cleavev1.Notice{Message: text}}}
 }
 
@@ -32,7 +32,7 @@ func TestEventLogEqualsWhatWasAppended(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 5).Draw(t, "events") {
 				size := rapid.SampledFrom([]int{0, 10, 1000, batchBytes, 3 * batchBytes}).Draw(t, "size")
-				e := noticed(fmt.Sprintf("%d %s", len(want), strings.Repeat("x", size)))
+				e := notice(fmt.Sprintf("%d %s", len(want), strings.Repeat("x", size)))
 				if err := l.append(e); err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestEventsAreInvisibleUntilDurable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.flushLoop(ctx) }()
-	if err := l.append(noticed("hello")); err != nil {
+	if err := l.append(notice("hello")); err != nil {
 		t.Fatal(err)
 	}
 	within(t, committed, "the commit")
@@ -105,7 +105,7 @@ func TestSmallEventsShareAKey(t *testing.T) {
 		return nil
 	})
 	for i := range 200 {
-		if err := l.append(noticed(fmt.Sprint(i))); err != nil {
+		if err := l.append(notice(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.flush(); err != nil {

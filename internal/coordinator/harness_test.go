@@ -26,13 +26,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is what a run does in a test, in place of clustering.
+// script replaces the clustering of a run in a test.
 type script func(ctx context.Context, o clustering.Observer) (*clustering.Result, error)
 
+// scripted is an engine that needs no workers and runs a script.
 func scripted(run script) engine {
 	return engine{
 		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
-		execute: func(ctx context.Context, _ work, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
 			return r, &fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256}, err
@@ -67,7 +68,7 @@ func result(iterations int, stop clustering.StopReason) *clustering.Result {
 	return r
 }
 
-// gate is a script that shows one iteration and then waits until it is opened or cancelled.
+// gate is a script that does one iteration and then waits until the gate is opened or the job canceled.
 type gate struct {
 	entered chan struct{}
 	open    chan struct{}
@@ -87,8 +88,8 @@ func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Resu
 	}
 }
 
-// house is a coordinator with clients, over an in-process connection.
-type house struct {
+// harness is a coordinator and clients, connected in-process.
+type harness struct {
 	t        *testing.T
 	c        *Coordinator
 	conn     *grpc.ClientConn
@@ -108,9 +109,9 @@ func testConfig() Config {
 	return cfg
 }
 
-func openHouse(t *testing.T, cfg Config, e engine) *house {
+func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	t.Helper()
-	h := &house{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
+	h := &harness{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
 	cfg.Listener = h.listener
 	var err error
 	if h.c, err = open(t.Context(), cfg, e); err != nil {
@@ -132,8 +133,8 @@ func openHouse(t *testing.T, cfg Config, e engine) *house {
 	return h
 }
 
-// close shuts down in good order.
-func (h *house) close() {
+// close shuts the coordinator down.
+func (h *harness) close() {
 	h.once.Do(func() {
 		h.stop()
 		if err := within(h.t, h.served, "the shutdown"); err != nil {
@@ -143,8 +144,8 @@ func (h *house) close() {
 	})
 }
 
-// crash cuts the store off first, as a power cut does: nothing after it is written.
-func (h *house) crash() {
+// crash closes the store first, so that nothing more is written, as in a power cut.
+func (h *harness) crash() {
 	h.once.Do(func() {
 		if err := h.c.state.Close(); err != nil {
 			h.t.Error(err)
@@ -156,6 +157,7 @@ func (h *house) crash() {
 	})
 }
 
+// within waits for a value, but not for long.
 func within[T any](t *testing.T, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -167,8 +169,8 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// upload stores four points on a line.
-func (h *house) upload() string {
+// upload uploads four points on a line.
+func (h *harness) upload() string {
 	h.t.Helper()
 	points, err := dataset.NewPoints(4, 1, []float64{0, 10, 1, 11})
 	if err != nil {
@@ -188,7 +190,7 @@ func spec(dataset string) *cleavev1.JobSpec {
 	}
 }
 
-func (h *house) create(s *cleavev1.JobSpec) string {
+func (h *harness) create(s *cleavev1.JobSpec) string {
 	h.t.Helper()
 	response, err := h.jobs.CreateJob(h.t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	if err != nil {
@@ -197,7 +199,7 @@ func (h *house) create(s *cleavev1.JobSpec) string {
 	return response.GetJob().GetJobId()
 }
 
-func (h *house) job(id string) *cleavev1.Job {
+func (h *harness) job(id string) *cleavev1.Job {
 	h.t.Helper()
 	response, err := h.jobs.GetJob(h.t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	if err != nil {
@@ -206,8 +208,8 @@ func (h *house) job(id string) *cleavev1.Job {
 	return response.GetJob()
 }
 
-// watch collects the events after a number until the stream ends; it fails on gaps.
-func (h *house) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
+// watch returns the events with larger numbers and the progress, once the stream has ended.
+func (h *harness) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.Progress) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	defer cancel()
@@ -236,8 +238,8 @@ func (h *house) watch(id string, after uint64) ([]*cleavev1.Event, []*cleavev1.P
 	}
 }
 
-// end waits for the end of a job.
-func (h *house) end(id string) *cleavev1.Job {
+// end waits until a job has ended.
+func (h *harness) end(id string) *cleavev1.Job {
 	h.t.Helper()
 	events, _ := h.watch(id, 0)
 	if len(events) == 0 || events[len(events)-1].GetEnded() == nil {
@@ -246,7 +248,7 @@ func (h *house) end(id string) *cleavev1.Job {
 	return h.job(id)
 }
 
-func (h *house) labels(id string) []uint32 {
+func (h *harness) labels(id string) []uint32 {
 	h.t.Helper()
 	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
 	if err != nil {

@@ -14,42 +14,51 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// errCancelled is why a run is cut short when the user asks for it.
-var errCancelled = errors.New("the job was cancelled")
+var (
+	// errCanceled ends a run when the user asks for it.
+	errCanceled = errors.New("the job was cancelled")
+	// errUnchanged is returned by a change of a record that turns out to be none.
+	errUnchanged = errors.New("the record does not change")
+)
 
-// job is a job that has not ended. When it ends it leaves the coordinator's table; watchers that
-// hold on to it still read its log.
+const reasonJobNotFound = "JOB_NOT_FOUND"
+
+// job is a job that has not ended. When it ends it is removed from the coordinator's table; its watchers
+// still read its log to the end.
 type job struct {
 	id        string
 	datasetID string
 	tableIDs  []string
 	log       *eventLog
-	board     *board
-	turn      chan struct{} // closed when it may run
+	progress  *liveProgress
+	mayRun    chan struct{} // closed when it may run
+	done      chan struct{} // closed when its supervision has ended
+	problem   *prepared     // if it may run at once; only its supervisor uses it
 
-	ctx    context.Context // the run's; its cause is errCancelled, errStopping or errReplayMismatch
+	ctx    context.Context // of the run; its cause is errCanceled, errStopping or why the log failed
 	cancel context.CancelCauseFunc
 
-	writing sync.Mutex // held over a change of the record and its commit
-	closing bool       // its end is decided; guarded by writing
+	writing sync.Mutex // held while the record is changed and committed
+	ending  bool       // how it ends is decided; guarded by writing
 	mu      sync.Mutex
-	record  *statev1.JobRecord // as it is durable; replaced, never changed
-	waiting string             // what it waits for, for people; empty while it does not
+	record  *statev1.JobRecord // the durable one; replaced, never changed
+	waiting string             // for people: what it waits for; empty when it does not wait
+	refused error              // why the store refused its end; nil unless it did
 }
 
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		log: log, board: newBoard(c.cfg.Now), turn: make(chan struct{}), record: record,
+		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
-	j.ctx, j.cancel = context.WithCancelCause(c.work)
+	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)
 	return j
 }
 
 // view is the job as clients see it.
 func (j *job) view() *cleavev1.Job {
 	j.mu.Lock()
-	record, waiting := j.record, j.waiting
+	record, waiting, refused := j.record, j.waiting, j.refused
 	j.mu.Unlock()
 	job := proto.CloneOf(record.GetJob())
 	if ended(job) {
@@ -60,29 +69,35 @@ func (j *job) view() *cleavev1.Job {
 	if iteration != nil {
 		job.Iterations, job.Objective = iteration.GetIteration(), iteration.GetObjective()
 	}
-	job.StatusMessage = waiting
-	if job.GetCancelRequested() {
+	switch {
+	case refused != nil:
+		job.StatusMessage = refused.Error()
+	case job.GetCancelRequested():
 		job.StatusMessage = "stopping, as asked"
+	default:
+		job.StatusMessage = waiting
 	}
 	return job
 }
 
-// wait says what the job waits for; "" when it goes on.
-func (j *job) wait(what string) {
+// setWaiting says what the job waits for; "" when it no longer waits.
+func (j *job) setWaiting(what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waiting = what
 }
 
-// write changes the record durably, together with the rest of a transaction. Only when the store
-// has it does anyone see the change.
+// write changes the record, together with the rest of a transaction. The change becomes visible when it is
+// durable. If there turns out to be nothing to change, nothing is written.
 func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.mu.Lock()
 	record := proto.CloneOf(j.record)
 	j.mu.Unlock()
-	if err := change(record); err != nil {
+	if err := change(record); errors.Is(err, errUnchanged) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	entry, err := jobEntry(record)
@@ -99,14 +114,31 @@ func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*st
 	return nil
 }
 
-// close decides that the job ends, so that it can no longer be cancelled, and tells whether it was.
-func (j *job) close() (cancelled bool) {
+// beginEnd rules out that the job is canceled from now on, and tells whether it was.
+func (j *job) beginEnd() (canceled bool) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	j.closing = true
+	j.ending = true
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.record.GetJob().GetCancelRequested()
+}
+
+// refuseEnd notes that the store refused the end of the job. The store still has the job as unfinished,
+// so that the next coordinator runs it again.
+func (j *job) refuseEnd(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.refused = fault.New(fault.Internal, "END_NOT_STORED",
+		"job %s has ended, but the store refuses to keep its end: %v; mend the store and restart the coordinator, which runs the job again", j.id, err).
+		With("job_id", j.id)
+}
+
+// refusal is why the store refused the end of the job, nil unless it did.
+func (j *job) refusal() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.refused
 }
 
 func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
@@ -129,14 +161,14 @@ func (c *Coordinator) unfinished(id string) *job {
 	return c.jobs[id]
 }
 
-// forget takes a job that has ended out of the table.
+// forget removes a job that has ended from the table.
 func (c *Coordinator) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.jobs, id)
 }
 
-// find gives a job: live when it has not ended, else its record.
+// find returns a job if it has not ended, and otherwise its record.
 func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
 	if err := required("job_id", id); err != nil {
 		return nil, nil, err
@@ -147,7 +179,7 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		}
 		entry, err := c.state.Get(ctx, jobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil, fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job %q", id).With("job_id", id)
+			return nil, nil, fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -156,14 +188,14 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		if err != nil || ended(record.GetJob()) {
 			return nil, record, err
 		}
-		// Durable but not yet in the table: it is being admitted this moment.
+		// It is durable but not in the table yet: it is being created at this moment.
 		c.admission.Lock()
-		c.admission.Unlock() //nolint:staticcheck // waits for the admission, holds nothing
+		c.admission.Unlock() //nolint:staticcheck // waits until it is created, guards nothing
 	}
 }
 
-// finished gives the record of a job that has ended.
-func (c *Coordinator) finished(ctx context.Context, id string) (*statev1.JobRecord, error) {
+// endedRecord is the record of a job that has ended.
+func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
 	j, record, err := c.find(ctx, id)
 	if err != nil {
 		return nil, err

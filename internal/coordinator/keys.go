@@ -13,38 +13,46 @@ import (
 // The keys of the state:
 //
 //	datasets/<sha256>             DatasetRecord
-//	jobs/<id, digits inverted>    JobRecord; inverted, so that a list begins with the newest
-//	unfinished/<id>               empty: this job has not ended; a list begins with the oldest
+//	tables/<sha256>               TableRecord
+//	jobs/<id, digits inverted>    JobRecord; the newest comes first
+//	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<request id>         RequestRecord
 //	events/<id>/<first sequence>  EventBatch
+//	garbage/<prefix of blobs>     empty: these blobs are no longer needed
 //
 // and the blobs:
 //
 //	datasets/<sha256>/<uuid>      canonical bytes
+//	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec
 //	jobs/<id>/<term>/outcome      Outcome
 //	jobs/<id>/<term>/labels       int32, little-endian
 //	jobs/<id>/<term>/model        float64, little-endian
 //	jobs/<id>/<term>/embedding    float64, little-endian
 //
-// A data set that is deleted and uploaded again gets another blob, for a blob's name is never
-// used twice: otherwise the deletion of the first could take the second with it.
+// The name of a blob is never used twice: a data set that is deleted and uploaded again gets another blob,
+// so that a late deletion of the first cannot remove the second.
 const (
 	datasetPrefix    = "datasets/"
+	tablePrefix      = "tables/"
 	jobPrefix        = "jobs/"
 	unfinishedPrefix = "unfinished/"
 	requestPrefix    = "requests/"
 	eventPrefix      = "events/"
+	garbagePrefix    = "garbage/"
 )
 
 func datasetKey(id string) string      { return datasetPrefix + id }
+func tableKey(id string) string        { return tablePrefix + id }
 func unfinishedKey(id string) string   { return unfinishedPrefix + id }
+func garbageKey(blobs string) string   { return garbagePrefix + blobs }
 func requestKey(request string) string { return requestPrefix + request }
-func eventsOf(id string) string        { return eventPrefix + id + "/" }
+func eventsPrefix(id string) string    { return eventPrefix + id + "/" }
 
-func eventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", eventsOf(id), first) }
+func eventKey(id string, first uint64) string { return fmt.Sprintf("%s%020d", eventsPrefix(id), first) }
 
-// jobKey inverts the hexadecimal digits of an id. Ids grow with time, so keys shrink with it.
+// jobKey inverts the hexadecimal digits of an id. Ids grow with time, so that the newest job has the
+// smallest key.
 func jobKey(id string) string {
 	const digits = "0123456789abcdef"
 	inverted := func(r rune) rune {
@@ -56,20 +64,25 @@ func jobKey(id string) string {
 	return jobPrefix + strings.Map(inverted, id)
 }
 
-func datasetBlob(id string) string { return datasetPrefix + id + "/" + uuid.NewString() }
-func jobBlobs(id string) string    { return jobPrefix + id + "/" }
-func specBlob(id string) string    { return jobBlobs(id) + "spec" }
+func datasetBlob(id string) string   { return datasetPrefix + id + "/" + uuid.NewString() }
+func tableBlob(id string) string     { return tablePrefix + id + "/" + uuid.NewString() }
+func jobBlobPrefix(id string) string { return jobPrefix + id + "/" }
+func specBlob(id string) string      { return jobBlobPrefix(id) + "spec" }
 
 func outcomeBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/outcome", jobBlobs(id), term)
+	return fmt.Sprintf("%s%d/outcome", jobBlobPrefix(id), term)
 }
-func labelsBlob(id string, term int64) string { return fmt.Sprintf("%s%d/labels", jobBlobs(id), term) }
-func modelBlob(id string, term int64) string  { return fmt.Sprintf("%s%d/model", jobBlobs(id), term) }
+func labelsBlob(id string, term int64) string {
+	return fmt.Sprintf("%s%d/labels", jobBlobPrefix(id), term)
+}
+func modelBlob(id string, term int64) string {
+	return fmt.Sprintf("%s%d/model", jobBlobPrefix(id), term)
+}
 func embeddingBlob(id string, term int64) string {
-	return fmt.Sprintf("%s%d/embedding", jobBlobs(id), term)
+	return fmt.Sprintf("%s%d/embedding", jobBlobPrefix(id), term)
 }
 
-// newJobID is a UUID that sorts by time.
+// newJobID is a UUID of version 7, which sorts by time.
 func newJobID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
@@ -84,23 +97,24 @@ func required(field, value string) error {
 }
 
 const (
-	defaultPage = 100
-	largestPage = 1000
+	defaultPageSize = 100
+	maxPageSize     = 1000
 )
 
-func pageSize(asked int32) (int, error) {
+func pageSize(requested int32) (int, error) {
 	switch {
-	case asked < 0:
-		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", asked).OnField("page_size")
-	case asked == 0:
-		return defaultPage, nil
+	case requested < 0:
+		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", requested).OnField("page_size")
+	case requested == 0:
+		return defaultPageSize, nil
 	}
-	return min(int(asked), largestPage), nil
+	return min(int(requested), maxPageSize), nil
 }
 
-// A page token is the last key that a page looked at.
+// pageToken makes a token of the last key that a page has covered.
 func pageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
 
+// pageStart is the key after which the page of a token starts.
 func pageStart(token, prefix string) (after string, err error) {
 	if token == "" {
 		return "", nil

@@ -21,7 +21,7 @@ import (
 )
 
 func TestLifecycle(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(3)))
+	h := newHarness(t, testConfig(), scripted(steps(3)))
 	id := h.create(spec(h.upload()))
 	job := h.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED ||
@@ -61,11 +61,11 @@ func TestLifecycle(t *testing.T) {
 
 func TestWatchResumesAnywhere(t *testing.T) {
 	g := newGate()
-	h := openHouse(t, testConfig(), scripted(g.run))
+	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
 
-	// Watchers that come early, and one that asks for what is not yet there.
+	// Watchers that come before there are events, one of them for events that never come.
 	type seen struct {
 		after  uint64
 		events []*cleavev1.Event
@@ -88,9 +88,9 @@ func TestWatchResumesAnywhere(t *testing.T) {
 			t.Errorf("after %d came %v, want %v", s.after, s.events, want)
 		}
 	}
-	for after := range uint64(5) { // and once more from the blob
+	for after := range uint64(5) { // again, from the outcome
 		if events, _ := h.watch(id, after); len(events) != len(whole[min(after, 3):]) {
-			t.Errorf("after %d came %d events from the blob", after, len(events))
+			t.Errorf("after %d came %d events of the outcome", after, len(events))
 		}
 	}
 	if left, err := h.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
@@ -100,7 +100,7 @@ func TestWatchResumesAnywhere(t *testing.T) {
 
 func TestEventsComeInOrderWhileRunning(t *testing.T) {
 	const n = 3000
-	h := openHouse(t, testConfig(), scripted(steps(n)))
+	h := newHarness(t, testConfig(), scripted(steps(n)))
 	id := h.create(spec(h.upload()))
 	events, _ := h.watch(id, 0)
 	if len(events) != n+2 {
@@ -115,7 +115,7 @@ func TestEventsComeInOrderWhileRunning(t *testing.T) {
 
 func TestProgressIsLive(t *testing.T) {
 	g := newGate()
-	h := openHouse(t, testConfig(), scripted(g.run))
+	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
 	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
@@ -139,7 +139,7 @@ func TestProgressIsLive(t *testing.T) {
 }
 
 func TestRequestIDIsIdempotent(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(1)))
+	h := newHarness(t, testConfig(), scripted(steps(1)))
 	data := h.upload()
 	request := &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()}
 	made := make(chan string)
@@ -180,7 +180,7 @@ func TestRequestIDIsIdempotent(t *testing.T) {
 
 func TestCancelWhileRunning(t *testing.T) {
 	g := newGate()
-	h := openHouse(t, testConfig(), scripted(g.run))
+	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
 	response, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
@@ -198,27 +198,63 @@ func TestCancelWhileRunning(t *testing.T) {
 	if err != nil || result.GetResult().GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
 		t.Errorf("the result is %v, %v", result, err)
 	}
-	_, err = h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
-	wantError(t, err, codes.FailedPrecondition, "JOB_ALREADY_CANCELLED")
+}
+
+// A call whose answer was lost is repeated: the second one must not look like a failure.
+func TestCancelCanBeRepeated(t *testing.T) {
+	g, stopped := newGate(), make(chan struct{})
+	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		r, err := g.run(ctx, o)
+		if ctx.Err() != nil {
+			<-stopped
+		}
+		return r, err
+	}))
+	data := h.upload()
+	canceled := h.create(spec(data))
+	within(t, g.entered, "the run")
+	cancel := func(id string) *cleavev1.Job {
+		response, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.GetJob()
+	}
+	for range 2 { // while it is on its way to stop
+		if job := cancel(canceled); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !job.GetCancelRequested() {
+			t.Errorf("the job is %v", job)
+		}
+	}
+	close(stopped)
+	want := h.end(canceled)
+	if job := cancel(canceled); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || !proto.Equal(job, want) {
+		t.Errorf("the canceled job was %v and is %v", want, job)
+	}
+	close(g.open)
+	succeeded := h.create(spec(data))
+	want = h.end(succeeded)
+	if job := cancel(succeeded); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || !proto.Equal(job, want) {
+		t.Errorf("the job that succeeded was %v and is %v", want, job)
+	}
 }
 
 func TestJobsRunInTurn(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs = 1
 	g := newGate()
-	h := openHouse(t, cfg, scripted(g.run))
+	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()
 	first, second, third := h.create(spec(data)), h.create(spec(data)), h.create(spec(data))
 	within(t, g.entered, "the first run")
 	if job := h.job(third); job.GetState() != cleavev1.JobState_JOB_STATE_PENDING || !strings.Contains(job.GetStatusMessage(), "turn") {
 		t.Errorf("a job in the queue is %v", job)
 	}
-	// One that never ran has no labels.
+	// A job that never ran has no labels.
 	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: second}); err != nil {
 		t.Fatal(err)
 	}
 	if job := h.end(second); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
-		t.Errorf("a cancelled job in the queue is %v", job)
+		t.Errorf("a canceled job in the queue is %v", job)
 	}
 	_, err := recvLabels(h, second)
 	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_LABELS")
@@ -234,7 +270,7 @@ func TestJobsRunInTurn(t *testing.T) {
 	}
 }
 
-func recvLabels(h *house, id string) (*cleavev1.GetLabelsResponse, error) {
+func recvLabels(h *harness, id string) (*cleavev1.GetLabelsResponse, error) {
 	stream, err := h.jobs.GetLabels(h.t.Context(), &cleavev1.GetLabelsRequest{JobId: id})
 	if err != nil {
 		return nil, err
@@ -254,14 +290,14 @@ func TestFailures(t *testing.T) {
 			return nil, fault.Invalid("ISOLATED_VERTEX", "vertex 3 has no edges")
 		}, "ISOLATED_VERTEX", codes.InvalidArgument, "vertex 3"},
 		{"an error", func(context.Context, clustering.Observer) (*clustering.Result, error) {
-			return nil, errors.New("the moon is full")
-		}, "INTERNAL", codes.Internal, "moon"},
+			return nil, errors.New("the disk is full")
+		}, "INTERNAL", codes.Internal, "disk"},
 		{"a panic", func(context.Context, clustering.Observer) (*clustering.Result, error) {
-			panic("out of tea")
-		}, "PANIC", codes.Internal, "tea"},
+			panic("out of bounds")
+		}, "PANIC", codes.Internal, "bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := openHouse(t, testConfig(), scripted(c.run))
+			h := newHarness(t, testConfig(), scripted(c.run))
 			id := h.create(spec(h.upload()))
 			job := h.end(id)
 			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != c.reason ||
@@ -275,7 +311,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestListsAreNewestFirstAndPaged(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(0)))
+	h := newHarness(t, testConfig(), scripted(steps(0)))
 	data := h.upload()
 	var ids []string
 	for range 7 {
@@ -311,8 +347,8 @@ func TestListsAreNewestFirstAndPaged(t *testing.T) {
 	}
 }
 
-func TestDeleteJobForgetsEverything(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(2)))
+func TestDeleteJobLeavesNothing(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
 	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: uuid.NewString()})
 	if err != nil {
 		t.Fatal(err)
@@ -321,6 +357,9 @@ func TestDeleteJobForgetsEverything(t *testing.T) {
 	h.end(id)
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+		t.Errorf("a deletion cannot be repeated: %v", err)
 	}
 	_, err = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
 	wantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
@@ -336,7 +375,7 @@ func TestDeleteJobForgetsEverything(t *testing.T) {
 
 func TestShutdownEndsOpenWatches(t *testing.T) {
 	g := newGate()
-	h := openHouse(t, testConfig(), scripted(g.run))
+	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	within(t, g.entered, "the run")
 	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
@@ -357,7 +396,7 @@ func TestShutdownEndsOpenWatches(t *testing.T) {
 
 func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
 	e := scripted(steps(0))
-	h := openHouse(t, testConfig(), e)
+	h := newHarness(t, testConfig(), e)
 	data := h.upload()
 	h.c.datasets.commit = nil // the next upload panics
 	stream, err := h.datasets.CreateDataset(t.Context())

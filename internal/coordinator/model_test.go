@@ -15,7 +15,7 @@ import (
 )
 
 // model fetches the model of a job.
-func (h *house) model(id string) (*clustering.Model, error) {
+func (h *harness) model(id string) (*clustering.Model, error) {
 	stream, err := h.jobs.GetModel(h.t.Context(), &cleavev1.GetModelRequest{JobId: id})
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	value := 0.5
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
-	h := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		r, err := steps(1)(ctx, o)
 		r.Model, r.Inference = want, &clustering.Inference{LPValue: &value}
 		return r, err
@@ -45,7 +45,7 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	}
 	h.close()
 
-	h = openHouse(t, cfg, scripted(steps(1))) // of the kernel family: without a model
+	h = newHarness(t, cfg, scripted(steps(1))) // of the kernel family: without a model
 	if got, err := h.model(id); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
@@ -59,13 +59,13 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := h.c.blobs.List(t.Context(), jobBlobs(id)); err != nil || len(left) > 0 {
+	if left, err := h.c.blobs.List(t.Context(), jobBlobPrefix(id)); err != nil || len(left) > 0 {
 		t.Errorf("a deleted job left %v (%v)", left, err)
 	}
 }
 
 func TestSparsePointsAreKept(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(1)))
+	h := newHarness(t, testConfig(), scripted(steps(1)))
 	points, err := dataset.NewSparsePoints(3, 9, []int64{0, 1, 1, 3}, []int32{4, 0, 8}, []float64{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestSparsePointsAreKept(t *testing.T) {
 	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 || added.GetColumns() != 9 || added.GetNonZeros() != 3 {
 		t.Errorf("described as %v", added)
 	}
-	h.c.datasets.drop(h.c.datasets.byID[added.GetDatasetId()]) // so that it is read from its blob
+	h.c.datasets.evict(h.c.datasets.byID[added.GetDatasetId()]) // so that it is read from its blob
 	if got, _, err := h.c.datasets.load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
 		t.Errorf("got %+v, %v", got, err)
 	}

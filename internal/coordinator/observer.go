@@ -12,15 +12,15 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// observer listens to a run: what the run determines goes to the event log, everything else to
-// the board, and the time spent in each phase is kept.
+// observer receives what happens in a run. What the run determines goes to the event log, everything else
+// to the live progress. It also measures the time spent in each phase.
 type observer struct {
 	job *job
 	now func() time.Time
 
 	mu      sync.Mutex
 	began   time.Time
-	phase   cleavev1.Phase // the run's own, whatever the fleet is busy with
+	phase   cleavev1.Phase // of the run, even while the fleet builds tiles again
 	since   time.Time
 	spent   map[cleavev1.Phase]time.Duration
 	workers int
@@ -40,27 +40,27 @@ func (o *observer) enter(phase cleavev1.Phase) {
 	now := o.now()
 	o.spent[o.phase] += now.Sub(o.since)
 	o.phase, o.since = phase, now
-	o.job.board.enter(phase, "")
+	o.job.progress.enter(phase, "")
 }
 
-// report is called by the fleet, which may have to build tiles again in the middle of a run.
+// report receives the status of the fleet, which may build tiles again at any time of a run.
 func (o *observer) report(s fleet.Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.workers = max(o.workers, s.Workers)
-	o.job.wait(s.Waiting)
-	o.job.board.tiles(s.Workers, s.TilesBuilt, s.Tiles)
+	o.job.setWaiting(s.Waiting)
+	o.job.progress.tiles(s.Workers, s.TilesBuilt, s.Tiles)
 	switch {
 	case s.Waiting != "":
-		o.job.board.enter(cleavev1.Phase_PHASE_WAITING, s.Waiting)
+		o.job.progress.enter(cleavev1.Phase_PHASE_WAITING, s.Waiting)
 	case s.TilesBuilt < s.Tiles:
-		o.job.board.enter(cleavev1.Phase_PHASE_BUILDING, "")
+		o.job.progress.enter(cleavev1.Phase_PHASE_BUILDING, "")
 	default:
-		o.job.board.enter(o.phase, "")
+		o.job.progress.enter(o.phase, "")
 	}
 }
 
-func (o *observer) mostWorkers() int {
+func (o *observer) maxWorkers() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.workers
@@ -81,7 +81,7 @@ func (o *observer) timings() *cleavev1.Timings {
 	}
 }
 
-// log appends an event; a run that contradicts what it said before is stopped.
+// log appends an event. A run that does not repeat the events of its earlier attempt is stopped.
 func (o *observer) log(e *cleavev1.Event) {
 	if err := o.job.log.append(e); err != nil {
 		o.job.cancel(err)
@@ -97,7 +97,7 @@ func (o *observer) Restart(restart int) {
 func (o *observer) Iteration(restart int, e clustering.Entry) {
 	iteration := wire.IterationProto(restart, e)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: iteration}})
-	o.job.board.step(iteration)
+	o.job.progress.step(iteration)
 }
 
 // Shift implements clustering.Observer.
@@ -109,7 +109,7 @@ func (o *observer) Shift(s clustering.ShiftChange) {
 func (o *observer) Solver(s clustering.SolverStep) {
 	step := wire.SolverStepProto(s)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: step}})
-	o.job.board.solverStep(step)
+	o.job.progress.solverStep(step)
 }
 
 // Notice implements clustering.Observer.

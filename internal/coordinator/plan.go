@@ -5,7 +5,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -13,19 +12,19 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepared is a job made exact for its data, and what it takes.
+// prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
-	work work
-	need planning.Problem
+	runner runner
+	need   planning.Problem
 }
 
-// prepare resolves a specification, or says what is wrong with it: what needs no values first, then
-// the whole problem.
+// prepare checks a spec and prepares its problem. What can be checked without the values of the data set
+// comes first.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
 	if err := required("spec.dataset_id", p.GetDatasetId()); err != nil {
 		return nil, err
 	}
-	record, _, err := c.datasets.record(ctx, p.GetDatasetId())
+	record, err := c.datasets.record(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
@@ -34,56 +33,55 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	kind := wire.Kind(record.GetDataset().GetKind())
-	if err := wire.Storage(p).Check(kind); err != nil {
+	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
 		return nil, err
 	}
-	if err := clustering.Validate(kind, rows, spec); err != nil {
+	if err := clustering.Validate(rows, spec); err != nil {
 		return nil, err
 	}
 	data, info, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWork(data, spec, int64(info.GetBytes()))
+	r, err := newRunner(data, spec, int64(info.GetBytes()))
 	if err != nil {
 		return nil, err
 	}
-	ready := &prepared{work: w, need: w.need()}
+	ready := &prepared{runner: r, need: r.need()}
 	ready.need.Storage = wire.Storage(p)
 	return ready, nil
 }
 
-// fit lets fewer restarts run side by side where the memory of their sums would be missing for tiles.
-func (p *prepared) fit(f *fleet.Fleet) {
+// fitLanes reduces the number of restarts that run side by side as long as the memory of their sums would
+// be at the expense of stored tiles.
+func (p *prepared) fitLanes(f *fleet.Fleet) {
 	if p.need.Lanes <= 1 {
 		return
 	}
 	alone := p.need
 	alone.Lanes = 1
-	most, err := f.Plan(alone)
+	best, err := f.Plan(alone)
 	if err != nil {
-		return // it has to wait, or be refused
+		return // it does not fit in any case
 	}
 	for p.need.Lanes > 1 {
-		if plan, err := f.Plan(p.need); err == nil && plan.Stored == most.Stored {
+		if plan, err := f.Plan(p.need); err == nil && plan.Stored == best.Stored {
 			return
 		}
 		p.need.Lanes /= 2
-		p.work.limit(p.need.Lanes)
+		p.runner.limitLanes(p.need.Lanes)
 	}
 }
 
-// PlanJob says how a job would run on the workers that are there.
 func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
-		return nil, fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
+		return nil, errNoSpec()
 	}
 	ready, err := s.c.prepare(ctx, request.GetSpec())
 	if err != nil {
 		return nil, err
 	}
-	ready.fit(s.c.fleet)
+	ready.fitLanes(s.c.fleet)
 	plan, err := s.c.fleet.Plan(ready.need)
 	if err != nil {
 		return nil, err
@@ -91,9 +89,9 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	return &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.need.Matrix.Grid)}, nil
 }
 
-// carriedOut is the plan as it was carried out: how the work was cut, and what was held in the end. A
-// graph's tiles are views of the data set, so its bytes are theirs.
-func carriedOut(need planning.Problem, held fleet.Held, workers int) *cleavev1.Plan {
+// actualPlan says how the rows were cut into tiles and how the tiles were held in the end. The tiles of a
+// graph are views of the data set and take no memory beyond it.
+func actualPlan(need planning.Problem, held fleet.Held, workers int) *cleavev1.Plan {
 	rows := need.Rows()
 	p := &cleavev1.Plan{
 		Tiles:         uint32(partition.TileCount(rows)),

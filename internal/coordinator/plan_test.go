@@ -19,8 +19,8 @@ const (
 	none    = cleavev1.StorageMode_STORAGE_MODE_NONE
 )
 
-// noiseJob is a job on 300 points in 19 tiles, and what it needs.
-func (h *house) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Problem) {
+// noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
+func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Problem) {
 	h.t.Helper()
 	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3))
 	if err != nil {
@@ -35,23 +35,23 @@ func (h *house) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, plann
 	return s, ready.need
 }
 
-// roomFor is the memory of a worker of one thread with room for so many tiles, stored.
-func roomFor(need planning.Problem, tiles int64) uint64 {
+// memoryFor is the memory by which a worker with one thread stores this many tiles.
+func memoryFor(need planning.Problem, tiles int64) uint64 {
 	return uint64(max(need.JoinBytes(1), need.SeatBytes(1)+tiles*need.TileSize(0).Stored))
 }
 
-func (h *house) planned(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
+func (h *harness) plan(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
 	response, err := h.jobs.PlanJob(h.t.Context(), &cleavev1.PlanJobRequest{Spec: s})
 	return response.GetPlan(), err
 }
 
 func TestPlanJob(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	s, need := h.noiseJob(auto)
-	_, err := h.planned(s)
+	_, err := h.plan(s)
 	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
-	defer h.hireWith("ann", roomFor(need, 8))()
-	defer h.hireWith("bob", roomFor(need, 8))()
+	defer h.startWorkerWith("ann", memoryFor(need, 8))()
+	defer h.startWorkerWith("bob", memoryFor(need, 8))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestPlanJob(t *testing.T) {
 		name             string
 	}{{auto, 15, 4, "float32+none"}, {none, 0, 19, "none"}} {
 		s.Storage = c.storage
-		p, err := h.planned(s)
+		p, err := h.plan(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,14 +79,14 @@ func TestPlanJob(t *testing.T) {
 		}
 	}
 	s.Storage = float32
-	_, err = h.planned(s)
+	_, err = h.plan(s)
 	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
 	for _, part := range []string{"needs", "offered by 2 workers", "--storage auto (or none)", "about 2"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %q", part, err)
 		}
 	}
-	// A job that does not fit fails for the same reason, and nothing was allocated.
+	// A job that does not fit fails for the same reason.
 	job := h.end(h.create(s))
 	if job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" || codes.Code(job.GetError().GetCode()) != codes.ResourceExhausted {
 		t.Errorf("the job is %v", job)
@@ -94,12 +94,11 @@ func TestPlanJob(t *testing.T) {
 	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{})
 	wantError(t, err, codes.InvalidArgument, "FIELD_REQUIRED")
 	s.K = 0
-	_, err = h.planned(s)
+	_, err = h.plan(s)
 	wantError(t, err, codes.InvalidArgument, "BAD_K")
 }
 
-// Whatever the workers can hold, the answer is that of a local run, and the result says how it was
-// held.
+// However the tiles are held, the answer is that of a local run, and the result says how they were held.
 func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 	points := noise(t, 300, 3)
 	for _, c := range []struct {
@@ -115,11 +114,11 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 		{"auto, none", auto, 0, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := openHouse(t, testConfig(), realEngine())
+			h := newHarness(t, testConfig(), realEngine())
 			s, need := h.noiseJob(c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
-				defer h.hireWith(name, max(roomFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
+				defer h.startWorkerWith(name, max(memoryFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
 			}
 			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 				t.Fatal(err)
@@ -145,7 +144,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 }
 
 func TestStorageThatDoesNotApply(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +162,7 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 		s.Storage = none
 		_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
-		_, err = h.planned(s)
+		_, err = h.plan(s)
 		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
 		for _, storage := range []cleavev1.StorageMode{auto, float32} {
 			s.Storage = storage

@@ -20,7 +20,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// PredictJob assigns points that a job has not seen to its clusters.
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
 	labels, err := s.c.predict(stream.Context(), request)
 	if err != nil {
@@ -39,7 +38,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	if err := required("dataset_id", request.GetDatasetId()); err != nil {
 		return nil, err
 	}
-	record, err := c.succeeded(ctx, request.GetJobId())
+	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 	})
 }
 
-// predictByKernel lets the workers compute the kernel values of the new points with the old ones.
+// predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
 func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dataset.Dataset) ([]int32, error) {
 	var labels []int32
 	err := c.readLabels(ctx, job, func(_ uint64, portion []int32) error {
@@ -116,11 +115,11 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	if err != nil {
 		return nil, err
 	}
-	id, bytes, err := c.datasets.lend(prediction.Points)
+	id, bytes, err := c.datasets.addTemporary(prediction.Points)
 	if err != nil {
 		return nil, err
 	}
-	defer c.datasets.takeBack(id)
+	defer c.datasets.release(id)
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id,
 		Need: planning.Problem{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-func (h *house) predict(job, data string) ([]uint32, error) {
+func (h *harness) predict(job, data string) ([]uint32, error) {
 	stream, err := h.jobs.PredictJob(h.t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (h *house) predict(job, data string) ([]uint32, error) {
 	}
 }
 
-func (h *house) send(name string, data dataset.Dataset) string {
+func (h *harness) send(name string, data dataset.Dataset) string {
 	h.t.Helper()
 	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data)
 	if err != nil {
@@ -47,9 +47,9 @@ func (h *house) send(name string, data dataset.Dataset) string {
 // The points that a job was made of, taken for new ones, get their labels again: by centroids and by
 // kernel values that two workers compute. The data set of old and new points together leaves no trace.
 func TestPredictionOfAJobsOwnPoints(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
-	defer h.hire("a")()
-	defer h.hire("b")()
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	defer h.startWorker("b")()
 	points, _, err := synth.Gaussians(90, 3, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/store"
@@ -25,7 +24,7 @@ func durableConfig(t *testing.T) Config {
 	return cfg
 }
 
-// halfway shows n iterations, reports, and waits for the end of the world.
+// halfway is a script that does n iterations, says so, and waits until it is stopped.
 func halfway(n int, shown chan<- struct{}) script {
 	return func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		for i := range n {
@@ -37,8 +36,8 @@ func halfway(n int, shown chan<- struct{}) script {
 	}
 }
 
-// seen reads n events of a job, which are then durable.
-func (h *house) seen(id string, n int) []*cleavev1.Event {
+// firstEvents waits for the first n events of a job. They are durable then.
+func (h *harness) firstEvents(id string, n int) []*cleavev1.Event {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(h.t.Context())
 	defer cancel()
@@ -62,20 +61,20 @@ func (h *house) seen(id string, n int) []*cleavev1.Event {
 func TestUnfinishedJobsSurvive(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		end  func(*house)
-	}{{"a crash", (*house).crash}, {"a shutdown", (*house).close}} {
+		end  func(*harness)
+	}{{"a crash", (*harness).crash}, {"a shutdown", (*harness).close}} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := durableConfig(t)
 			cfg.MaxConcurrentJobs = 1
 			shown := make(chan struct{}, 10)
-			before := openHouse(t, cfg, scripted(halfway(4, shown)))
+			before := newHarness(t, cfg, scripted(halfway(4, shown)))
 			data := before.upload()
 			running, waiting := before.create(spec(data)), before.create(spec(data))
 			within(t, shown, "the run")
-			early := before.seen(running, 4)
+			early := before.firstEvents(running, 4)
 			c.end(before)
 
-			after := openHouse(t, cfg, scripted(steps(6)))
+			after := newHarness(t, cfg, scripted(steps(6)))
 			for _, id := range []string{running, waiting} {
 				job := after.end(id)
 				if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetIterations() != 6 {
@@ -92,11 +91,11 @@ func TestUnfinishedJobsSurvive(t *testing.T) {
 
 func TestEndedJobsSurvive(t *testing.T) {
 	cfg := durableConfig(t)
-	before := openHouse(t, cfg, scripted(steps(2)))
+	before := newHarness(t, cfg, scripted(steps(2)))
 	id := before.create(spec(before.upload()))
 	want := before.end(id)
 	before.crash()
-	after := openHouse(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+	after := newHarness(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
 		t.Error("a job that ended runs again")
 		return nil, context.Canceled
 	}))
@@ -111,7 +110,7 @@ func TestEndedJobsSurvive(t *testing.T) {
 	}
 }
 
-func TestReplayMustRepeatWhatWasShown(t *testing.T) {
+func TestReplayMustRepeatTheEvents(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		again script
@@ -127,20 +126,20 @@ func TestReplayMustRepeatWhatWasShown(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := durableConfig(t)
 			shown := make(chan struct{}, 1)
-			before := openHouse(t, cfg, scripted(halfway(3, shown)))
+			before := newHarness(t, cfg, scripted(halfway(3, shown)))
 			id := before.create(spec(before.upload()))
 			within(t, shown, "the run")
-			before.seen(id, 3)
+			before.firstEvents(id, 3)
 			before.crash()
 
-			after := openHouse(t, cfg, scripted(c.again))
+			after := newHarness(t, cfg, scripted(c.again))
 			job := after.end(id)
 			if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "REPLAY_MISMATCH" ||
 				codes.Code(job.GetError().GetCode()) != codes.Internal {
 				t.Errorf("the job is %v", job)
 			}
 			if events, _ := after.watch(id, 0); len(events) != 4 {
-				t.Errorf("what was shown has become %v", events)
+				t.Errorf("the events have become %v", events)
 			}
 		})
 	}
@@ -149,13 +148,13 @@ func TestReplayMustRepeatWhatWasShown(t *testing.T) {
 func TestDurableCancelSurvives(t *testing.T) {
 	cfg := durableConfig(t)
 	stuck := make(chan struct{})
-	before := openHouse(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	before := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Iteration(0, entry(0))
-		<-stuck // does not hear that it is cancelled
+		<-stuck // does not react to the cancellation
 		return nil, ctx.Err()
 	}))
 	id := before.create(spec(before.upload()))
-	before.seen(id, 1)
+	before.firstEvents(id, 1)
 	if _, err := before.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +162,7 @@ func TestDurableCancelSurvives(t *testing.T) {
 	close(stuck)
 	before.crash()
 
-	after := openHouse(t, cfg, scripted(steps(1)))
+	after := newHarness(t, cfg, scripted(steps(1)))
 	job := after.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetLastSequence() != 2 {
 		t.Errorf("the job is %v", job)
@@ -172,14 +171,14 @@ func TestDurableCancelSurvives(t *testing.T) {
 
 func TestRequestIDSurvives(t *testing.T) {
 	cfg := durableConfig(t)
-	before := openHouse(t, cfg, scripted(steps(1)))
+	before := newHarness(t, cfg, scripted(steps(1)))
 	request := &cleavev1.CreateJobRequest{Spec: spec(before.upload()), RequestId: "8f1f2a34-5d0e-4a4b-9b57-3f0a5f6d9a11"}
 	first, err := before.jobs.CreateJob(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before.crash()
-	after := openHouse(t, cfg, scripted(steps(1)))
+	after := newHarness(t, cfg, scripted(steps(1)))
 	second, err := after.jobs.CreateJob(t.Context(), request)
 	if err != nil || second.GetJob().GetJobId() != first.GetJob().GetJobId() {
 		t.Errorf("the request made %v and %v, %v", first, second, err)
@@ -187,10 +186,10 @@ func TestRequestIDSurvives(t *testing.T) {
 	after.end(first.GetJob().GetJobId())
 }
 
-// noRoom is blobs that cannot take outcomes.
-type noRoom struct{ store.Blobs }
+// fullBlobs has no space for outcomes.
+type fullBlobs struct{ store.Blobs }
 
-func (b noRoom) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+func (b fullBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, "/outcome") {
 		return fmt.Errorf("no space left")
 	}
@@ -198,16 +197,16 @@ func (b noRoom) Put(ctx context.Context, name string, write func(io.Writer) erro
 }
 
 func TestEndWithoutRoomForTheResult(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(2)))
+	h := newHarness(t, testConfig(), scripted(steps(2)))
 	data := h.upload()
-	h.c.blobs = noRoom{h.c.blobs}
+	h.c.blobs = fullBlobs{h.c.blobs}
 	id := h.create(spec(data))
 	job := h.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "RESULT_NOT_STORED" ||
 		!strings.Contains(job.GetError().GetMessage(), "no space left") {
 		t.Errorf("the job is %v", job)
 	}
-	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, for there is no blob
+	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, because there is no blob
 		t.Errorf("events are %v", events)
 	}
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
@@ -218,32 +217,9 @@ func TestEndWithoutRoomForTheResult(t *testing.T) {
 	}
 }
 
-func TestSweepDeletesFoldedEvents(t *testing.T) {
-	cfg := durableConfig(t)
-	before := openHouse(t, cfg, scripted(steps(1)))
-	id := before.create(spec(before.upload()))
-	before.end(id)
-	value, err := proto.Marshal(&statev1.EventBatch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left store.Txn
-	for first := range uint64(2 * deletesAtEnd) {
-		left.Put = append(left.Put, store.Entry{Key: eventKey(id, first+1), Value: value})
-	}
-	if err := before.c.commit(left); err != nil {
-		t.Fatal(err)
-	}
-	before.crash()
-	after := openHouse(t, cfg, scripted(steps(1)))
-	if left, err := after.c.state.List(t.Context(), eventPrefix, "", 0); err != nil || len(left) != 0 {
-		t.Errorf("%d events are left over, %v", len(left), err)
-	}
-}
-
 func TestLostLeadershipEndsServing(t *testing.T) {
 	shown := make(chan struct{}, 1)
-	h := openHouse(t, testConfig(), scripted(halfway(1, shown)))
+	h := newHarness(t, testConfig(), scripted(halfway(1, shown)))
 	h.create(spec(h.upload()))
 	within(t, shown, "the run")
 	h.once.Do(func() {}) // it ends by itself
@@ -274,8 +250,8 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
 		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "at once"},
-		{"impatient", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
-		{"no room", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
+		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
+		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := testConfig()

@@ -17,11 +17,11 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// labelsPerMessage keeps the messages of a stream of labels under a mebibyte.
+// labelsPerMessage keeps each message of labels under 1 MiB.
 const labelsPerMessage = 1 << 16
 
 func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
-	record, err := s.c.succeeded(ctx, request.GetJobId())
+	record, err := s.c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +32,9 @@ func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultR
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
 }
 
-// succeeded gives the record of a job that has ended and did not fail.
-func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	record, err := c.finished(ctx, id)
+// resultRecord is the record of a job that succeeded or was canceled.
+func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	record, err := c.endedRecord(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (c *Coordinator) succeeded(ctx context.Context, id string) (*statev1.JobRec
 	return record, nil
 }
 
-// readLabels calls yield with the labels of a job, portion by portion.
+// readLabels calls yield with one portion of a job's labels after the other.
 func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
-	record, err := c.succeeded(ctx, id)
+	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,8 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 	})
 }
 
-// GetModel sends the model as it is stored.
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
@@ -103,9 +102,8 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 	return wire.SendModel(record.GetModel(), values, stream.Send)
 }
 
-// GetEmbedding sends the embedding as it is stored.
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, err := s.c.succeeded(stream.Context(), request.GetJobId())
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
@@ -135,11 +133,11 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	on, err := wire.ReadTable(request.GetScoreOn(), "score_on", len(labels), tables, table.Indices) // nil: all rows
+	scoreOn, err := wire.ReadTable(request.GetScoreOn(), "score_on", len(labels), tables, table.Indices) // nil: all rows
 	if err != nil {
 		return nil, err
 	}
-	scores, err := evaluate.Compare(labels, truth, on)
+	scores, err := evaluate.Compare(labels, truth, scoreOn)
 	if err != nil {
 		return nil, err
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// newServer makes the gRPC server with every service on it.
+// newServer makes the gRPC server with all services.
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
-	// What workers need, and the larger messages of clients; of two options the later one counts.
+	// Options that come later override those of the fleet: clients may send larger messages than workers.
 	server := grpc.NewServer(append(fleet.ServerOptions(),
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.ChainUnaryInterceptor(c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
@@ -45,25 +45,25 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	return server, healthServer
 }
 
-// unaryErrors gives every error its status, so that handlers return plain faults, and logs calls.
+// unaryErrors turns the errors of handlers into statuses and logs the calls.
 func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
-	err = c.explain(err)
+	err = c.toStatus(err)
 	c.logCall(info.FullMethod, began, err)
 	return response, err
 }
 
 func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
-	err := c.explain(handler(server, stream))
+	err := c.toStatus(handler(server, stream))
 	c.logCall(info.FullMethod, began, err)
 	return err
 }
 
-// explain makes the status of an error. A store that is closed or led by another is not the
-// caller's fault nor a defect: the call can be repeated elsewhere or later.
-func (c *Coordinator) explain(err error) error {
+// toStatus turns an error into a status. When this coordinator ends or no longer leads, the status is
+// UNAVAILABLE, so that clients try again.
+func (c *Coordinator) toStatus(err error) error {
 	switch {
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
@@ -79,7 +79,7 @@ func (c *Coordinator) logCall(method string, began time.Time, err error) {
 	}
 }
 
-// panicked turns a panic of a handler into an error of that one call.
+// panicked turns a panic in a handler into an error of that call alone.
 func (c *Coordinator) panicked(_ context.Context, p any) error {
 	c.log.Error("a call panicked", "panic", p, "stack", string(debug.Stack()))
 	return panicFault(p)

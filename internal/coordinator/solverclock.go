@@ -2,19 +2,19 @@ package coordinator
 
 import "time"
 
-// solverClock turns the steps that an eigensolver has left into time.
+// solverClock estimates how much longer an eigensolver takes.
 type solverClock struct {
 	ticks     int
-	perStep   time.Duration // of late
+	perStep   time.Duration // a moving average
 	last      time.Time
-	stepsLeft *uint32 // after the last step; nil: it cannot be told
+	stepsLeft *uint32 // after the last step; nil when there is no estimate
 }
 
-// recentSteps is about how many steps the time of one is taken over: they grow shorter as pairs
-// converge, and longer when workers are lost.
+// recentSteps is how many steps the moving average spans: steps become shorter as eigenpairs converge, and
+// longer when workers are lost.
 const recentSteps = 8
 
-// tick hears of a step.
+// tick counts a step that ends now.
 func (c *solverClock) tick(now time.Time, stepsLeft *uint32) {
 	if c.ticks > 0 {
 		c.perStep += (now.Sub(c.last) - c.perStep) / time.Duration(min(c.ticks, recentSteps))
@@ -23,8 +23,8 @@ func (c *solverClock) tick(now time.Time, stepsLeft *uint32) {
 	c.last, c.stepsLeft = now, stepsLeft
 }
 
-// left is about how long the steps take that are left, less what has passed of the one at work.
-func (c *solverClock) left(now time.Time) (time.Duration, bool) {
+// timeLeft estimates how long the remaining steps take, less the time since the last step.
+func (c *solverClock) timeLeft(now time.Time) (time.Duration, bool) {
 	if c.stepsLeft == nil || *c.stepsLeft == 0 || c.ticks < 2 {
 		return 0, false
 	}

@@ -44,7 +44,7 @@ func seedTable(list ...[2]int32) *cleavev1.TableInput {
 }
 
 // store uploads an inline table and names it by its id.
-func (h *house) store(input *cleavev1.TableInput) *cleavev1.TableInput {
+func (h *harness) store(input *cleavev1.TableInput) *cleavev1.TableInput {
 	h.t.Helper()
 	t, err := wire.TableRows(input.GetInline())
 	if err != nil {
@@ -57,10 +57,10 @@ func (h *house) store(input *cleavev1.TableInput) *cleavev1.TableInput {
 	return &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: stored.GetTableId()}}
 }
 
-func (h *house) tables() cleavev1.TableServiceClient { return cleavev1.NewTableServiceClient(h.conn) }
+func (h *harness) tables() cleavev1.TableServiceClient { return cleavev1.NewTableServiceClient(h.conn) }
 
 func TestTables(t *testing.T) {
-	h := openHouse(t, testConfig(), scripted(steps(1)))
+	h := newHarness(t, testConfig(), scripted(steps(1)))
 	tables, ctx := h.tables(), t.Context()
 	var ids []string
 	for _, kind := range []string{"must 0 1", "cannot 0 1", "must 1 2"} {
@@ -114,13 +114,13 @@ func TestTablesInUse(t *testing.T) {
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
 	g := newGate()
-	h := openHouse(t, cfg, scripted(g.run))
+	h := newHarness(t, cfg, scripted(g.run))
 	s := spec(h.upload())
 	s.Supervision = &cleavev1.Supervision{Constraints: h.store(constraintTable("must 0 1"))}
 	used := &cleavev1.DeleteTableRequest{TableId: s.GetSupervision().GetConstraints().GetTableId()}
 	id := h.create(s)
 	within(t, g.entered, "the run")
-	refused := func(h *house) {
+	refused := func(h *harness) {
 		t.Helper()
 		if _, err := h.tables().DeleteTable(t.Context(), used); status.Code(err) != codes.FailedPrecondition || reason(err) != "TABLE_IN_USE" {
 			t.Errorf("a table in use: %v", err)
@@ -130,7 +130,7 @@ func TestTablesInUse(t *testing.T) {
 	h.close()
 
 	g = newGate()
-	h = openHouse(t, cfg, scripted(g.run))
+	h = newHarness(t, cfg, scripted(g.run))
 	within(t, g.entered, "the run after the restart")
 	refused(h)
 	close(g.open)
@@ -148,7 +148,7 @@ func TestTablesInUse(t *testing.T) {
 func TestTableUploadsStopAtTheLimit(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxDatasetBytes = 2 << 10
-	h := openHouse(t, cfg, scripted(steps(1)))
+	h := newHarness(t, cfg, scripted(steps(1)))
 	_, err := wire.SendTable(t.Context(), h.tables(), "", table.FromLabels(make([]int32, 1000)))
 	if !fault.Is(err, "TABLE_TOO_LARGE") {
 		t.Errorf("got %v", err)
@@ -160,8 +160,8 @@ func TestTablesInlineAndByID(t *testing.T) {
 	for _, cache := range []int64{0, 1 << 20} {
 		cfg := testConfig()
 		cfg.CacheBytes = cache
-		h := openHouse(t, cfg, realEngine())
-		defer h.hire("worker")()
+		h := newHarness(t, cfg, realEngine())
+		defer h.startWorker("worker")()
 		data := h.upload()
 		var all [][]uint32
 		for _, byID := range []bool{false, true, true} {

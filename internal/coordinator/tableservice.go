@@ -116,7 +116,11 @@ func (s *tableService) DeleteTable(ctx context.Context, request *cleavev1.Delete
 	if err != nil {
 		return nil, err
 	}
-	return &cleavev1.DeleteTableResponse{}, s.c.deleteBlobs(ctx, blob)
+	// The table is gone. If this fails, the next coordinator does it.
+	if err := s.c.deleteGarbage(s.c.storeCtx, blob); err != nil {
+		s.c.log.Warn("the blob of a deleted table is left until the next start", "table", id, "error", err)
+	}
+	return &cleavev1.DeleteTableResponse{}, nil
 }
 
 // jobUsingTable is the id of an unfinished job that uses a table, "" when there is none.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -44,12 +43,6 @@ type cachedTable struct {
 func newTableStore(state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error) *tableStore {
 	return &tableStore{state: state, blobs: blobs, commit: commit, budget: budget, recent: list.New(), byID: map[string]*list.Element{}}
 }
-
-// Tables have a record under tables/<sha256>, and their canonical bytes in a blob tables/<sha256>/<uuid>.
-const tablePrefix = "tables/"
-
-func tableKey(id string) string  { return tablePrefix + id }
-func tableBlob(id string) string { return tablePrefix + id + "/" + uuid.NewString() }
 
 // add stores a table, or finds that it is there already: the same content is the same table.
 func (s *tableStore) add(ctx context.Context, name string, t *table.Table, now *timestamppb.Timestamp) (*cleavev1.Table, error) {
@@ -180,13 +173,13 @@ func (s *tableStore) evict(at *list.Element) {
 	s.used -= old.bytes
 }
 
-// remove removes a table and returns its blob, which nobody needs from then on.
+// remove removes a table and returns its blob, which is garbage from then on.
 func (s *tableStore) remove(ctx context.Context, id string) (blob string, err error) {
 	record, err := s.record(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	if err := s.commit(store.Txn{Delete: []string{tableKey(id)}}); err != nil {
+	if err := s.commit(store.Txn{Put: []store.Entry{{Key: garbageKey(record.GetBlob())}}, Delete: []string{tableKey(id)}}); err != nil {
 		return "", err
 	}
 	s.mu.Lock()

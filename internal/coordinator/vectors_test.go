@@ -37,14 +37,14 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 
 // Jobs of the vector family on real workers end with the labels, objective and model of a local run.
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ann", "bob"} {
-		defer h.hire(name)()
+		defer h.startWorker(name)()
 	}
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 }
 
 func TestPlanJobOfVectors(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
-	points, err := dataset.NewSparsePoints(40, 7, starts(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
+	h := newHarness(t, testConfig(), realEngine())
+	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,20 +91,20 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	little := h.hireWith("ann", roomFor(ready.need, 1))
+	stopSmall := h.startWorkerWith("ann", memoryFor(ready.need, 1))
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.planned(s)
+	_, err = h.plan(s)
 	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
 	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
-	defer h.hireWith("bob", roomFor(ready.need, 3))()
+	defer h.startWorkerWith("bob", memoryFor(ready.need, 3))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.planned(s)
+	p, err := h.plan(s)
 	if err != nil || p.GetStorage() != cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS || p.GetStoredTiles() != 3 || p.GetPasses() < 3 || p.GetPredictedTime().AsDuration() <= 0 || p.GetExplanation() == "" {
 		t.Errorf("planned is %v, %v", p, err)
 	}
@@ -113,8 +113,8 @@ func TestPlanJobOfVectors(t *testing.T) {
 			t.Errorf("share %v", share)
 		}
 	}
-	little()
-	// What the data lack is said before anything runs.
+	stopSmall()
+	// A seed that is not in the data is refused before anything runs.
 	s = vectorSpecs(d.GetDatasetId())["seeded-kmeans"]
 	s.Supervision.Seeds = seedTable([2]int32{40, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
@@ -123,8 +123,8 @@ func TestPlanJobOfVectors(t *testing.T) {
 	}
 }
 
-// starts are rows of one entry each.
-func starts(rows int) []int64 {
+// oneEntryPerRow are the row starts of a sparse matrix with one entry in each row.
+func oneEntryPerRow(rows int) []int64 {
 	list := make([]int64, rows+1)
 	for i := range list {
 		list[i] = int64(i)

@@ -10,17 +10,16 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Progress is sent when it has changed, but not more often than progressEvery, and when it has
-// not, as a sign of life.
+// Progress is sent when it has changed, but at most every progressInterval, and at least every
+// keepAliveInterval.
 const (
-	progressEvery   = 100 * time.Millisecond
-	signOfLifeEvery = 2 * time.Second
+	progressInterval  = 100 * time.Millisecond
+	keepAliveInterval = 2 * time.Second
 )
 
 type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
-// WatchJob follows a job at its client's pace: it reads the log as fast as the client does, and
-// neither the run nor the log waits for it.
+// WatchJob reads the log of a job as fast as the client takes it. The run never waits for a slow client.
 func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStream) error {
 	j, record, err := s.c.find(stream.Context(), request.GetJobId())
 	if err != nil {
@@ -32,13 +31,14 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStr
 	return s.c.follow(stream, j, request.GetAfterSequence())
 }
 
-// follow sends the events after a number as they become visible, and progress in between, until
-// the event that ends the job.
+// follow sends the events with larger numbers as they become visible, and progress in between, until the
+// event that ends the job.
 func (c *Coordinator) follow(stream watchStream, j *job, after uint64) error {
-	tick := time.NewTicker(progressEvery)
+	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	var sentVersion uint64
 	var sentAt time.Time
+	done, supervised := j.done, true
 	for {
 		events, ended, changed := j.log.after(after)
 		for _, e := range events {
@@ -50,8 +50,11 @@ func (c *Coordinator) follow(stream watchStream, j *job, after uint64) error {
 		if ended {
 			return nil
 		}
-		progress, version := j.board.read()
-		if now := time.Now(); version != sentVersion && now.Sub(sentAt) >= progressEvery || now.Sub(sentAt) >= signOfLifeEvery {
+		if err := j.refusal(); err != nil && !supervised {
+			return err // there will be no last event
+		}
+		progress, version := j.progress.read()
+		if now := time.Now(); version != sentVersion && now.Sub(sentAt) >= progressInterval || now.Sub(sentAt) >= keepAliveInterval {
 			if err := stream.Send(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: progress}}); err != nil {
 				return err
 			}
@@ -59,6 +62,8 @@ func (c *Coordinator) follow(stream watchStream, j *job, after uint64) error {
 		}
 		select {
 		case <-changed:
+		case <-done: // the last event may have come at the same time
+			done, supervised = nil, false
 		case <-tick.C:
 		case <-stream.Context().Done():
 			return stream.Context().Err()
@@ -82,8 +87,8 @@ func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, afte
 	return nil
 }
 
-// eventsOf reads the events of a job that has ended: folded into its outcome, or, if that could
-// not be stored, still in the state.
+// eventsOf reads the events of a job that has ended: from its outcome, or, if that could not be stored,
+// from the state.
 func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
 	if record.GetOutcomeBlob() == "" {
 		log, err := loadEventLog(ctx, c.state, record.GetJob().GetJobId(), nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 )
 
-// clusterService is the public face of the fleet.
+// clusterService implements cleave.v1.ClusterService.
 type clusterService struct {
 	cleavev1.UnimplementedClusterServiceServer
 	c *Coordinator
@@ -24,8 +24,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 	})
 }
 
-// AwaitWorkers waits until so many workers are ready: whoever starts them together with the
-// coordinator wants the first job planned for all of them.
+// AwaitWorkers waits until a number of workers is ready. Whoever starts workers together with the
+// coordinator calls it, so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	for {
 		changed, ready := c.fleet.Changed(), 0
@@ -45,7 +45,7 @@ func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	}
 }
 
-// workerPrefix begins the page tokens of workers, which go by name and id, as the list does.
+// Page tokens of workers have the name and then the id, because the list is in that order.
 const workerPrefix = "workers/"
 
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }

@@ -20,11 +20,11 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// hire attaches a worker; the returned function lets it go.
-func (h *house) hire(name string) (dismiss func()) { return h.hireWith(name, 0) }
+// startWorker attaches a worker; the returned function stops it.
+func (h *harness) startWorker(name string) (stop func()) { return h.startWorkerWith(name, 0) }
 
-// hireWith attaches a worker with so much memory.
-func (h *house) hireWith(name string, memory uint64) (dismiss func()) {
+// startWorkerWith attaches a worker with this much memory; 0 means no limit.
+func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -37,13 +37,13 @@ func (h *house) hireWith(name string, memory uint64) (dismiss func()) {
 	}()
 	return func() {
 		cancel()
-		if err := within(h.t, done, "the worker's leaving"); err != nil {
+		if err := within(h.t, done, "the end of the worker"); err != nil {
 			h.t.Error(err)
 		}
 	}
 }
 
-// local runs a job without a coordinator.
+// local runs a job in this process, without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
 	t.Helper()
 	s, err := wire.Spec(p, data.Rows(), wire.NoTables)
@@ -72,7 +72,7 @@ func noise(t *testing.T, n, d int) *dataset.Points {
 }
 
 func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
 
-	// Without workers the job waits and says so, to those who ask and to those who watch.
+	// Without workers the job waits. GetJob and WatchJob say so.
 	id := h.create(s)
 	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	}
 
 	for _, name := range []string{"ann", "bob"} {
-		defer h.hire(name)()
+		defer h.startWorker(name)()
 	}
 	job := h.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
@@ -125,25 +125,49 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Errorf("plan %v, timings %v", r.GetPlan(), r.GetTimings())
 	}
 
-	workers, err := h.cluster.ListWorkers(t.Context(), &cleavev1.ListWorkersRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, w := range workers.GetWorkers() {
-		names = append(names, w.GetName())
-		if w.GetState() != cleavev1.WorkerState_WORKER_STATE_READY {
-			t.Errorf("worker %v", w)
-		}
-	}
-	if !slices.Equal(names, []string{"ann", "bob"}) {
-		t.Errorf("workers are %v", names)
+	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN || kernel.GetRho() != want.Matrix.Rho {
+		t.Errorf("the kernel is %v, its width should be %v", kernel, want.Matrix.Rho)
 	}
 }
 
-// What the data forbid is refused when the job is made, not when it runs.
+func TestListsOfWorkersArePaged(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	for _, name := range []string{"cid", "ann", "bob", "ann"} {
+		defer h.startWorker(name)()
+	}
+	if err := h.c.AwaitWorkers(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
+	for size, pages := range map[int32]int{0: 1, 1: 4, 3: 2, 4: 1} {
+		var names []string
+		request := &cleavev1.ListWorkersRequest{PageSize: size}
+		for page := 1; ; page++ {
+			response, err := h.cluster.ListWorkers(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range response.GetWorkers() {
+				names = append(names, w.GetName())
+				if w.GetState() != cleavev1.WorkerState_WORKER_STATE_READY {
+					t.Errorf("worker %v", w)
+				}
+			}
+			if request.PageToken = response.GetNextPageToken(); request.GetPageToken() == "" {
+				if page != pages {
+					t.Errorf("pages of %d: there are %d", size, page)
+				}
+				break
+			}
+		}
+		if !slices.Equal(names, []string{"ann", "ann", "bob", "cid"}) {
+			t.Errorf("pages of %d: workers are %v", size, names)
+		}
+	}
+}
+
+// A spec that does not go with its data is refused when the job is created, not when it runs.
 func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -159,9 +183,9 @@ func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 }
 
 func TestDrainWorker(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	changed := h.c.fleet.Changed()
-	defer h.hire("ann")()
+	defer h.startWorker("ann")()
 	within(t, changed, "the worker")
 	response, err := h.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "ann"})
 	if err != nil || response.GetWorker().GetName() != "ann" {
@@ -169,11 +193,11 @@ func TestDrainWorker(t *testing.T) {
 	}
 }
 
-// TestShutdownWithEverythingOpen: workers attached, a run in the middle, watches open; and the
-// next coordinator, with the same workers, goes on.
-func TestShutdownWithEverythingOpen(t *testing.T) {
+// A coordinator shuts down while workers are attached and a job runs. The next one, with another worker,
+// runs the job to its end.
+func TestShutdownDuringARun(t *testing.T) {
 	cfg := durableConfig(t)
-	first := openHouse(t, cfg, realEngine())
+	first := newHarness(t, cfg, realEngine())
 	points := noise(t, 1000, 4)
 	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points)
 	if err != nil {
@@ -182,14 +206,14 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 	s := spec(d.GetDatasetId())
 	s.K = 10
 	want := local(t, points, s)
-	dismiss := first.hire("ann")
+	stopWorker := first.startWorker("ann")
 	id := first.create(s)
-	first.seen(id, 2)
+	first.firstEvents(id, 2)
 	first.close()
-	dismiss()
+	stopWorker()
 
-	second := openHouse(t, cfg, realEngine())
-	defer second.hire("bob")()
+	second := newHarness(t, cfg, realEngine())
+	defer second.startWorker("bob")()
 	job := second.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
 		t.Errorf("the job is %v, its objective should be %v", job, want.Objective)
@@ -200,7 +224,7 @@ func TestShutdownWithEverythingOpen(t *testing.T) {
 }
 
 func TestHealthAndReflection(t *testing.T) {
-	h := openHouse(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), realEngine())
 	client := healthv1.NewHealthClient(h.conn)
 	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService", "cleave.worker.v1.WorkerService"} {
 		response, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})

@@ -88,7 +88,7 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	case err != nil:
 		return c, err
 	default:
-		c.labels, c.found, c.rho = result.Labels, true, result.Rho
+		c.labels, c.found, c.rho = result.Labels, true, result.Matrix.Rho
 		if result.Embedding != nil && result.Embedding.Columns == 1 {
 			c.vector = result.Embedding.Values
 		}

@@ -9,77 +9,79 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// holding is what a worker has of a tile.
-type holding uint8
+// buildState is how a tile exists on its worker.
+type buildState uint8
 
 const (
-	hasNothing  holding = iota
-	hasStored           // it is built, and its entries are stored
-	hasComputed         // it is built, and its entries are computed again whenever they are needed
+	notBuilt      buildState = iota
+	builtStored              // its entries are stored
+	builtComputed            // its entries are computed each time they are needed
 )
 
-// ready tells whether the tile is there as it is to be.
-func (t *tile) ready() bool { return t.has == wanted(t.stored) }
+// ready tells whether the tile is built as it should be.
+func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
 
-func wanted(stored bool) holding {
+func builtAs(stored bool) buildState {
 	if stored {
-		return hasStored
+		return builtStored
 	}
-	return hasComputed
+	return builtComputed
 }
 
-// errNewcomer ends a group's part early: a worker joined that could build some of its tiles.
-var errNewcomer = errors.New("fleet: a worker joined")
+// errWorkerJoined stops a group in the middle of its builds: a worker joined that could do some of them.
+var errWorkerJoined = errors.New("fleet: a worker joined")
 
-// build makes the tiles that are not there as they are to be. Tiles that give up their storage come
-// first, also those that have nothing else to do in this operation: others need their memory.
+// build builds the tiles of a group that are not ready. First, tiles of the worker that are stored but
+// should not be free their storage, even if they take no part in this operation: the tiles to build
+// need the memory.
 func (j *job) build(ctx context.Context, g *group) error {
-	givingUp := j.givingUp(g.session)
-	if len(givingUp) > 0 {
-		if err := j.construct(ctx, g.session, givingUp, false); err != nil {
+	unstore := j.tilesToUnstore(g.session)
+	if len(unstore) > 0 {
+		if err := j.buildTiles(ctx, g.session, unstore, false); err != nil {
 			return err
 		}
 		j.fleet.mu.Lock()
-		j.fleet.announce() // their memory is free now
+		j.fleet.notifyChanged() // memory became free
 		j.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {
 		var missing []int
 		for _, t := range g.tiles {
-			if j.tiles[t].stored == stored && !j.tiles[t].ready() {
+			if j.tiles[t].wantStored == stored && !j.tiles[t].ready() {
 				missing = append(missing, t)
 			}
 		}
-		// A few per thread at a time: often enough for progress to be seen and for joining workers to
-		// get their share of the building, and seldom enough for no thread to run idle for long.
+		// A few tiles per thread at a time: small enough batches to show progress and to let joining
+		// workers take a share, large enough to keep all threads busy.
 		for batch := range slices.Chunk(missing, 2*g.session.threads) {
-			if err := j.construct(ctx, g.session, batch, stored); err != nil {
+			if err := j.buildTiles(ctx, g.session, batch, stored); err != nil {
 				return err
 			}
-			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && j.hasNewcomer() {
-				return errNewcomer
+			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && j.idleWorkerJoined() {
+				return errWorkerJoined
 			}
 		}
 	}
 	return nil
 }
 
-// givingUp are the tiles of a worker that are stored and are not to be.
-func (j *job) givingUp(s *session) []int {
+// tilesToUnstore are the tiles of a worker that are stored but should not be.
+func (j *job) tilesToUnstore(s *session) []int {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	var tiles []int
 	for t := range j.tiles {
-		if j.tiles[t].at == s && j.tiles[t].has == hasStored && !j.tiles[t].stored {
+		if j.tiles[t].worker == s && j.tiles[t].state == builtStored && !j.tiles[t].wantStored {
 			tiles = append(tiles, t)
 		}
 	}
 	return tiles
 }
 
-// construct has a worker build tiles, or change them over, when they keep their sums.
-func (j *job) construct(ctx context.Context, s *session, tiles []int, stored bool) error {
-	_, err := j.ask(ctx, s, tiles, 0, func(c *workerv1.Command) {
+// buildTiles has a worker build tiles. Built tiles are converted between stored and computed and keep
+// their sums.
+func (j *job) buildTiles(ctx context.Context, s *session, tiles []int, stored bool) error {
+	_, err := j.runCommand(ctx, s, tiles, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: !stored}}
 	})
 	if err != nil {
@@ -87,22 +89,22 @@ func (j *job) construct(ctx context.Context, s *session, tiles []int, stored boo
 	}
 	fresh := 0
 	for _, t := range tiles {
-		if j.tiles[t].has == hasNothing {
+		if j.tiles[t].state == notBuilt {
 			j.tiles[t].step = 0
 			fresh++
 		}
-		j.tiles[t].has = wanted(stored)
+		j.tiles[t].state = builtAs(stored)
 	}
 	j.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	return nil
 }
 
-// hasNewcomer tells whether a worker without tiles of this job could take some.
-func (j *job) hasNewcomer() bool {
+// idleWorkerJoined tells whether there is a worker without tiles of this job that could take some.
+func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	for _, s := range j.fleet.sessions {
-		if j.seats[s] == nil && s.takesTiles() && !j.ailing[s] && !j.full[s] && j.host(s).Room >= j.sizes[0].Of(j.need.Rule() != partition.StoreNone) {
+		if j.members[s] == nil && s.takesTiles() && !j.failing[s] && !j.full[s] && j.host(s).Room >= j.sizes[0].Of(j.need.Rule() != partition.StoreNone) {
 			return true
 		}
 	}

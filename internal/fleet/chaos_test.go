@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// Kills, pauses, cuts, joins and drains at random moments, also while operations run. Whatever
-// happens, the bits are those of one local shard; also when workers have hardly enough memory, so
-// that tiles give up their storage and get it back.
-func TestWhateverHappensTheBitsStay(t *testing.T) {
+// Workers are killed, paused, cut off, drained and replaced at random moments, even while operations run.
+// The results must have the bits of a local shard. Some runs have so little memory that tiles give up
+// their storage and get it back.
+func TestChaosDoesNotChangeTheBits(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -19,33 +19,33 @@ func TestWhateverHappensTheBitsStay(t *testing.T) {
 			p := gaussianProblem(t, 203, seed)
 			memory := func(*worker.Config) {}
 			if seed >= 3 {
-				_, size := c.shelf.put(t, p.data)
+				_, size := c.datasets.put(t, p.data)
 				memory = p.memory(size, 5) // of 13 tiles, on each of three workers
 			}
-			hands := []*hand{c.hire("w0", memory), c.hire("w1", memory), c.hire("w2", memory)}
+			workers := []*testWorker{c.startWorker("w0", memory), c.startWorker("w1", memory), c.startWorker("w2", memory)}
 			s := newSequence(c, c.submit(p, nil), p, seed)
 			var background sync.WaitGroup
 			defer background.Wait()
 			s.run(40, func(op int) {
-				victim := s.random.IntN(len(hands))
-				h := hands[victim]
+				victim := s.random.IntN(len(workers))
+				w := workers[victim]
 				switch event := s.random.IntN(24); {
 				case event < 1:
-					background.Go(h.kill)
-					hands[victim] = c.hire(fmt.Sprint("after-kill-", op), memory)
+					background.Go(w.kill)
+					workers[victim] = c.startWorker(fmt.Sprint("after-kill-", op), memory)
 				case event < 2:
 					background.Go(func() {
-						if _, err := c.fleet.Drain(h.name); err != nil {
-							t.Log(err) // it may be lost just now
+						if _, err := c.fleet.Drain(w.name); err != nil {
+							t.Log(err) // the worker may already be lost
 						}
 					})
-					hands[victim] = c.hire(fmt.Sprint("after-drain-", op), memory)
+					workers[victim] = c.startWorker(fmt.Sprint("after-drain-", op), memory)
 				case event < 3:
-					h.line.pause() // until it is resumed, killed, or declared lost
+					w.link.pause() // until it is resumed, killed, or declared lost
 				case event < 8:
-					background.Go(h.line.resume)
+					background.Go(w.link.resume)
 				case event < 12:
-					background.Go(h.line.cut)
+					background.Go(w.link.cut)
 				}
 			})
 		})

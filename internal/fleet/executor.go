@@ -11,121 +11,122 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Executor runs the operations of a job of the kernel family over all workers: kernelkmeans.Executor.
+// Executor runs the operations of a job of the kernel family on all workers. It implements
+// kernelkmeans.Executor.
 type Executor struct {
 	*job
 	spec        kernel.Spec
-	mean, scale *operand
-	armed       *armament // belongs to the turn
+	mean, scale *payload
+	operands    *packedOperands // guarded by opMu; nil before the first SetOperands
 }
 
-// armament is kernel.Armament as operands.
-type armament struct {
-	id                              uint64
-	k, lanes                        int
-	weights, starts, columns, value *operand
+// packedOperands is a kernel.Operands with its arrays as payloads.
+type packedOperands struct {
+	id                               uint64
+	k, lanes                         int
+	weights, starts, columns, values *payload
 }
 
 var _ kernelkmeans.Executor = (*Executor)(nil)
 
-// NewExecutor places the tiles of a job's matrix on workers and builds them. It waits as long as
-// there is no worker, until ctx ends.
+// NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker
+// it waits, until ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
-	e.opening, e.equip = e.open, e.arm
+	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
 	if e.spec.Mean != nil {
-		e.mean = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
+		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
 	if e.spec.Scale != nil {
-		e.scale = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
+		e.scale = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
 	}
-	if err := e.begin(ctx); err != nil {
+	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// Release frees what the job holds on workers. An operation under way fails with ErrReleased.
+// Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
 func (e *Executor) Release() {
 	e.job.Release()
-	e.turn.Lock()
-	defer e.turn.Unlock()
-	e.armed.drop()
+	e.opMu.Lock()
+	defer e.opMu.Unlock()
+	e.operands.free()
 }
 
-// open says what a worker is to make of the data.
-func (e *Executor) open(p *workerv1.Prepare) {
-	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.payload(), e.scale.payload())}
+// describeMatrix completes a Prepare command with the matrix.
+func (e *Executor) describeMatrix(p *workerv1.Prepare) {
+	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
 	p.SparseEntries, p.Lanes, p.Products = uint64(e.need.SparseEntries), uint32(e.need.Lanes), uint32(e.need.Products)
 }
 
-// arm gives the worker the weights and the sparse part, if it lacks them.
-func (e *Executor) arm(ctx context.Context, g *group) error {
-	if e.armed == nil || g.seat.armed == e.armed.id {
+// sendOperands gives a worker the weights and the sparse part if it lacks them.
+func (e *Executor) sendOperands(ctx context.Context, g *group) error {
+	if e.operands == nil || g.member.operandsID == e.operands.id {
 		return nil
 	}
-	a := e.armed
-	_, err := e.ask(ctx, g.session, nil, 0, func(c *workerv1.Command) {
+	a := e.operands
+	_, err := e.runCommand(ctx, g.session, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
-			Weights:      a.weights.payload(),
-			SparseStarts: a.starts.payload(), SparseColumns: a.columns.payload(), SparseValues: a.value.payload(),
+			Weights:      a.weights.message(),
+			SparseStarts: a.starts.message(), SparseColumns: a.columns.message(), SparseValues: a.values.message(),
 		}}
 	})
 	if err == nil {
-		g.seat.armed = a.id
+		g.member.operandsID = a.id
 	}
 	return err
 }
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", whole: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", whole: true, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, request: func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
 
-// Arm implements kernelkmeans.Executor. Each armament gets a number of our own, so that no two of a
-// job are ever mistaken for each other.
+// SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and counts for itself, so that no two
+// operands of a job have the same.
 func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
 	sparse := a.Sparse
 	if sparse == nil {
 		sparse = &kernel.Sparse{RowStart: make([]int64, e.spec.Rows+1)}
 	}
 	if a.K < 1 || len(a.Weights) != e.spec.Rows || len(sparse.RowStart) != e.spec.Rows+1 || len(sparse.Column) != len(sparse.Value) {
-		return fmt.Errorf("fleet: an armament of %d clusters, %d weights and %d sparse rows for %d rows",
+		return fmt.Errorf("fleet: operands of %d clusters, %d weights and %d sparse rows for %d rows",
 			a.K, len(a.Weights), len(sparse.RowStart)-1, e.spec.Rows)
 	}
 	if a.K > e.need.K || a.Lanes > max(1, e.need.Lanes) || int64(len(sparse.Column)) > e.need.SparseEntries {
-		return fmt.Errorf("fleet: an armament of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
+		return fmt.Errorf("fleet: operands of %d clusters in %d lanes and %d sparse entries, planned were %d, %d and %d",
 			a.K, a.Lanes, len(sparse.Column), e.need.K, e.need.Lanes, e.need.SparseEntries)
 	}
-	e.turn.Lock()
+	e.opMu.Lock()
 	id := uint64(1)
-	if e.armed != nil {
-		id = e.armed.id + 1
-		e.armed.drop()
+	if e.operands != nil {
+		id = e.operands.id + 1
+		e.operands.free()
 	}
-	e.armed = &armament{
+	e.operands = &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
-		weights: e.fleet.operand(func() []byte { return wire.PackFloat64s(a.Weights) }),
-		starts:  e.fleet.operand(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
-		columns: e.fleet.operand(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		value:   e.fleet.operand(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		weights: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.fleet.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.fleet.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		values:  e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
-	e.k, e.lanes, e.labels = a.K, e.armed.lanes, nil
+	e.k, e.lanes, e.labels = a.K, e.operands.lanes, nil
 	for t := range e.tiles {
 		e.tiles[t].step = 0
 	}
-	e.turn.Unlock()
-	return e.perform(ctx, &operation{name: "arm"})
+	e.opMu.Unlock()
+	return e.perform(ctx, &operation{name: "set operands"})
 }
 
 // Diagonal implements kernelkmeans.Executor.
@@ -142,12 +143,12 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 		end += len(list)
 		ends[i] = int32(end)
 	}
-	columns := e.fleet.operand(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
-	defer columns.drop()
-	packedEnds := e.fleet.operand(func() []byte { return wire.PackInt32s(ends) })
-	defer packedEnds.drop()
+	columns := e.fleet.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
+	defer columns.free()
+	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
+	defer packedEnds.free()
 	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.payload(), Ends: packedEnds.payload()}}
+		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()}}
 	}})
 }
 
@@ -159,8 +160,8 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 		}
 	}
 	var products [][]float64
-	for some := range slices.Chunk(x, max(1, e.need.Products)) { // as many as workers have memory for
-		part, err := e.multiply(ctx, some)
+	for batch := range slices.Chunk(x, max(1, e.need.Products)) { // as many at a time as workers have memory for
+		part, err := e.multiply(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -170,10 +171,10 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 }
 
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	packed := e.fleet.operand(func() []byte { return wire.PackFloat64Lists(x) })
-	defer packed.drop()
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", whole: true, request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.payload(), Count: uint32(len(x))}}
+	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
+	defer packed.free()
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))}}
 	}})
 }
 
@@ -195,11 +196,11 @@ func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 	return sums, nil
 }
 
-// selfAffinities are sums that the answers of tiles are merged into.
-func (e *Executor) selfAffinities() ([]kernel.Int128, merging) {
+// selfAffinities gives the sums of all clusters, still zero, and the function that adds up answers.
+func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 	sums := make([]kernel.Int128, e.k*e.lanes)
-	return sums, func(_ []int, done *reply) error {
-		parts, err := wire.UnpackInt128s(done.selfAffinity)
+	return sums, func(_ []int, answer *reply) error {
+		parts, err := wire.UnpackInt128s(answer.selfAffinity)
 		if err != nil {
 			return err
 		}
@@ -229,11 +230,11 @@ func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel
 	})
 }
 
-func (a *armament) drop() {
-	if a != nil {
-		a.weights.drop()
-		a.starts.drop()
-		a.columns.drop()
-		a.value.drop()
+func (p *packedOperands) free() {
+	if p != nil {
+		p.weights.free()
+		p.starts.free()
+		p.columns.free()
+		p.values.free()
 	}
 }

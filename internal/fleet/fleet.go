@@ -1,15 +1,15 @@
-// Package fleet is the coordinator's side of its workers: their sessions, which tile lives on
-// which worker, and an executor that runs a job's operations over all of them.
+// Package fleet is the coordinator's side of its workers: their sessions, the placement of tiles on
+// them, and executors that run the operations of a job on all of them.
 //
-// Workers dial in and keep one Attach stream. A worker's session outlives a broken stream for a
-// little while (Config.LostAfter); a worker that is silent for longer is lost, its session over
-// and its tiles placed on others. An Executor hides all that from the method that uses it: an
-// operation over all rows goes on until every tile has answered exactly once.
+// A worker connects and keeps one Attach stream open. When the stream breaks, its session survives for
+// a short time (Config.LostAfter). A worker that is silent for longer is lost: its session ends, and
+// its tiles are placed on other workers. An executor hides this from the method that uses it: an
+// operation over all rows continues until every tile has answered exactly once.
 //
-// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and operands; it is
-// never held while sending, receiving or waiting. A session has a reader and a writer goroutine
-// while a stream is up. An executor runs one operation at a time, with one goroutine per worker in
-// it; what only that operation touches needs no lock.
+// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and payloads. It is
+// never held while sending, receiving or waiting. Each stream of a session has a goroutine that reads
+// and one that writes. An executor runs one operation at a time, with one goroutine per worker; what
+// only the running operation touches needs no lock.
 package fleet
 
 import (
@@ -36,7 +36,7 @@ const (
 	DefaultLostAfter         = 3 * time.Second
 )
 
-// ErrClosed is what operations get once the fleet is closed.
+// ErrClosed is the error of operations after Close.
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 
 // DatasetSource gives the canonical bytes of data sets.
@@ -45,11 +45,11 @@ type DatasetSource interface {
 	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
 }
 
-// Config is how a fleet is set up. Zero durations mean the defaults.
+// Config configures a fleet. Zero durations mean the defaults.
 type Config struct {
 	Logger            hclog.Logger
-	HeartbeatInterval time.Duration // what workers are told
-	LostAfter         time.Duration // silence after which a worker is lost
+	HeartbeatInterval time.Duration // how often workers send a heartbeat
+	LostAfter         time.Duration // how long a worker may be silent before it is lost
 	Datasets          DatasetSource
 }
 
@@ -61,10 +61,10 @@ type Fleet struct {
 	mu          sync.Mutex
 	sessions    map[string]*session
 	jobs        map[*job]struct{}
-	operands    map[string][]byte
-	nextOperand uint64
+	payloads    map[string][]byte
+	nextPayload uint64
 	nextJob     uint64
-	changed     chan struct{} // closed and replaced whenever a job that waits should look again
+	changed     chan struct{} // closed and replaced at every change that a waiting job may wait for
 	closed      bool
 }
 
@@ -84,13 +84,13 @@ func New(cfg Config) *Fleet {
 		log:      cfg.Logger,
 		sessions: map[string]*session{},
 		jobs:     map[*job]struct{}{},
-		operands: map[string][]byte{},
+		payloads: map[string][]byte{},
 		changed:  make(chan struct{}),
 	}
 }
 
-// ServerOptions are what the server of WorkerService needs: workers may ping as often as grpc lets
-// them, and connections to dead machines are found out.
+// ServerOptions are what the server of WorkerService needs: it allows the workers' frequent keepalive
+// pings, and detects connections to dead machines.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
@@ -104,31 +104,31 @@ func (f *Fleet) Register(server *grpc.Server) {
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f})
 }
 
-// Changed gives a channel that is closed at the next change: a worker joined, fell silent, came
-// back, drained or left, or a job released what it held. Ask again after each.
+// Changed gives a channel that is closed at the next change: a worker joined, fell silent, came back,
+// began to drain or left, or a job released its tiles. Call it again after each change.
 func (f *Fleet) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changed
 }
 
-// announce closes the current Changed channel; f.mu is held.
-func (f *Fleet) announce() {
+// notifyChanged closes the current Changed channel. The caller holds f.mu.
+func (f *Fleet) notifyChanged() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// WorkerState tells how a worker is doing.
+// WorkerState is the state of a worker.
 type WorkerState int
 
 // The states of a worker.
 const (
 	WorkerReady    WorkerState = iota + 1
-	WorkerSilent               // its stream broke or it missed heartbeats; its tiles are kept a little while
-	WorkerDraining             // it gets no new tiles and goes when its tiles are elsewhere
+	WorkerSilent               // its stream broke or it missed heartbeats; it keeps its tiles until LostAfter
+	WorkerDraining             // it gets no new tiles, and leaves once it has none
 )
 
-// WorkerInfo is one worker as others see it.
+// WorkerInfo describes a worker.
 type WorkerInfo struct {
 	ID            string
 	Name          string
@@ -140,7 +140,7 @@ type WorkerInfo struct {
 	AttachedAt    time.Time
 	LastHeartbeat time.Time
 	Tiles         int
-	TileBytes     uint64 // reserved on it for tiles and data sets
+	TileBytes     uint64 // reserved for tiles, data sets and what else jobs hold
 	JobIDs        []string
 }
 
@@ -158,7 +158,7 @@ func (f *Fleet) Workers() []WorkerInfo {
 	return infos
 }
 
-// info describes a session; f.mu is held.
+// info describes a session. The caller holds f.mu.
 func (f *Fleet) info(s *session) WorkerInfo {
 	info := WorkerInfo{
 		ID: s.id, Name: s.name, State: WorkerReady,
@@ -174,7 +174,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.State = WorkerDraining
 	}
 	for j := range f.jobs {
-		if j.seats[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
+		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
 			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}
@@ -182,7 +182,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain gives a worker, by id or name, no new tiles; it goes when those it has are elsewhere.
+// Drain stops giving tiles to a worker, by id or name, and moves those that it has to others. Then the
+// worker is told to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,7 +213,7 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	return f.info(s), nil
 }
 
-// Close ends every session and every operation. Streams end at once, so that the server can stop.
+// Close ends every session and every operation. Streams end immediately, so that the server can stop.
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,7 +222,7 @@ func (f *Fleet) Close() {
 	}
 	f.closed = true
 	for _, s := range f.sessions {
-		f.end(s, unavailable(ErrClosed.Error()))
+		f.endSession(s, unavailable(ErrClosed.Error()))
 	}
-	f.announce()
+	f.notifyChanged()
 }

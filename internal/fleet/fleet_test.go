@@ -20,7 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-func undisturbed(int) {}
+func noDisturbance(int) {}
 
 func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
 	problems := map[string]func(t *testing.T) *problem{
@@ -33,11 +33,11 @@ func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
 			t.Run(fmt.Sprint(name, "-", workers), func(t *testing.T) {
 				c := newCluster(t)
 				for w := range workers {
-					c.hire(fmt.Sprint("w", w))
+					c.startWorker(fmt.Sprint("w", w))
 				}
 				p := make(t)
 				e := c.submit(p, nil)
-				newSequence(c, e, p, 1).run(30, undisturbed)
+				newSequence(c, e, p, 1).run(30, noDisturbance)
 				for _, w := range c.fleet.Workers() {
 					if w.Tiles == 0 {
 						t.Errorf("worker %s has no tiles", w.Name)
@@ -48,10 +48,10 @@ func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
 	}
 }
 
-func TestMeanAndScaleTravel(t *testing.T) {
+func TestMeanAndScaleReachTheWorkers(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
-	c.hire("b")
+	c.startWorker("a")
+	c.startWorker("b")
 	scale := make([]float64, 100)
 	for i := range scale {
 		scale[i] = 1 / float64(i+1)
@@ -60,7 +60,7 @@ func TestMeanAndScaleTravel(t *testing.T) {
 		Function: kernel.Polynomial, Gamma: 0.5, Coef0: 1, Degree: 2, Columns: 3, ZeroDiagonal: true,
 		Mean: []float64{0.5, -0.25, 1}, Scale: scale,
 	})
-	newSequence(c, c.submit(p, nil), p, 5).run(15, undisturbed)
+	newSequence(c, c.submit(p, nil), p, 5).run(15, noDisturbance)
 }
 
 func TestKilledWorkersChangeNothing(t *testing.T) {
@@ -68,9 +68,9 @@ func TestKilledWorkersChangeNothing(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
-			var hands []*hand
+			var workers []*testWorker
 			for w := range 3 {
-				hands = append(hands, c.hire(fmt.Sprint("w", w)))
+				workers = append(workers, c.startWorker(fmt.Sprint("w", w)))
 			}
 			p := gaussianProblem(t, 203, seed)
 			e := c.submit(p, nil)
@@ -78,11 +78,11 @@ func TestKilledWorkersChangeNothing(t *testing.T) {
 			var killing sync.WaitGroup
 			defer killing.Wait()
 			s.run(30, func(op int) {
-				if op == 8 || op == 16 || op == 24 { // while the operation runs, and always one stays
-					victim := s.random.IntN(len(hands))
-					dying := hands[victim]
+				if op == 8 || op == 16 || op == 24 { // while the operation runs; one worker always stays
+					victim := s.random.IntN(len(workers))
+					dying := workers[victim]
 					killing.Go(dying.kill)
-					hands[victim] = c.hire(fmt.Sprint("late", op))
+					workers[victim] = c.startWorker(fmt.Sprint("late", op))
 				}
 			})
 		})
@@ -91,21 +91,21 @@ func TestKilledWorkersChangeNothing(t *testing.T) {
 
 func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
-	c.hire("b")
-	c.hire("c")
-	p := kernelProblem(t, 203, 4) // 13 tiles, each fetched on its own when it is built
+	a := c.startWorker("a")
+	c.startWorker("b")
+	c.startWorker("c")
+	p := kernelProblem(t, 203, 4) // 13 tiles, each of which fetches its rows when it is built
 	s := newSequence(c, c.submit(p, nil), p, 4)
-	s.arm()
+	s.setOperands()
 	s.load()
-	built, lost := c.shelf.opens.Load(), c.worker("a").Tiles
+	built, lost := c.datasets.opens.Load(), c.worker("a").Tiles
 	if built != 13 || lost == 0 {
 		t.Fatalf("%d tiles built, %d on the worker to be killed", built, lost)
 	}
 	a.kill()
 	s.update()
-	if again := c.shelf.opens.Load() - built; again != int64(lost) {
-		t.Errorf("%d tiles were built anew after the loss of %d", again, lost)
+	if again := c.datasets.opens.Load() - built; again != int64(lost) {
+		t.Errorf("%d tiles were rebuilt after the loss of %d", again, lost)
 	}
 	if total := c.worker("b").Tiles + c.worker("c").Tiles; total != 13 {
 		t.Errorf("the survivors have %d tiles", total)
@@ -114,18 +114,18 @@ func TestOnlyTheTilesOfALostWorkerMove(t *testing.T) {
 
 func TestABrokenStreamCostsNothing(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
-	b := c.hire("b")
+	a := c.startWorker("a")
+	b := c.startWorker("b")
 	p := kernelProblem(t, 203, 2)
 	s := newSequence(c, c.submit(p, nil), p, 2)
 	before := c.fleet.Workers()
-	built := c.shelf.opens.Load()
+	built := c.datasets.opens.Load()
 	s.run(30, func(op int) {
 		switch op % 4 {
 		case 1:
-			a.line.cut()
+			a.link.cut()
 		case 3:
-			b.line.cut()
+			b.link.cut()
 		}
 	})
 	for i, w := range c.fleet.Workers() {
@@ -133,29 +133,29 @@ func TestABrokenStreamCostsNothing(t *testing.T) {
 			t.Errorf("worker %s has a new session", w.Name)
 		}
 	}
-	if opens := c.shelf.opens.Load(); opens != built {
-		t.Errorf("%d tiles were built anew", opens-built)
+	if opens := c.datasets.opens.Load(); opens != built {
+		t.Errorf("%d tiles were rebuilt", opens-built)
 	}
 }
 
-func TestAPausedWorkerIsReplacedAndStartsAnew(t *testing.T) {
+func TestAPausedWorkerIsReplacedAndGetsANewSession(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
-	c.hire("b")
+	a := c.startWorker("a")
+	c.startWorker("b")
 	p := gaussianProblem(t, 203, 3)
 	s := newSequence(c, c.submit(p, nil), p, 3)
 	before := c.worker("a").ID
 	s.run(20, func(op int) {
 		if op == 5 {
-			a.line.pause() // the next operations wait for it, then go on without
+			a.link.pause() // the next operations wait for it, and then continue without it
 		}
 	})
 	if now := c.worker("a"); now != nil && now.ID == before {
 		t.Fatal("the paused worker still has its session")
 	}
-	a.line.resume()
+	a.link.resume()
 	c.until("a is back", func() bool { w := c.worker("a"); return w != nil && w.ID != before })
-	s.run(20, undisturbed)
+	s.run(20, noDisturbance)
 	if c.worker("a").Tiles == 0 {
 		t.Error("the worker got no tiles after it came back")
 	}
@@ -163,61 +163,61 @@ func TestAPausedWorkerIsReplacedAndStartsAnew(t *testing.T) {
 
 func TestAJoiningWorkerTakesItsShare(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
+	c.startWorker("a")
 	p := kernelProblem(t, 203, 6)
 	s := newSequence(c, c.submit(p, nil), p, 6)
-	s.run(5, undisturbed)
-	built := c.shelf.opens.Load()
-	c.hire("b")
-	s.run(5, undisturbed)
+	s.run(5, noDisturbance)
+	built := c.datasets.opens.Load()
+	c.startWorker("b")
+	s.run(5, noDisturbance)
 	if got := c.worker("b").Tiles; got != 6 {
-		t.Errorf("the newcomer has %d of 13 tiles", got)
+		t.Errorf("the new worker has %d of 13 tiles", got)
 	}
-	if moved := c.shelf.opens.Load() - built; moved != 6 {
-		t.Errorf("%d tiles were built for the newcomer", moved)
+	if moved := c.datasets.opens.Load() - built; moved != 6 {
+		t.Errorf("%d tiles were built for the new worker", moved)
 	}
 }
 
-// A worker that joins while tiles are being built takes part in the building.
+// A worker that joins while tiles are being built builds some of them.
 func TestAWorkerThatJoinsDuringTheBuildHelps(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a", func(cfg *worker.Config) { cfg.Threads = 1 })
+	c.startWorker("a", func(cfg *worker.Config) { cfg.Threads = 1 })
 	p := kernelProblem(t, 203, 6)
 	joined := false
 	c.submit(p, func(s fleet.Status) {
 		if s.TilesBuilt > 0 && !joined { // the first two of thirteen
 			joined = true
-			c.hire("b", func(cfg *worker.Config) { cfg.Threads = 1 })
+			c.startWorker("b", func(cfg *worker.Config) { cfg.Threads = 1 })
 		}
 	})
-	if got := c.worker("b").Tiles; got != 6 && got != 7 { // which of the two has one more is chance
-		t.Errorf("the newcomer has %d of 13 tiles", got)
+	if got := c.worker("b").Tiles; got != 6 && got != 7 { // 13 is odd: either worker may have one more
+		t.Errorf("the new worker has %d of 13 tiles", got)
 	}
-	if built := c.shelf.opens.Load(); built != 13 {
+	if built := c.datasets.opens.Load(); built != 13 {
 		t.Errorf("13 tiles were built %d times", built)
 	}
 }
 
-func TestADrainedWorkerGoesWhenItsTilesAreElsewhere(t *testing.T) {
+func TestADrainedWorkerLeavesWhenItsTilesAreElsewhere(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
+	a := c.startWorker("a")
 	p := gaussianProblem(t, 203, 7)
 	s := newSequence(c, c.submit(p, nil), p, 7)
 	if info, err := c.fleet.Drain("a"); err != nil || info.State != fleet.WorkerDraining {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	s.run(5, undisturbed) // nobody else can take its tiles yet
+	s.run(5, noDisturbance) // no other worker can take its tiles yet
 	if c.worker("a").Tiles != 13 {
 		t.Fatal("the only worker lost its tiles")
 	}
-	c.hire("b")
-	s.run(2, undisturbed)
+	c.startWorker("b")
+	s.run(2, noDisturbance)
 	if err := <-a.done; err != nil {
 		t.Errorf("a drained worker ended with %v", err)
 	}
 	a.done <- nil
 	c.until("a is gone", func() bool { return c.worker("a") == nil })
-	s.run(5, undisturbed)
+	s.run(5, noDisturbance)
 	if _, err := c.fleet.Drain("a"); !fault.Is(err, "WORKER_NOT_FOUND") {
 		t.Errorf("draining a worker that is gone: %v", err)
 	}
@@ -225,14 +225,14 @@ func TestADrainedWorkerGoesWhenItsTilesAreElsewhere(t *testing.T) {
 
 func TestALeavingWorkerHandsItsTilesOver(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.patience() })
-	c.hire("b")
+	a := c.startWorker("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.timeout() })
+	c.startWorker("b")
 	p := gaussianProblem(t, 203, 8)
 	s := newSequence(c, c.submit(p, nil), p, 8)
-	s.run(3, undisturbed)
+	s.run(3, noDisturbance)
 	a.cancel()
 	c.until("a is leaving", func() bool { w := c.worker("a"); return w == nil || w.State == fleet.WorkerDraining })
-	s.run(3, undisturbed)
+	s.run(3, noDisturbance)
 	if err := <-a.done; err != nil {
 		t.Errorf("leaving: %v", err)
 	}
@@ -240,9 +240,9 @@ func TestALeavingWorkerHandsItsTilesOver(t *testing.T) {
 	c.until("a is gone", func() bool { return c.worker("a") == nil })
 }
 
-func TestAnIdleWorkerLeavesAtOnce(t *testing.T) {
+func TestAnIdleWorkerLeavesImmediately(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.patience() })
+	a := c.startWorker("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.timeout() })
 	a.cancel()
 	if err := <-a.done; err != nil {
 		t.Errorf("leaving: %v", err)
@@ -250,18 +250,18 @@ func TestAnIdleWorkerLeavesAtOnce(t *testing.T) {
 	a.done <- nil
 }
 
-func TestBulkTravelsByReference(t *testing.T) {
+func TestLargePayloadsAreSentByReference(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
-	c.hire("b")
-	p := graphProblem(t, 20_000, 30_000, 9) // labels, values and moves are all over the inline limit
+	a := c.startWorker("a")
+	c.startWorker("b")
+	p := graphProblem(t, 20_000, 30_000, 9) // labels, values and moves are all larger than the inline limit
 	if 4*20_000 <= wire.InlineBytes {
 		t.Fatal("the problem is too small for this test")
 	}
 	s := newSequence(c, c.submit(p, nil), p, 9)
 	s.run(12, func(op int) {
 		if op == 6 {
-			a.line.cut()
+			a.link.cut()
 		}
 	})
 }
@@ -270,7 +270,7 @@ func TestAJobWaitsForTheFirstWorker(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 64, 10)
 	statuses := make(chan fleet.Status, 100)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	got := make(chan *fleet.Executor, 1)
 	go func() {
 		e, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, func(s fleet.Status) { statuses <- s }))
@@ -282,7 +282,7 @@ func TestAJobWaitsForTheFirstWorker(t *testing.T) {
 	if s := <-statuses; s.Waiting != "waiting for a worker: none is attached" {
 		t.Errorf("status %+v", s)
 	}
-	c.hire("a")
+	c.startWorker("a")
 	e := <-got
 	defer e.Release()
 	var last fleet.Status
@@ -292,54 +292,54 @@ func TestAJobWaitsForTheFirstWorker(t *testing.T) {
 	if last != (fleet.Status{TilesBuilt: 4, Tiles: 4, Workers: 1}) {
 		t.Errorf("last status %+v", last)
 	}
-	newSequence(c, e, p, 10).run(5, undisturbed)
+	newSequence(c, e, p, 10).run(5, noDisturbance)
 }
 
 func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 64, 10)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	ctx, cancel := context.WithCancel(c.ctx)
 	_, err := c.fleet.NewExecutor(ctx, p.task("job", id, size, func(fleet.Status) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a waiting job ended with %v", err)
 	}
-	c.hire("a")
-	c.shelf.block.Store(true)
+	c.startWorker("a")
+	c.datasets.block.Store(true)
 	ctx, cancel = context.WithCancel(c.ctx)
 	go func() {
-		<-c.shelf.began
+		<-c.datasets.began
 		cancel()
 	}()
 	if _, err := c.fleet.NewExecutor(ctx, p.task("job", id, size, nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a fetching job ended with %v", err)
 	}
-	<-c.shelf.ended // the worker gave up its fetch when the job was released
-	c.shelf.block.Store(false)
+	<-c.datasets.ended // the worker canceled its fetch when the job was released
+	c.datasets.block.Store(false)
 	if w := c.worker("a"); w.Tiles != 0 || w.TileBytes != 0 || len(w.JobIDs) != 0 {
 		t.Errorf("the worker still holds %+v", w)
 	}
-	newSequence(c, c.submit(p, nil), p, 10).run(5, undisturbed)
+	newSequence(c, c.submit(p, nil), p, 10).run(5, noDisturbance)
 }
 
 func TestSeveralJobsShareTheFleet(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
-	b := c.hire("b")
+	c.startWorker("a")
+	b := c.startWorker("b")
 	var all sync.WaitGroup
 	for job := range uint64(3) {
-		p := gaussianProblem(t, 203, job%2) // two of them on the same data
+		p := gaussianProblem(t, 203, job%2) // two jobs have the same data
 		e := c.submit(p, nil)
 		all.Go(func() {
 			newSequence(c, e, p, job).run(20, func(op int) {
 				if job == 0 && op == 10 {
-					b.line.cut()
+					b.link.cut()
 				}
 			})
 		})
 	}
 	all.Wait()
-	if opens := c.shelf.opens.Load(); opens > 4 {
+	if opens := c.datasets.opens.Load(); opens > 4 {
 		t.Errorf("two data sets were fetched %d times by two workers", opens)
 	}
 }
@@ -347,20 +347,20 @@ func TestSeveralJobsShareTheFleet(t *testing.T) {
 func TestMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 11)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	p.storage = planning.Float32
 	little := p.memory(size, 7) // of 13 tiles
-	c.hire("a", little)
+	c.startWorker("a", little)
 	_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
 	if !fault.Is(err, "PLAN_DOES_NOT_FIT") {
 		t.Fatalf("half the memory: %v", err)
 	}
-	c.hire("b", little)
+	c.startWorker("b", little)
 	first, err := c.fleet.NewExecutor(c.ctx, p.task("first", id, size, nil))
 	if err != nil {
 		t.Fatalf("just enough memory: %v", err)
 	}
-	newSequence(c, first, p, 11).run(3, undisturbed)
+	newSequence(c, first, p, 11).run(3, noDisturbance)
 	second := make(chan error, 1)
 	waits := make(chan struct{})
 	go func() {
@@ -388,7 +388,7 @@ func TestMemory(t *testing.T) {
 
 func TestReleaseAndCloseEndOperations(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
+	c.startWorker("a")
 	p := gaussianProblem(t, 64, 12)
 	e := c.submit(p, nil)
 	e.Release()
@@ -403,21 +403,21 @@ func TestReleaseAndCloseEndOperations(t *testing.T) {
 	}
 }
 
-// A paused worker whose window is full blocks whoever sends to it; that must not keep its session.
-func TestAStuckStreamIsGivenUp(t *testing.T) {
+// A Send to a paused worker blocks once its flow-control window is full. The session must end anyway.
+func TestASessionWithABlockedStreamEnds(t *testing.T) {
 	c := newCluster(t)
-	a, _, err := c.cast(goodHello())
+	a, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := a.beat()
+	stop := a.startHeartbeats()
 	loads, resumed := make(chan struct{}, 100), make(chan struct{})
-	played := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		played <- a.play(func(command *workerv1.Command) *workerv1.Failure {
+		ended <- a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {
 			if command.GetLoad() != nil {
 				loads <- struct{}{}
-				<-resumed // it reads no more
+				<-resumed // it stops reading
 			}
 			return nil
 		})
@@ -429,28 +429,28 @@ func TestAStuckStreamIsGivenUp(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for _, s := range jobs {
-		all.Go(func() { s.run(1, undisturbed) })
+		all.Go(func() { s.run(1, noDisturbance) })
 	}
 	<-loads
-	c.hire("b")
+	c.startWorker("b")
 	stop()
 	all.Wait()
-	if c.worker("actor") != nil {
+	if c.worker("scripted") != nil {
 		t.Error("the paused worker is still there")
 	}
 	close(resumed)
-	if err := <-played; status.Code(err) != codes.Aborted {
+	if err := <-ended; status.Code(err) != codes.Aborted {
 		t.Errorf("after its pause the worker was told %v", err)
 	}
 }
 
 func TestWorkersFollowARestartedCoordinator(t *testing.T) {
 	c := newCluster(t)
-	a := c.hire("a")
+	a := c.startWorker("a")
 	before := c.worker("a").ID
 	p := gaussianProblem(t, 203, 13)
 	e := c.submit(p, nil)
-	newSequence(c, e, p, 13).run(5, undisturbed)
+	newSequence(c, e, p, 13).run(5, noDisturbance)
 	c.restart()
 	c.until("a is back", func() bool { return c.worker("a") != nil })
 	if c.worker("a").ID == before {
@@ -459,6 +459,6 @@ func TestWorkersFollowARestartedCoordinator(t *testing.T) {
 	if _, err := e.Degrees(c.ctx); !errors.Is(err, fleet.ErrClosed) {
 		t.Errorf("the old coordinator's job: %v", err)
 	}
-	newSequence(c, c.submit(p, nil), p, 13).run(5, undisturbed)
+	newSequence(c, c.submit(p, nil), p, 13).run(5, noDisturbance)
 	a.kill()
 }

@@ -12,79 +12,79 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// ErrReleased is what operations get after Release.
+// ErrReleased is the error of operations after Release.
 var ErrReleased = errors.New("fleet: the job has released its workers")
 
-// Status is how far a job's placement on workers is.
+// Status is the progress of placing a job on workers.
 type Status struct {
-	Waiting    string // what the job waits for, in words; empty when it does not
+	Waiting    string // what the job is waiting for, for people; empty when it is not
 	TilesBuilt int
 	Tiles      int
 	Workers    int // that hold tiles of the job
 }
 
-// Task is what a job asks of the fleet.
+// Task describes a job to the fleet.
 type Task struct {
 	JobID     string
 	DatasetID string
-	Need      planning.Problem // the matrix or the vectors, and what they take
-	Vectors   *vector.Spec     // of a job of the vector family
-	Report    func(Status)     // hears how it goes, one call at a time; may be nil
+	Need      planning.Problem // the matrix or the vectors, and the memory they take
+	Vectors   *vector.Spec     // for a job of the vector family
+	Report    func(Status)     // called with every change of the status, one call at a time; may be nil
 }
 
-// job is one job's tiles on workers, and how an operation goes over all of them: what executors of both
-// families have in common. It keeps the labels and the step that they belong to, so that any tile can
-// be made anew anywhere.
+// job is what the executors of both families have in common: the placement of a job's tiles on workers,
+// and running an operation on all of them. It keeps the current labels and their step, so that any tile
+// can be rebuilt on any worker.
 //
-// Operations run one at a time. Each goes on until every tile has answered once, over however many
+// Operations run one at a time. Each continues until every tile has answered once, on however many
 // workers that takes.
 type job struct {
-	fleet     *Fleet
-	jobID     string
-	key       string // the job's name on the wire: no two executors share one
-	datasetID string
-	need      planning.Problem
-	rows      int
-	sizes     []partition.Size                               // of the tiles
-	opening   func(p *workerv1.Prepare)                      // says what a worker is to make of the data
-	equip     func(ctx context.Context, worker *group) error // gives a worker what it needs beside tiles
-	sumBytes  int                                            // of the sums that a load answers with, as values
-	operands  []*operand                                     // that live as long as the job
+	fleet          *Fleet
+	jobID          string
+	key            string // the job's id in commands; no two executors have the same
+	datasetID      string
+	need           planning.Problem
+	rows           int
+	sizes          []partition.Size                               // of the tiles
+	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
+	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it lacks beside tiles; may be nil
+	sumBytes       int                                            // size of the values that a load answers with
+	payloads       []*payload                                     // freed with the job
 
-	turn     sync.Mutex // one operation at a time
-	k, lanes int        // clusters of a labeling, and labelings; 0: none can be loaded yet
-	labels   []int32    // lane after lane; nil: none loaded
-	step     uint64     // of the labels; grows with every load and update
-	stood    bool       // an operation succeeded, so there were workers enough
-	progress progress
-	life     context.Context // ends with Release
-	release  context.CancelFunc
+	opMu          sync.Mutex // held by the operation that is running
+	k, lanes      int        // clusters of a labeling, and labelings; 0 before there are operands
+	labels        []int32    // lane after lane; nil before the first load
+	step          uint64     // of the labels; increases with every load and update
+	everSucceeded bool       // an operation has succeeded, so there was memory enough once
+	progress      progress
+	ctx           context.Context // canceled by Release
+	cancel        context.CancelFunc
 
-	// Guarded by Fleet.mu; the states of tiles and seats also belong to the operation under way.
-	tiles   []tile
-	seats   map[*session]*seat
-	ailing  map[*session]bool // failed us with an internal error: used only when there is no other
-	full    map[*session]bool // said that it has no memory left
-	ops     int               // since the last placement or the last look at the balance
-	settled <-chan struct{}   // Fleet.changed when the placement was last found good
-	filled  <-chan struct{}   // Fleet.changed when tiles were last stored where there is room
-	held    Held              // what has been held so far
+	// Guarded by Fleet.mu. The fields of tiles and members are also used by the running operation.
+	tiles      []tile
+	members    map[*session]*membership
+	failing    map[*session]bool // had an internal error: used only when there is no other
+	full       map[*session]bool // reported that it has no memory left
+	ops        int               // operations since tiles were last placed
+	balancedAt <-chan struct{}   // Fleet.changed when the placement was last balanced; nil: it must be checked
+	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored wherever there is room
+	usage      Held              // only EverStored and EverComputed are kept up to date
 }
 
-// tile is where a tile lives and what is known of it there.
+// tile is where a tile is placed, and its state there.
 type tile struct {
-	at     *session // nil: nowhere
-	epoch  uint64   // of its placement
-	stored bool     // whether its entries are to be stored there
-	has    holding  // what is there
-	step   uint64   // of its sums, 0: none
+	worker     *session   // nil: not placed
+	epoch      uint64     // number of its placement
+	wantStored bool       // whether its entries should be stored
+	state      buildState // as the worker last reported
+	step       uint64     // of its sums; 0: it has none
 }
 
-// seat is a worker's part in the job.
-type seat struct {
-	tiles    int
-	prepared bool
-	armed    uint64 // the armament that it has, 0: none
+// membership is the part of one worker in a job.
+type membership struct {
+	tiles      int
+	prepared   bool
+	operandsID uint64 // of the operands that it has; 0: none
 }
 
 func (f *Fleet) newJob(task Task) *job {
@@ -97,24 +97,24 @@ func (f *Fleet) newJob(task Task) *job {
 		rows:      task.Need.Rows(),
 		sizes:     task.Need.Sizes(),
 		tiles:     make([]tile, tiles),
-		seats:     map[*session]*seat{},
-		ailing:    map[*session]bool{},
+		members:   map[*session]*membership{},
+		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
-	j.life, j.release = context.WithCancel(context.Background())
+	j.ctx, j.cancel = context.WithCancel(context.Background())
 	return j
 }
 
-// keep makes an operand that lives as long as the job.
-func (j *job) keep(pack func() []byte) *operand {
-	o := j.fleet.operand(pack)
-	j.operands = append(j.operands, o)
-	return o
+// keepPayload makes a payload that is freed with the job.
+func (j *job) keepPayload(pack func() []byte) *payload {
+	p := j.fleet.newPayload(pack)
+	j.payloads = append(j.payloads, p)
+	return p
 }
 
-// begin places the job's tiles on workers and builds them.
-func (j *job) begin(ctx context.Context) error {
+// start places the tiles of the job on workers and builds them.
+func (j *job) start(ctx context.Context) error {
 	f := j.fleet
 	f.mu.Lock()
 	f.nextJob++
@@ -128,23 +128,23 @@ func (j *job) begin(ctx context.Context) error {
 	return err
 }
 
-// Release frees what the job holds on workers. An operation under way fails with ErrReleased.
+// Release frees what the job holds on workers. An operation that is running fails with ErrReleased.
 func (j *job) Release() {
 	f := j.fleet
 	f.mu.Lock()
-	if _, here := f.jobs[j]; !here {
+	if _, running := f.jobs[j]; !running {
 		f.mu.Unlock()
 		return
 	}
 	delete(f.jobs, j)
-	j.release()
-	j.vacate()
-	f.announce()
+	j.cancel()
+	j.releaseTiles()
+	f.notifyChanged()
 	f.mu.Unlock()
 
-	j.turn.Lock()
-	defer j.turn.Unlock()
-	for _, o := range j.operands {
-		o.drop()
+	j.opMu.Lock()
+	defer j.opMu.Unlock()
+	for _, p := range j.payloads {
+		p.free()
 	}
 }

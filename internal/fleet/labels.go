@@ -11,25 +11,25 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// merging takes the answer of some tiles, once for each tile.
-type merging func(tiles []int, done *reply) error
+// mergeFunc adds the answer of some tiles to the result. Each tile is merged exactly once.
+type mergeFunc func(tiles []int, answer *reply) error
 
 // load sets all labels.
-func (j *job) load(ctx context.Context, labels []int32, merge merging) error {
+func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 	if err := j.checkLabels(labels); err != nil {
 		return err
 	}
-	own := append([]int32(nil), labels...)
-	err := j.advance(ctx, "load", own, nil, merge)
+	kept := append([]int32(nil), labels...)
+	err := j.advance(ctx, "load", kept, nil, merge)
 	if err == nil {
-		j.labels = own
+		j.labels = kept
 	}
 	return err
 }
 
-// update moves points. The moves are made in the labels first: a tile that has to be made anew meanwhile
-// is loaded with the labels after the moves.
-func (j *job) update(ctx context.Context, moves []kernel.Move, merge merging) error {
+// update moves points. It applies the moves to the labels first, because a tile that must be rebuilt
+// during the update is loaded with the labels after the moves.
+func (j *job) update(ctx context.Context, moves []kernel.Move, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
 	}
@@ -37,7 +37,7 @@ func (j *job) update(ctx context.Context, moves []kernel.Move, merge merging) er
 		label := j.label(m)
 		if label == nil || *label != m.From {
 			j.undo(moves[:at])
-			return fmt.Errorf("fleet: move %d takes point %d from cluster %d to %d, which is not how things stand", at, m.Point, m.From, m.To)
+			return fmt.Errorf("fleet: move %d of point %d from cluster %d to %d does not fit its label", at, m.Point, m.From, m.To)
 		}
 		*label = m.To
 	}
@@ -54,7 +54,7 @@ func (j *job) undo(moves []kernel.Move) {
 	}
 }
 
-// label is the place of a move's point among the labels; nil for a move that cannot be.
+// label points to the label that a move changes; nil if the move is not valid.
 func (j *job) label(m kernel.Move) *int32 {
 	k := int32(j.k)
 	if m.Point < 0 || int(m.Point) >= j.rows || min(m.From, m.To) < -1 || int(max(m.From, m.To)) >= j.k*j.lanes ||
@@ -66,7 +66,7 @@ func (j *job) label(m kernel.Move) *int32 {
 
 func (j *job) checkLabels(labels []int32) error {
 	if j.k == 0 || len(labels) != j.rows*j.lanes {
-		return fmt.Errorf("fleet: load of %d labels for %d rows, armed: %v", len(labels), j.rows, j.k != 0)
+		return fmt.Errorf("fleet: load of %d labels for %d rows, operands set: %v", len(labels), j.rows, j.k != 0)
 	}
 	for at, c := range labels {
 		if lane := at / j.rows; c != -1 && (int(c) < lane*j.k || int(c) >= (lane+1)*j.k) {
@@ -76,45 +76,45 @@ func (j *job) checkLabels(labels []int32) error {
 	return nil
 }
 
-// atStep runs an operation on sums of the current labels.
+// atStep runs an operation that needs the sums of the current labels.
 func (j *job) atStep(ctx context.Context, op *operation) error {
 	if j.labels == nil {
 		return fmt.Errorf("fleet: %s before load", op.name)
 	}
-	labels := j.fleet.operand(func() []byte { return wire.PackInt32s(j.labels) })
-	defer labels.drop()
-	op.reload, op.from = &reload{labels: labels, step: j.step}, j.step
+	labels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(j.labels) })
+	defer labels.free()
+	op.reload, op.needStep = &reload{labels: labels, step: j.step}, j.step
 	return j.perform(ctx, op)
 }
 
-// advance takes all tiles to the next step: by the moves where a tile is at the current one, by all
-// labels (which include the moves) where it is not, or everywhere if there are no moves to go by.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []kernel.Move, merge merging) error {
-	packedLabels := j.fleet.operand(func() []byte { return wire.PackInt32s(labels) })
-	packedMoves := j.fleet.operand(func() []byte { return wire.PackMoves(moves) })
-	defer packedLabels.drop()
-	defer packedMoves.drop()
+// advance takes all tiles to the next step. A tile at the current step gets the moves; any other tile
+// gets all labels, which include the moves. A load gives all tiles all labels.
+func (j *job) advance(ctx context.Context, name string, labels []int32, moves []kernel.Move, merge mergeFunc) error {
+	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
+	defer packedLabels.free()
+	defer packedMoves.free()
 	step, next := j.step, j.step+1
 	op := &operation{
-		name:    name,
-		whole:   4*len(moves) > 3*j.rows, // as much as a sweep of all
-		limit:   func([]int) int { return j.sumBytes },
-		merge:   merge,
-		reload:  &reload{labels: packedLabels, step: next},
-		from:    step,
-		answers: true,
-		to:      next,
+		name:          name,
+		wholeMatrix:   4*len(moves) > 3*j.rows, // it reads nearly every column
+		maxBytes:      func([]int) int { return j.sumBytes },
+		merge:         merge,
+		reload:        &reload{labels: packedLabels, step: next},
+		needStep:      step,
+		reloadAnswers: true,
+		resultStep:    next,
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.payload()}}
+			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}
 		},
 	}
 	if name == "load" {
-		op.from = next + 1 // no tile is ever there
-		op.whole = 4*labelled(labels) > 3*j.rows
+		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
+		op.wholeMatrix = 4*countLabeled(labels) > 3*j.rows
 	}
 	err := j.perform(ctx, op)
-	// After an error some tiles may be at the next step and some not: skip it, so that none passes
-	// for what it is not.
+	// After an error only some tiles are at the next step. Its number is not used again, so that the
+	// others are not mistaken for them.
 	j.step = next
 	if err != nil {
 		j.step++
@@ -122,8 +122,8 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	return err
 }
 
-// labelled counts the points that have a cluster.
-func labelled(labels []int32) int {
+// countLabeled counts the points that have a cluster.
+func countLabeled(labels []int32) int {
 	count := 0
 	for _, c := range labels {
 		if c >= 0 {
@@ -133,15 +133,15 @@ func labelled(labels []int32) int {
 	return count
 }
 
-// assign runs an operation that gives moves of the points of each tile, and returns them in tile order.
+// assign runs an operation that answers moves, and returns them in tile order.
 func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.Command)) ([]kernel.Move, error) {
 	byTile := make([][]kernel.Move, len(j.tiles))
 	err := j.atStep(ctx, &operation{
-		name:    "assign",
-		limit:   j.perRowBytes(rowBytes),
-		request: request,
-		merge: func(tiles []int, done *reply) error {
-			moves, err := wire.UnpackMoves(done.values)
+		name:     "assign",
+		maxBytes: j.perRowBytes(rowBytes),
+		request:  request,
+		merge: func(tiles []int, answer *reply) error {
+			moves, err := wire.UnpackMoves(answer.values)
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 	return moves, nil
 }
 
-// split sorts the moves of ascending tiles into their tiles.
+// split assigns moves, which are in the order of ascending tiles, to their tiles.
 func (j *job) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) error {
 	for _, t := range tiles {
 		end, rows := 0, partition.Tile(j.rows, t)
@@ -171,19 +171,19 @@ func (j *job) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) er
 		byTile[t], moves = moves[:end], moves[end:]
 	}
 	if len(moves) > 0 {
-		return fmt.Errorf("a move of point %d, which nobody asked about", moves[0].Point)
+		return fmt.Errorf("a move of point %d, which is in none of the tiles", moves[0].Point)
 	}
 	return nil
 }
 
-// farthest runs an operation that gives so many candidates.
+// farthest runs an operation that answers count candidates.
 func (j *job) farthest(ctx context.Context, count int, request func(*workerv1.Command)) ([]kernel.Candidate, error) {
 	best := make([]kernel.Candidate, count)
 	err := j.atStep(ctx, &operation{
 		name:    "farthest",
 		request: request,
-		merge: func(_ []int, done *reply) error {
-			candidates, err := wire.CandidatesFromProto(done.farthest)
+		merge: func(_ []int, answer *reply) error {
+			candidates, err := wire.CandidatesFromProto(answer.farthest)
 			if err == nil && len(candidates) != len(best) {
 				err = fmt.Errorf("%d candidates instead of %d", len(candidates), len(best))
 			}

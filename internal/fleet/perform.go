@@ -13,40 +13,40 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// How much trouble one operation survives, beside lost workers, of which it survives any number.
+// How many failures of workers one operation survives. It survives any number of lost workers.
 const (
 	maxInternalFailures = 3
 	maxNotReady         = 10
 )
 
-// operation is one request over all tiles, or some.
+// operation is one request to all tiles, or to some.
 type operation struct {
-	name    string
-	tiles   []int                     // nil: all
-	limit   func(tiles []int) int     // the most bytes of the answer's values; nil: they are few
-	request func(c *workerv1.Command) // nil: only make the tiles ready
-	merge   merging
-	whole   bool    // the operation goes over (nearly) all entries of the matrix
-	reload  *reload // nil: the operation does not need sums
-	from    uint64  // the step at which tiles need no reload
-	answers bool    // a reload is the whole operation for its tiles
-	to      uint64  // the step that the request leaves tiles at, 0: where they are
+	name          string
+	tiles         []int                     // nil: all
+	maxBytes      func(tiles []int) int     // upper limit of the answer's values; nil: they are sent inline
+	request       func(c *workerv1.Command) // nil: only prepare and build the tiles
+	merge         mergeFunc
+	wholeMatrix   bool    // the operation reads (nearly) all entries of the matrix
+	reload        *reload // how tiles at another step get their sums; nil: sums are not needed
+	needStep      uint64  // the step at which tiles need no reload
+	reloadAnswers bool    // the answer of a reload is the answer of the operation
+	resultStep    uint64  // the step of the tiles after the request; 0: unchanged
 }
 
-// reload is what gives a tile its sums: all labels, and the step that they belong to.
+// reload is all labels and their step, from which a tile computes its sums.
 type reload struct {
-	labels *operand
+	labels *payload
 	step   uint64
 }
 
-// reply is a worker's answer with its bulk at hand.
+// reply is a worker's answer with the values that came by reference.
 type reply struct {
 	values       []byte
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
 
-// failure is a worker's answer that something went wrong.
+// failure is the answer of a worker that could not run a command.
 type failure struct {
 	worker string
 	*workerv1.Failure
@@ -57,40 +57,40 @@ func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker,
 // group is the part of an operation that one worker does.
 type group struct {
 	session *session
-	seat    *seat
+	member  *membership
 	tiles   []int
-	parts   []part // what it has answered
-	err     error  // why not all
+	parts   []part // its answers
+	err     error  // why some tiles have no answer
 }
 
-// part is the answer of some of the tiles of a group.
+// part is the answer of some tiles of a group.
 type part struct {
 	tiles []int
 	reply *reply // nil when there is nothing to merge
 }
 
-// perRow runs an operation that gives one float64 per row.
+// perRow runs an operation that answers one float64 per row.
 func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
 	values, err := j.severalPerRow(ctx, 1, op)
 	return values[0], err
 }
 
-// severalPerRow runs an operation that gives several lists of one float64 per row.
+// severalPerRow runs an operation that answers several lists of one float64 per row.
 func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
 	values := make([][]float64, lists)
 	for list := range values {
 		values[list] = make([]float64, j.rows)
 	}
-	op.limit = j.perRowBytes(8 * lists)
-	op.merge = func(tiles []int, done *reply) error {
-		if len(done.values) != 8*lists*j.rowsOf(tiles) {
-			return fmt.Errorf("%d bytes for %d lists of %d rows", len(done.values), lists, j.rowsOf(tiles))
+	op.maxBytes = j.perRowBytes(8 * lists)
+	op.merge = func(tiles []int, answer *reply) error {
+		if len(answer.values) != 8*lists*j.rowsOf(tiles) {
+			return fmt.Errorf("%d bytes for %d lists of %d rows", len(answer.values), lists, j.rowsOf(tiles))
 		}
 		at := 0
 		for list := range values {
 			for _, t := range tiles {
 				rows := partition.Tile(j.rows, t)
-				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], done.values[at:at+8*rows.Len()]); err != nil {
+				if err := wire.UnpackFloat64sInto(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()]); err != nil {
 					return err
 				}
 				at += 8 * rows.Len()
@@ -101,27 +101,28 @@ func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]
 	return values, j.perform(ctx, op)
 }
 
-// perform runs an operation until every tile has been answered for exactly once. Each round makes
-// the tiles that are still to do ready where they live, and asks; what a round leaves undone (its
-// worker was lost, was not ready, had no memory) is done in the next, perhaps elsewhere.
+// perform runs an operation until there is exactly one answer for every tile. It works in rounds: each
+// round places the tiles that have no answer yet, builds them where they are not built, and sends the
+// request. Tiles whose worker was lost, not ready or out of memory are left for the next round, where
+// they may be on another worker.
 func (j *job) perform(ctx context.Context, op *operation) error {
-	j.turn.Lock()
-	defer j.turn.Unlock()
+	j.opMu.Lock()
+	defer j.opMu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(j.life, func() { cancel(ErrReleased) })()
+	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
 		pending = partition.All(j.rows)
 	}
-	trouble := &trouble{}
-	for boundary := true; len(pending) > 0; boundary = false {
-		if err := j.settle(ctx, boundary, boundary && op.whole); err != nil {
+	failures := &failureCounts{}
+	for betweenOps := true; len(pending) > 0; betweenOps = false {
+		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
 			return err
 		}
 		groups := j.groups(pending)
-		j.run(ctx, groups, op)
+		j.runGroups(ctx, groups, op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 				if p.reply != nil {
 					if err := op.merge(p.tiles, p.reply); err != nil {
 						g.err = &failure{worker: g.session.name, Failure: &workerv1.Failure{
-							Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Message: "answered nonsense: " + err.Error()}}
+							Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Message: "its answer is not valid: " + err.Error()}}
 						break
 					}
 				}
@@ -141,9 +142,9 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 			}
 		}
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
-		for _, g := range groups { // in the order of their first tiles, so that errors do not vary
+		for _, g := range groups { // always in the same order, so that the error does not vary
 			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
-			if err := j.cope(g, op, trouble); err != nil {
+			if err := j.handleFailure(g, op, failures); err != nil {
 				return err
 			}
 		}
@@ -151,24 +152,24 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 	j.fleet.mu.Lock()
 	j.ops++
 	j.fleet.mu.Unlock()
-	j.stood = true
+	j.everSucceeded = true
 	return nil
 }
 
-// groups are the tiles by worker, in the order of their first tiles.
+// groups gives the tiles of each worker, in the order of their first tiles.
 func (j *job) groups(tiles []int) []*group {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	var groups []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
-		s := j.tiles[t].at
+		s := j.tiles[t].worker
 		if s == nil {
-			continue // the job was released just now
+			continue // the job was just released
 		}
 		g := of[s]
 		if g == nil {
-			g = &group{session: s, seat: j.seats[s]}
+			g = &group{session: s, member: j.members[s]}
 			of[s] = g
 			groups = append(groups, g)
 		}
@@ -177,20 +178,21 @@ func (j *job) groups(tiles []int) []*group {
 	return groups
 }
 
-// run lets every group do its part.
-func (j *job) run(ctx context.Context, groups []*group, op *operation) {
+// runGroups runs all groups at the same time.
+func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) {
 	var all sync.WaitGroup
 	for _, g := range groups {
-		all.Go(func() { g.err = j.serve(ctx, g, op) })
+		all.Go(func() { g.err = j.runGroup(ctx, g, op) })
 	}
 	all.Wait()
 }
 
-// trouble counts what went wrong in one operation.
-type trouble struct{ internal, notReady int }
+// failureCounts counts the failures within one operation.
+type failureCounts struct{ internal, notReady int }
 
-// cope draws the conclusions from what a group left undone, or gives the operation up.
-func (j *job) cope(g *group, op *operation, trouble *trouble) error {
+// handleFailure prepares the next round after a group failed, or returns the error that ends the
+// operation.
+func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) error {
 	if g.err == nil {
 		return nil
 	}
@@ -201,57 +203,57 @@ func (j *job) cope(g *group, op *operation, trouble *trouble) error {
 	}
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	if errors.Is(g.err, errNewcomer) {
+	if errors.Is(g.err, errWorkerJoined) {
 		for _, t := range g.tiles {
-			if j.tiles[t].has == hasNothing { // placing it anew costs nothing
-				j.evict(t)
+			if j.tiles[t].state == notBuilt { // placing it elsewhere costs nothing
+				j.unplace(t)
 			}
 		}
 		return nil
 	}
-	f, told := errors.AsType[*failure](g.err)
-	if !told {
+	f, isFailure := errors.AsType[*failure](g.err)
+	if !isFailure {
 		return g.err
 	}
 	switch f.GetKind() {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
 		return fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage())
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
-		log.Info("the worker has to be made ready again", "why", f.GetMessage())
-		if trouble.notReady++; trouble.notReady > maxNotReady {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not get ready for %q: %s", f.worker, op.name, f.GetMessage())
+		log.Info("the worker must be prepared again", "why", f.GetMessage())
+		if failures.notReady++; failures.notReady > maxNotReady {
+			return fault.New(fault.Internal, "WORKER_FAILED", "%s does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
-		g.seat.prepared, g.seat.armed = false, 0
+		g.member.prepared, g.member.operandsID = false, 0
 		for t := range j.tiles {
-			if j.tiles[t].at == g.session {
-				j.tiles[t].has, j.tiles[t].step = hasNothing, 0
+			if j.tiles[t].worker == g.session {
+				j.tiles[t].state, j.tiles[t].step = notBuilt, 0
 			}
 		}
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
 		j.full[g.session] = true
-		j.settled = nil
+		j.balancedAt = nil
 		for t := range j.tiles {
 			switch {
-			case j.tiles[t].at != g.session || j.tiles[t].ready():
-			case j.tiles[t].has == hasNothing:
-				j.evict(t)
-			case j.tiles[t].stored:
-				j.store(t, false) // it stays as it is
+			case j.tiles[t].worker != g.session || j.tiles[t].ready():
+			case j.tiles[t].state == notBuilt:
+				j.unplace(t)
+			case j.tiles[t].wantStored:
+				j.setStored(t, false) // as it is already
 			}
 		}
 	default:
 		log.Error("the worker failed", "error", f.GetMessage())
-		if trouble.internal++; trouble.internal >= maxInternalFailures {
-			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, trouble.internal, f.worker, f.GetMessage())
+		if failures.internal++; failures.internal >= maxInternalFailures {
+			return fault.New(fault.Internal, "WORKER_FAILED", "%q failed %d times, last on worker %q: %s", op.name, failures.internal, f.worker, f.GetMessage())
 		}
-		j.ailing[g.session] = true
-		j.remove(g.session, g.tiles)
+		j.failing[g.session] = true
+		j.removeFrom(g.session, g.tiles)
 	}
 	return nil
 }
 
-// perRowBytes limits an answer to so many bytes for each row.
+// perRowBytes limits an answer to a number of bytes per row.
 func (j *job) perRowBytes(bytes int) func(tiles []int) int {
 	return func(tiles []int) int { return bytes * j.rowsOf(tiles) }
 }

@@ -15,49 +15,49 @@ import (
 )
 
 const (
-	// settleOps is how many operations a job runs on one placement before tiles may move merely
-	// for balance. Moved tiles are built anew, and a fleet that is still assembling would otherwise
-	// have the same tile built several times.
-	settleOps = 3
-	// memoryGrace is for how many times LostAfter a job that lost workers, and with them the memory
-	// it needs, waits for new ones before it fails.
-	memoryGrace = 10
+	// opsBeforeBalance is how many operations a job runs on one placement before tiles may move only
+	// for balance. A tile that moves is rebuilt: while workers are still joining, the same tile could
+	// otherwise be built several times.
+	opsBeforeBalance = 3
+	// memoryWait, times LostAfter, is how long a job waits for new workers when those that are left have
+	// too little memory for it. Then it fails.
+	memoryWait = 10
 
 	notEnoughMemory = "NOT_ENOUGH_MEMORY"
 )
 
-// settle gives every tile a live worker. It waits while there is none, or while other jobs hold the
-// memory; a job that waits for memory holds none itself, so that no two can wait for each other.
-// At the boundary between two operations it also moves tiles off draining workers, and to joined
-// ones where that pays; before an operation over the whole matrix it has tiles stored that had no
+// ensurePlaced gives every tile a live worker. It waits while there is no worker, or while other jobs
+// hold the memory. A job that waits for memory holds none itself, so that no two jobs can wait for each
+// other. Between two operations it also moves tiles away from draining workers, and to workers that
+// joined if that pays. Before an operation over the whole matrix it lets tiles be stored that had no
 // room before.
-func (j *job) settle(ctx context.Context, boundary, whole bool) error {
-	var grace <-chan time.Time
+func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
+	var giveUp <-chan time.Time
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
-		waiting, err := j.place(boundary, whole)
+		waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
-		if f, lacking := errors.AsType[*fault.Error](err); j.stood && lacking && f.Reason == planning.DoesNotFit {
-			// Workers were lost, and with them their memory. A new one may be on its way.
+		if f, isFault := errors.AsType[*fault.Error](err); j.everSucceeded && isFault && f.Reason == planning.DoesNotFit {
+			// There was memory enough before some workers were lost. A new worker may be starting.
 			f.Reason = notEnoughMemory
-			if grace == nil {
-				timer := time.NewTimer(memoryGrace * j.fleet.cfg.LostAfter)
+			if giveUp == nil {
+				timer := time.NewTimer(memoryWait * j.fleet.cfg.LostAfter)
 				defer timer.Stop()
-				grace = timer.C
+				giveUp = timer.C
 			}
 			waiting = "waiting for a worker: " + f.Message
 		} else if err != nil {
 			return err
 		}
 		if waiting == "" {
-			j.tell()
+			j.reportPlaced()
 			return nil
 		}
-		j.progress.wait(waiting)
+		j.progress.setWaiting(waiting)
 		select {
 		case <-changed:
-		case <-grace:
+		case <-giveUp:
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -65,117 +65,116 @@ func (j *job) settle(ctx context.Context, boundary, whole bool) error {
 	}
 }
 
-// place finds an owner for every tile; f.mu is held. It returns what the job has to wait for, or
-// the error that waiting will not mend.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting
+// does not help. The caller holds f.mu.
 //
-// A tile is stored, or not, when it is placed, and changes over in two cases only. It gives up its
-// storage when a homeless tile finds no room otherwise. And it is stored after all, where there is
-// room by now, before an operation that goes over the whole matrix: the entries that such an
-// operation computes anyway are then kept. At other times storing a tile would cost a pass over it,
-// about what is left of a run to save.
-func (j *job) place(boundary, whole bool) (waiting string, err error) {
+// Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its
+// storage when an unplaced tile finds no room otherwise. And it is stored later, if there is room by
+// then, before an operation over the whole matrix, which computes all entries anyway. At other times,
+// storing a tile would cost an extra pass over it, about as much as it could still save.
+func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	f := j.fleet
 	switch {
 	case f.closed:
 		return "", ErrClosed
-	case j.life.Err() != nil:
+	case j.ctx.Err() != nil:
 		return "", ErrReleased
 	}
-	whole = whole && j.need.Rule() == partition.StoreWhatFits && f.changed != j.filled
-	if f.changed == j.settled && !whole {
-		return "", nil // nothing happened since the last look
+	storeMore := wholeMatrix && j.need.Rule() == partition.StoreWhatFits && f.changed != j.storedAt
+	if f.changed == j.balancedAt && !storeMore {
+		return "", nil // nothing changed since the last time
 	}
-	j.forgetLost()
+	j.unplaceLost()
 	sessions, hosts := j.hosts()
-	layout, homeless := j.layout(sessions, hosts, boundary)
+	layout, unplaced := j.layout(sessions, hosts, betweenOps)
 	ok := layout.Place(j.need.Rule())
 	if !ok {
-		// Tiles stay with a draining worker as long as nobody else can take them.
+		// Tiles stay on a draining worker as long as no other can take them.
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.Rule())
 	}
 	if !ok {
 		return j.cannotPlace(sessions, hosts)
 	}
-	if boundary && !homeless && j.ops >= settleOps {
+	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
 		if layout.Balance(j.need.Rule()) {
 			f.log.Info("balancing job", "job", j.jobID)
 		}
-		j.settled = f.changed
+		j.balancedAt = f.changed
 	}
-	if whole {
+	if storeMore {
 		layout.Store()
-		j.filled = f.changed
+		j.storedAt = f.changed
 	}
 	j.apply(layout, sessions)
 	return "", nil
 }
 
-// layout is where the tiles are, without those on draining workers if they are to move away; f.mu is
-// held. It tells whether some tile is nowhere.
+// layout is the current placement of the tiles; with offDraining, those on draining workers count as
+// not placed. The second result tells whether a tile has no worker. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	layout, homeless := partition.NewLayout(j.key, j.sizes, hosts), false
+	layout, unplaced := partition.NewLayout(j.key, j.sizes, hosts), false
 	for t := range j.tiles {
-		s := j.tiles[t].at
+		s := j.tiles[t].worker
 		if s == nil {
-			homeless = true
+			unplaced = true
 			continue
 		}
-		layout.Keep(t, index[s], j.tiles[t].stored)
+		layout.Keep(t, index[s], j.tiles[t].wantStored)
 		if offDraining && s.draining {
 			layout.Remove(t)
 		}
 	}
-	return layout, homeless
+	return layout, unplaced
 }
 
-// forgetLost makes the tiles of ended sessions homeless; f.mu is held.
-func (j *job) forgetLost() {
+// unplaceLost takes the tiles off workers whose sessions have ended. The caller holds f.mu.
+func (j *job) unplaceLost() {
 	for t := range j.tiles {
-		if s := j.tiles[t].at; s != nil && s.ended {
-			j.evict(t)
+		if s := j.tiles[t].worker; s != nil && s.ended {
+			j.unplace(t)
 		}
 	}
-	for s := range j.seats {
+	for s := range j.members {
 		if s.ended {
-			delete(j.seats, s)
-			delete(j.ailing, s)
+			delete(j.members, s)
+			delete(j.failing, s)
 			delete(j.full, s)
 		}
 	}
 }
 
-// hosts are the live workers in the order of their ids; f.mu is held.
+// hosts are the live workers in the order of their ids. The caller holds f.mu.
 func (j *job) hosts() ([]*session, []partition.Host) {
 	sessions := make([]*session, 0, len(j.fleet.sessions))
 	healthy := false
 	for _, s := range j.fleet.sessions {
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && !j.ailing[s]
+		healthy = healthy || s.takesTiles() && !j.failing[s]
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Open = s.takesTiles() && (!healthy || !j.ailing[s])
+		hosts[h].Open = s.takesTiles() && (!healthy || !j.failing[s])
 	}
 	return sessions, hosts
 }
 
-// host is a worker as a place for tiles; f.mu is held.
+// host is a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
-	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.seats[s] != nil)
+	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
 		host.Room = -1
 	}
 	return host
 }
 
-// takesTiles tells whether new tiles may go to a worker: it is there and means to stay.
+// takesTiles tells whether new tiles may be placed on a worker.
 func (s *session) takesTiles() bool { return s.stream != nil && !s.draining }
 
 func (s *session) capacity() int64 {
@@ -185,10 +184,11 @@ func (s *session) capacity() int64 {
 	return int64(s.memory)
 }
 
-// cannotPlace says why the tiles find no place; f.mu is held.
+// cannotPlace says why the tiles cannot be placed: what the job must wait for, or an error if waiting
+// does not help. The caller holds f.mu.
 func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
 	silent, free := 0, int64(0)
-	var alone []planning.Worker // what the workers would offer without other jobs
+	var alone []planning.Worker // the workers as they would be without other jobs
 	for h, s := range sessions {
 		if s.stream == nil {
 			silent++
@@ -198,8 +198,8 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		}
 		free += max(0, s.capacity()-s.used)
 		w := planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()}
-		if j.full[s] && !j.sharesWithOthers(s) {
-			w.Free = 0 // one that said it is full while it has no other job really is
+		if j.full[s] && !j.hasOtherJobs(s) {
+			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
 	}
@@ -215,125 +215,125 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	if err != nil {
 		return "", err
 	}
-	if len(j.seats) > 0 {
-		j.fleet.log.Info("job gives its tiles back while it waits for memory", "job", j.jobID)
+	if len(j.members) > 0 {
+		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
 		for t := range j.tiles {
-			j.evict(t)
+			j.unplace(t)
 		}
-		j.leaveSeats()
-		j.fleet.announce()
+		j.endMemberships()
+		j.fleet.notifyChanged()
 	}
 	clear(j.full)
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", planning.Bytes(plan.Bytes), planning.Bytes(free)), nil
 }
 
-func (j *job) sharesWithOthers(s *session) bool {
+func (j *job) hasOtherJobs(s *session) bool {
 	for other := range j.fleet.jobs {
-		if other != j && other.seats[s] != nil {
+		if other != j && other.members[s] != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// apply moves tiles to their new owners and changes over those that stay; f.mu is held. Those who
-// lose a tile are told.
+// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them. The
+// caller holds f.mu.
 func (j *job) apply(layout *partition.Layout, sessions []*session) {
 	moving := map[*session][]int{}
 	for t, h := range layout.Owner {
-		if from := j.tiles[t].at; from != nil && from != sessions[h] {
+		if from := j.tiles[t].worker; from != nil && from != sessions[h] {
 			moving[from] = append(moving[from], t)
 		}
 	}
 	for s, tiles := range moving {
-		j.remove(s, tiles)
+		j.removeFrom(s, tiles)
 		j.fleet.log.Info("moved tiles away from worker", "job", j.jobID, "worker", s.name, "tiles", len(tiles))
 	}
 	changed := len(moving) > 0
 	for t, h := range layout.Owner {
-		if to := sessions[h]; j.tiles[t].at == nil {
+		if to := sessions[h]; j.tiles[t].worker == nil {
 			changed = true
-			if j.seats[to] == nil {
-				j.seats[to] = &seat{}
+			if j.members[to] == nil {
+				j.members[to] = &membership{}
 				to.used += j.need.SeatBytes(to.threads)
 			}
-			j.tiles[t].at, j.tiles[t].stored = to, layout.Stored[t]
+			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
 			j.tiles[t].epoch++
-			j.seats[to].tiles++
+			j.members[to].tiles++
 			to.tiles++
-			to.used += j.bytes(t)
-		} else if j.tiles[t].stored != layout.Stored[t] {
-			j.store(t, layout.Stored[t])
+			to.used += j.tileBytes(t)
+		} else if j.tiles[t].wantStored != layout.Stored[t] {
+			j.setStored(t, layout.Stored[t])
 		}
-		j.held.note(layout.Stored[t])
+		j.usage.record(layout.Stored[t])
 	}
 	if !changed {
 		return
 	}
 	j.ops = 0
-	for s, seat := range j.seats {
-		if seat.tiles == 0 {
-			j.leaveSeat(s)
+	for s, member := range j.members {
+		if member.tiles == 0 {
+			j.endMembership(s)
 		}
 	}
 }
 
-// bytes is what a tile takes where it is.
-func (j *job) bytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].stored) }
+// tileBytes is the memory of a tile on its worker.
+func (j *job) tileBytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].wantStored) }
 
-// store lets a tile be stored, or not, where it is; f.mu is held. The worker is told when it next
-// has something to do.
-func (j *job) store(t int, stored bool) {
-	j.tiles[t].at.used += j.sizes[t].Of(stored) - j.bytes(t)
-	j.tiles[t].stored = stored
+// setStored decides whether a tile is stored on its worker, which is told in the next operation. The
+// caller holds f.mu.
+func (j *job) setStored(t int, stored bool) {
+	j.tiles[t].worker.used += j.sizes[t].Of(stored) - j.tileBytes(t)
+	j.tiles[t].wantStored = stored
 }
 
-// remove takes tiles away from a worker; f.mu is held.
-func (j *job) remove(s *session, tiles []int) {
+// removeFrom takes tiles off a worker and tells it to drop them. The caller holds f.mu.
+func (j *job) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
 		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch})
-		j.evict(t)
+		j.unplace(t)
 	}
-	s.tell(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-// evict makes a tile homeless; f.mu is held.
-func (j *job) evict(t int) {
-	s := j.tiles[t].at
+// unplace takes a tile off its worker. The caller holds f.mu.
+func (j *job) unplace(t int) {
+	s := j.tiles[t].worker
 	if s == nil {
 		return
 	}
-	j.settled = nil
+	j.balancedAt = nil
 	s.tiles--
-	s.used -= j.bytes(t)
-	j.seats[s].tiles--
-	j.tiles[t].at, j.tiles[t].has, j.tiles[t].step = nil, hasNothing, 0
+	s.used -= j.tileBytes(t)
+	j.members[s].tiles--
+	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
 }
 
-// leaveSeat ends a worker's part in the job; f.mu is held.
-func (j *job) leaveSeat(s *session) {
-	s.tell(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+// endMembership ends the part of a worker in the job. The caller holds f.mu.
+func (j *job) endMembership(s *session) {
+	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	s.used -= j.need.SeatBytes(s.threads)
-	delete(j.seats, s)
-	j.fleet.letGo(s)
+	delete(j.members, s)
+	j.fleet.dismissIfIdle(s)
 }
 
-func (j *job) leaveSeats() {
-	for s := range j.seats {
-		j.leaveSeat(s)
+func (j *job) endMemberships() {
+	for s := range j.members {
+		j.endMembership(s)
 	}
 }
 
-// vacate gives up every placement without touching the tiles' states, which an operation that is
-// still ending may look at; f.mu is held.
-func (j *job) vacate() {
+// releaseTiles takes all tiles off their workers and ends all memberships. It leaves the tiles' states
+// alone, because an operation that is just ending may still read them. The caller holds f.mu.
+func (j *job) releaseTiles() {
 	for t := range j.tiles {
-		if s := j.tiles[t].at; s != nil {
+		if s := j.tiles[t].worker; s != nil {
 			s.tiles--
-			s.used -= j.bytes(t)
-			j.tiles[t].at = nil
+			s.used -= j.tileBytes(t)
+			j.tiles[t].worker = nil
 		}
 	}
-	j.leaveSeats()
+	j.endMemberships()
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// A real worker process never holds more than its --memory and worker.RuntimeBytes, measured by the
-// most that the kernel has seen resident: when tiles would not fit, when the data barely do while
-// they are loaded, and when the rows of a given matrix pass through.
+// A real worker process never holds more than its --memory plus worker.RuntimeBytes, measured by its peak
+// resident size: when tiles do not fit, when the data set barely fits while it is loaded, with a graph,
+// and with a kernel matrix whose rows are fetched.
 func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 	program := buildWorker(t)
 	exactly := func(need planning.Problem) int64 { return plannedBytes(t, need) }
@@ -39,21 +39,21 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t)
 			p := c.problem(t)
-			_, size := k.shelf.put(t, p.data)
+			_, size := k.datasets.put(t, p.data)
 			memory := c.memory(p.need(size))
 			process := k.spawn(program, memory)
 			e := k.submit(p, nil)
-			newSequence(k, e, p, 1).run(12, undisturbed)
+			newSequence(k, e, p, 1).run(12, noDisturbance)
 			held := e.Held()
 			if c.partly != (held.Stored > 0 && held.Computed > 0) {
 				t.Errorf("held is %+v", held)
 			}
-			process.within(memory)
+			process.checkPeak(memory)
 		})
 	}
 }
 
-// The same for vectors, which have all that the plan says, to the byte.
+// The same for vectors, with exactly the memory that was planned.
 func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 	program := buildWorker(t)
 	for _, c := range []struct {
@@ -78,11 +78,11 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := newCluster(t)
 			p := c.problem(t)
-			_, size := k.shelf.put(t, p.data)
+			_, size := k.datasets.put(t, p.data)
 			memory := plannedBytes(t, p.need(size))
 			process := k.spawn(program, memory)
-			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, undisturbed)
-			process.within(memory)
+			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, noDisturbance)
+			process.checkPeak(memory)
 		})
 	}
 }
@@ -98,7 +98,7 @@ func buildWorker(t *testing.T) (program string) {
 	return program
 }
 
-// plannedBytes is what the plan for one worker of two threads says, to the byte.
+// plannedBytes is the memory that the job is planned to take on one worker of two threads.
 func plannedBytes(t *testing.T, need planning.Problem) int64 {
 	t.Helper()
 	plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
@@ -108,11 +108,11 @@ func plannedBytes(t *testing.T, need planning.Problem) int64 {
 	return plan.Bytes
 }
 
-// process is a worker of two threads in a process of its own.
+// process is a worker of two threads that runs as a process.
 type process struct {
 	*testing.T
 	pid  int
-	idle int64 // bytes at the peak before it worked
+	idle int64 // peak bytes before it has a job
 }
 
 func (c *cluster) spawn(program string, memory int64) *process {
@@ -130,17 +130,17 @@ func (c *cluster) spawn(program string, memory int64) *process {
 	return &process{T: c.T, pid: command.Process.Pid, idle: peak(c.T, command.Process.Pid)}
 }
 
-// within checks that it never had more than its memory and what the runtime may take.
-func (p *process) within(memory int64) {
+// checkPeak checks that it never took more than its memory plus worker.RuntimeBytes.
+func (p *process) checkPeak(memory int64) {
 	p.Helper()
-	most := peak(p.T, p.pid)
-	p.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle", memory/mib, most/mib, p.idle/mib)
-	if most > memory+worker.RuntimeBytes {
-		p.Errorf("%d bytes at the peak, more than %d and %d for the runtime", most, memory, int64(worker.RuntimeBytes))
+	highest := peak(p.T, p.pid)
+	p.Logf("%d MiB of memory, %d MiB at the peak, %d MiB idle", memory/mib, highest/mib, p.idle/mib)
+	if highest > memory+worker.RuntimeBytes {
+		p.Errorf("%d bytes at the peak, more than %d and %d for the runtime", highest, memory, int64(worker.RuntimeBytes))
 	}
 }
 
-// peak is the most memory that a process has had resident.
+// peak is the peak resident size of a process in bytes.
 func peak(t *testing.T, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -156,6 +156,6 @@ func peak(t *testing.T, pid int) int64 {
 			return kib << 10
 		}
 	}
-	t.Fatal("the system does not tell the peak")
+	t.Fatal("/proc does not show the peak")
 	return 0
 }

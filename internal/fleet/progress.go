@@ -2,15 +2,15 @@ package fleet
 
 import "sync"
 
-// progress tells a job's owner how its placement goes: one call at a time, and none without news.
+// progress reports the status of a job to its owner: one call at a time, and only when it changed.
 type progress struct {
 	mu     sync.Mutex
 	report func(Status)
 	last   Status
 }
 
-// wait tells what the job waits for.
-func (p *progress) wait(why string) {
+// setWaiting reports what the job is waiting for.
+func (p *progress) setWaiting(why string) {
 	p.update(func(s *Status) { s.Waiting = why })
 }
 
@@ -24,16 +24,16 @@ func (p *progress) update(change func(*Status)) {
 	}
 }
 
-// tell reports a placement that is complete; only the operation under way calls it.
-func (j *job) tell() {
+// reportPlaced reports a complete placement. Only the running operation calls it.
+func (j *job) reportPlaced() {
 	now := Status{Tiles: len(j.tiles)}
 	j.fleet.mu.Lock()
 	for t := range j.tiles {
-		if j.tiles[t].has != hasNothing {
+		if j.tiles[t].state != notBuilt {
 			now.TilesBuilt++
 		}
 	}
-	now.Workers = len(j.seats)
+	now.Workers = len(j.members)
 	j.fleet.mu.Unlock()
 	j.progress.update(func(s *Status) { *s = now })
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// actor is a worker that plays a script instead of computing.
-type actor struct {
+// scriptedWorker answers commands by a function of the test instead of computing.
+type scriptedWorker struct {
 	c      *cluster
 	stream grpc.BidiStreamingClient[workerv1.AttachRequest, workerv1.AttachResponse]
 	client workerv1.WorkerServiceClient
@@ -28,12 +28,12 @@ type actor struct {
 	mu     sync.Mutex // one Send at a time
 }
 
-func goodHello() *workerv1.Hello {
-	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "actor", Threads: 1}
+func validHello() *workerv1.Hello {
+	return &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "scripted", Threads: 1}
 }
 
-// cast attaches an actor and returns what the coordinator says to its hello.
-func (c *cluster) cast(hello *workerv1.Hello) (*actor, *workerv1.Welcome, error) {
+// attachScripted attaches a scripted worker and returns the answer to its hello.
+func (c *cluster) attachScripted(hello *workerv1.Hello) (*scriptedWorker, *workerv1.Welcome, error) {
 	c.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+c.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -41,17 +41,17 @@ func (c *cluster) cast(hello *workerv1.Hello) (*actor, *workerv1.Welcome, error)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.Cleanup(func() { cancel(); conn.Close() })
-	a := &actor{c: c, client: workerv1.NewWorkerServiceClient(conn)}
+	a := &scriptedWorker{c: c, client: workerv1.NewWorkerServiceClient(conn)}
 	if a.stream, err = a.client.Attach(ctx); err != nil {
 		c.Fatal(err)
 	}
-	a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: hello}})
+	a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: hello}})
 	m, err := a.stream.Recv()
 	a.id = m.GetWelcome().GetSessionId()
 	return a, m.GetWelcome(), err
 }
 
-func (a *actor) say(m *workerv1.AttachRequest) {
+func (a *scriptedWorker) send(m *workerv1.AttachRequest) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
@@ -59,8 +59,9 @@ func (a *actor) say(m *workerv1.AttachRequest) {
 	}
 }
 
-// play answers commands by a script, with done where it gives nothing, until the stream ends.
-func (a *actor) play(script func(*workerv1.Command) *workerv1.Failure) error {
+// answerCommands answers commands until the stream ends: with the failure that script returns, or with
+// Done if it returns nil.
+func (a *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1.Failure) error {
 	for {
 		m, err := a.stream.Recv()
 		if err != nil {
@@ -71,26 +72,26 @@ func (a *actor) play(script func(*workerv1.Command) *workerv1.Failure) error {
 			if f := script(c); f != nil {
 				answer.Outcome = &workerv1.Answer_Failure{Failure: f}
 			}
-			a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
+			a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 		}
 	}
 }
 
-func fails(kind workerv1.FailureKind, reason, message string) *workerv1.Failure {
+func failureOf(kind workerv1.FailureKind, reason, message string) *workerv1.Failure {
 	return &workerv1.Failure{Kind: kind, Reason: reason, Message: message}
 }
 
-func TestWorkersOfAnotherKindAreRefused(t *testing.T) {
+func TestIncompatibleWorkersAreRefused(t *testing.T) {
 	c := newCluster(t)
-	hello := goodHello()
+	hello := validHello()
 	hello.ProtocolVersion = 99
-	_, _, err := c.cast(hello)
+	_, _, err := c.attachScripted(hello)
 	if status.Code(err) != codes.FailedPrecondition || !fault.Is(wire.Fault(err), "PROTOCOL_VERSION_MISMATCH") {
 		t.Errorf("another protocol: %v", err)
 	}
-	hello = goodHello()
+	hello = validHello()
 	hello.NumericClass = "decimal"
-	_, _, err = c.cast(hello)
+	_, _, err = c.attachScripted(hello)
 	if status.Code(err) != codes.FailedPrecondition || !fault.Is(wire.Fault(err), "NUMERIC_CLASS_MISMATCH") {
 		t.Errorf("another numeric class: %v", err)
 	}
@@ -101,9 +102,9 @@ func TestWorkersOfAnotherKindAreRefused(t *testing.T) {
 
 func TestAnUnknownSessionIsNotResumed(t *testing.T) {
 	c := newCluster(t)
-	hello := goodHello()
+	hello := validHello()
 	hello.SessionId = "of-a-coordinator-before-this-one"
-	_, welcome, err := c.cast(hello)
+	_, welcome, err := c.attachScripted(hello)
 	if err != nil || welcome.GetResumed() || welcome.GetSessionId() == hello.GetSessionId() {
 		t.Errorf("welcome %v, %v", welcome, err)
 	}
@@ -111,13 +112,13 @@ func TestAnUnknownSessionIsNotResumed(t *testing.T) {
 
 func TestASecondStreamOfASessionReplacesTheFirst(t *testing.T) {
 	c := newCluster(t)
-	first, _, err := c.cast(goodHello())
+	first, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := goodHello()
+	hello := validHello()
 	hello.SessionId = first.id
-	_, welcome, err := c.cast(hello)
+	_, welcome, err := c.attachScripted(hello)
 	if err != nil || !welcome.GetResumed() || welcome.GetSessionId() != first.id {
 		t.Fatalf("welcome %v, %v", welcome, err)
 	}
@@ -131,7 +132,7 @@ func TestASecondStreamOfASessionReplacesTheFirst(t *testing.T) {
 
 func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
 	c := newCluster(t)
-	a, _, err := c.cast(goodHello())
+	a, _, err := c.attachScripted(validHello())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,12 +142,12 @@ func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
 	if len(c.fleet.Workers()) != 0 {
 		t.Errorf("workers %+v", c.fleet.Workers())
 	}
-	hello := goodHello()
+	hello := validHello()
 	hello.SessionId = a.id
-	if _, welcome, err := c.cast(hello); err != nil || welcome.GetResumed() {
+	if _, welcome, err := c.attachScripted(hello); err != nil || welcome.GetResumed() {
 		t.Errorf("welcome %v, %v", welcome, err)
 	}
-	stream, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "operand-1"})
+	stream, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "payload-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +158,8 @@ func TestASilentWorkerIsToldThatItsSessionIsOver(t *testing.T) {
 
 func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 	c := newCluster(t)
-	c.hire("a")
-	c.hire("b")
+	c.startWorker("a")
+	c.startWorker("b")
 	p := newProblem(t, randomPoints(t, 203, 3, 1), kernel.Spec{Function: kernel.Linear, Columns: 3})
 	_, local := p.shard.Degrees(c.ctx, p.tiles)
 	e := c.submit(p, nil)
@@ -170,34 +171,34 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 	}
 }
 
-// A worker that fails every build: its tiles go to the one that can.
+// A worker fails every build: its tiles are placed on the other one.
 func TestAFailingWorkerIsAvoided(t *testing.T) {
 	for _, kind := range []workerv1.FailureKind{workerv1.FailureKind_FAILURE_KIND_INTERNAL, workerv1.FailureKind_FAILURE_KIND_NO_MEMORY} {
 		t.Run(kind.String(), func(t *testing.T) {
 			c := newCluster(t)
-			a, _, err := c.cast(goodHello())
+			a, _, err := c.attachScripted(validHello())
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := make(chan error, 1)
-			beats := a.beat()
+			ended := make(chan error, 1)
+			stopHeartbeats := a.startHeartbeats()
 			go func() {
-				played <- a.play(func(c *workerv1.Command) *workerv1.Failure {
+				ended <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
 					if c.GetBuild() != nil {
-						return fails(kind, "BROKEN", "it does not work")
+						return failureOf(kind, "BROKEN", "it does not work")
 					}
 					return nil
 				})
 			}()
-			c.hire("able")
+			c.startWorker("able")
 			p := gaussianProblem(t, 203, 1)
-			newSequence(c, c.submit(p, nil), p, 1).run(8, undisturbed)
+			newSequence(c, c.submit(p, nil), p, 1).run(8, noDisturbance)
 			if able := c.worker("able"); able.Tiles != 13 {
 				t.Errorf("the able worker has %d of 13 tiles", able.Tiles)
 			}
-			beats()
+			stopHeartbeats()
 			c.fleet.Close()
-			<-played
+			<-ended
 		})
 	}
 }
@@ -212,43 +213,43 @@ func TestAJobThatOnlyFailsEnds(t *testing.T) {
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
 			c := newCluster(t)
-			a, _, err := c.cast(goodHello())
+			a, _, err := c.attachScripted(validHello())
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := make(chan error, 1)
-			beats := a.beat()
+			ended := make(chan error, 1)
+			stopHeartbeats := a.startHeartbeats()
 			go func() {
-				played <- a.play(func(c *workerv1.Command) *workerv1.Failure {
+				ended <- a.answerCommands(func(c *workerv1.Command) *workerv1.Failure {
 					if c.GetBuild() != nil {
-						return fails(kind, "BROKEN", "it does not work")
+						return failureOf(kind, "BROKEN", "it does not work")
 					}
 					return nil
 				})
 			}()
 			p := gaussianProblem(t, 203, 1)
-			id, size := c.shelf.put(t, p.data)
+			id, size := c.datasets.put(t, p.data)
 			if _, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil)); !fault.Is(err, reason) {
 				t.Errorf("got %v", err)
 			}
-			beats()
+			stopHeartbeats()
 			c.fleet.Close()
-			<-played
+			<-ended
 		})
 	}
 }
 
-// beat sends heartbeats until the function that it returns is called. Now and then it also answers
-// what nobody asked: such answers are ignored.
-func (a *actor) beat() (stop func()) {
+// startHeartbeats sends heartbeats until stop is called. With each it sends an answer to a command that
+// does not exist, which the coordinator must ignore.
+func (a *scriptedWorker) startHeartbeats() (stop func()) {
 	ticker, over := time.NewTicker(heartbeat), make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for sequence := uint64(0); ; sequence++ {
 			select {
 			case <-ticker.C:
-				a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
-				a.say(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
+				a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+				a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
 			case <-over:
 				return
 			}

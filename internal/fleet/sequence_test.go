@@ -11,20 +11,20 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// sequence runs the same random operations on an executor and on the local shard, and compares
-// every bit. Between any two operations, disturb may do what it likes to the cluster.
+// sequence runs the same random operations on an executor and on a local shard, and compares every bit.
+// Between operations it calls disturb, which may do anything to the cluster.
 type sequence struct {
 	*testing.T
-	ctx     context.Context
-	remote  *fleet.Executor
-	local   *problem
-	random  *rand.Rand
-	arms    uint64
-	k       int
-	lanes   int
-	weights []float64
-	labels  []int32
-	sums    []kernel.Int128
+	ctx        context.Context
+	remote     *fleet.Executor
+	local      *problem
+	random     *rand.Rand
+	operandsID uint64
+	k          int
+	lanes      int
+	weights    []float64
+	labels     []int32
+	sums       []kernel.Int128
 }
 
 func newSequence(c *cluster, e *fleet.Executor, p *problem, seed uint64) *sequence {
@@ -33,20 +33,20 @@ func newSequence(c *cluster, e *fleet.Executor, p *problem, seed uint64) *sequen
 
 func (s *sequence) run(ops int, disturb func(op int)) {
 	s.Helper()
-	s.arm()
+	s.setOperands()
 	s.load()
 	for op := range ops {
 		disturb(op)
-		s.one()
+		s.randomOp()
 	}
-	s.assign() // ends with something that reads every sum
+	s.assign() // at the end, an operation that reads every sum
 }
 
-func (s *sequence) one() {
+func (s *sequence) randomOp() {
 	s.Helper()
 	switch r := s.random.IntN(20); {
 	case r < 1:
-		s.arm()
+		s.setOperands()
 		s.load()
 	case r < 3:
 		s.load()
@@ -57,10 +57,10 @@ func (s *sequence) one() {
 	case r < 16:
 		s.farthest()
 	case r < 17:
-		s.rows("degrees", s.remote.Degrees, s.local.shard.Degrees)
-		s.rows("maxima", s.remote.Maxima, s.local.shard.Maxima)
+		s.comparePerRow("degrees", s.remote.Degrees, s.local.shard.Degrees)
+		s.comparePerRow("maxima", s.remote.Maxima, s.local.shard.Maxima)
 	case r < 18:
-		s.rows("diagonal", s.remote.Diagonal, s.local.shard.Diagonal)
+		s.comparePerRow("diagonal", s.remote.Diagonal, s.local.shard.Diagonal)
 	case r < 19:
 		lists := make([][]int32, s.random.IntN(4))
 		for list := range lists {
@@ -73,7 +73,7 @@ func (s *sequence) one() {
 			s.Fatalf("column sums: %v", err)
 		}
 		got, err := s.remote.ColumnSums(s.ctx, lists)
-		s.same("column sums", got, want, err)
+		s.wantSame("column sums", got, want, err)
 	default:
 		x := make([][]float64, 1+s.random.IntN(3))
 		for v := range x {
@@ -86,11 +86,11 @@ func (s *sequence) one() {
 			s.Fatalf("multiply: %v", err)
 		}
 		got, err := s.remote.Multiply(s.ctx, x)
-		s.same("multiply", got, want, err)
+		s.wantSame("multiply", got, want, err)
 	}
 }
 
-func (s *sequence) rows(name string, remote func(context.Context) ([]float64, error), local func(context.Context, []int) ([]float64, error)) {
+func (s *sequence) comparePerRow(name string, remote func(context.Context) ([]float64, error), local func(context.Context, []int) ([]float64, error)) {
 	s.Helper()
 	got, err := remote(s.ctx)
 	if err != nil {
@@ -105,11 +105,11 @@ func (s *sequence) rows(name string, remote func(context.Context) ([]float64, er
 	}
 }
 
-// arm draws weights and a sparse symmetric part.
-func (s *sequence) arm() {
+// setOperands draws random weights and a random sparse symmetric part.
+func (s *sequence) setOperands() {
 	s.Helper()
 	n, spacing := s.local.spec.Rows, s.local.spec.Grid.Spacing()
-	s.k, s.lanes = 2+s.random.IntN(5), 1+s.random.IntN(s.local.mostLanes())
+	s.k, s.lanes = 2+s.random.IntN(5), 1+s.random.IntN(s.local.maxLanes())
 	s.weights = make([]float64, n)
 	entries := make([]map[int32]float64, n)
 	for i := range n {
@@ -134,13 +134,13 @@ func (s *sequence) arm() {
 		}
 		sparse.RowStart = append(sparse.RowStart, int64(len(sparse.Column)))
 	}
-	s.arms++
-	a := kernel.Armament{ID: s.arms, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
+	s.operandsID++
+	a := kernel.Armament{ID: s.operandsID, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
 	if err := s.local.shard.Arm(a); err != nil {
-		s.Fatalf("arm: %v", err)
+		s.Fatalf("set operands: %v", err)
 	}
 	if err := s.remote.Arm(s.ctx, a); err != nil {
-		s.Fatalf("arm: %v", err)
+		s.Fatalf("set operands: %v", err)
 	}
 }
 
@@ -156,11 +156,11 @@ func (s *sequence) load() {
 		s.Fatalf("load: %v", err)
 	}
 	got, err := s.remote.Load(s.ctx, s.labels)
-	s.same("load", got, want, err)
+	s.wantSame("load", got, want, err)
 	s.sums = want
 }
 
-// cluster draws one of a lane, or none.
+// cluster draws a cluster of a lane, or -1.
 func (s *sequence) cluster(lane int) int32 {
 	if c := s.random.IntN(s.k+1) - 1; c >= 0 {
 		return int32(lane*s.k + c)
@@ -173,7 +173,7 @@ func (s *sequence) update() {
 	var moves []kernel.Move
 	n := s.local.spec.Rows
 	for lane := range s.lanes {
-		share := s.random.Float64() // from hardly any to nearly all
+		share := s.random.Float64() // of the points that move
 		for i, from := range s.labels[lane*n : (lane+1)*n] {
 			if to := s.cluster(lane); to != from && s.random.Float64() < share {
 				moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
@@ -194,11 +194,11 @@ func (s *sequence) move(moves []kernel.Move) {
 	}
 	s.local.step++
 	got, err := s.remote.Update(s.ctx, moves)
-	s.same("update", got, want, err)
+	s.wantSame("update", got, want, err)
 	s.sums = want
 }
 
-// stats are those of some of the lanes.
+// stats computes the statistics of a random subset of the lanes.
 func (s *sequence) stats() []kernel.Stats {
 	var all []kernel.Stats
 	n := s.local.spec.Rows
@@ -229,7 +229,7 @@ func (s *sequence) assign() {
 		s.Fatalf("assign: %v", err)
 	}
 	got, err := s.remote.Assign(s.ctx, stats)
-	s.same("assign", got, want, err)
+	s.wantSame("assign", got, want, err)
 	if s.random.IntN(2) == 0 {
 		s.move(want)
 	}
@@ -243,10 +243,10 @@ func (s *sequence) farthest() {
 		s.Fatalf("farthest: %v", err)
 	}
 	got, err := s.remote.Farthest(s.ctx, stats)
-	s.same("farthest", got, want, err)
+	s.wantSame("farthest", got, want, err)
 }
 
-func (s *sequence) same(name string, got, want any, err error) {
+func (s *sequence) wantSame(name string, got, want any, err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatalf("%s: %v", name, err)

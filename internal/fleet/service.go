@@ -15,14 +15,14 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// service is the gRPC face of a fleet.
+// service implements WorkerService.
 type service struct {
 	workerv1.UnimplementedWorkerServiceServer
 	fleet *Fleet
 }
 
-// Attach serves one stream of a worker. The handler only waits for the end, so that a Send stuck
-// behind a paused worker cannot keep a lost session's stream open.
+// Attach serves one stream of a worker. Other goroutines read and write; the handler only waits for the
+// end. So it can end the stream of a lost session even if a Send to a paused worker is blocked.
 func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	if hello == nil {
 		return wire.Status(fault.Invalid("NO_HELLO", "the first message of a worker must be its hello"))
 	}
-	if err := compatible(hello); err != nil {
+	if err := checkCompatible(hello); err != nil {
 		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
@@ -44,12 +44,12 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	go func() { broken <- v.read(stream, s, a) }()
 	go v.write(stream, s, a)
 	select {
-	case reason := <-a.cut:
+	case reason := <-a.ended:
 		return reason
 	case err := <-broken:
 		v.fleet.detach(s, a, err)
 		select {
-		case reason := <-a.cut: // it was over before it broke: the worker should hear that
+		case reason := <-a.ended: // it was ended before it broke: the worker should see that reason
 			return reason
 		default:
 			return status.Error(codes.Aborted, "the stream broke")
@@ -57,7 +57,7 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	}
 }
 
-// read takes messages until the stream breaks or is replaced.
+// read handles messages until the stream breaks or is replaced.
 func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
 	for {
 		m, err := stream.Recv()
@@ -70,7 +70,7 @@ func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a
 	}
 }
 
-// write sends what the session has for the worker. A farewell is the last word.
+// write sends the messages of the session until the stream ends. A farewell is the last.
 func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
 	for {
 		batch, current := v.fleet.outgoing(s, a)
@@ -79,10 +79,10 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 		}
 		for _, m := range batch {
 			if stream.Send(m) != nil {
-				return // the reader sees the same break
+				return // read gets the error too
 			}
 			if m.GetFarewell() != nil {
-				v.fleet.depart(s, a)
+				v.fleet.endDrained(s, a)
 				return
 			}
 		}
@@ -94,18 +94,18 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 	}
 }
 
-// depart ends the session of a worker that was told to go.
-func (f *Fleet) depart(s *session, a *attachment) {
+// endDrained ends the session of a worker after its farewell.
+func (f *Fleet) endDrained(s *session, a *attachment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream == a {
 		f.log.Info("worker drained", "worker", s.name, "id", s.id)
-		f.end(s, nil)
+		f.endSession(s, nil)
 	}
 }
 
-// compatible tells whether a worker speaks our protocol and computes our bits.
-func compatible(hello *workerv1.Hello) error {
+// checkCompatible refuses a worker with another protocol or other rounding.
+func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
 			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run the same version of both",
@@ -121,8 +121,8 @@ func compatible(hello *workerv1.Hello) error {
 	return nil
 }
 
-// alive refuses bulk transfers of sessions that are over.
-func (f *Fleet) alive(sessionID string) error {
+// checkSession refuses transfers of sessions that are over.
+func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sessions[sessionID] == nil {
@@ -131,9 +131,9 @@ func (f *Fleet) alive(sessionID string) error {
 	return nil
 }
 
-// FetchDataset implements the service.
+// FetchDataset implements WorkerService.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
 	reader, err := v.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
@@ -142,7 +142,7 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	}
 	defer reader.Close()
 	for {
-		buffer := make([]byte, wire.ChunkBytes) // its own each time: grpc may look at it after Send
+		buffer := make([]byte, wire.ChunkBytes) // a new one each time: grpc may use it after Send
 		n, err := io.ReadFull(reader, buffer)
 		if n > 0 {
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
@@ -158,16 +158,16 @@ func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.
 	}
 }
 
-// FetchPayload implements the service.
+// FetchPayload implements WorkerService.
 func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
-	if err := v.fleet.alive(r.GetSessionId()); err != nil {
+	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
 	v.fleet.mu.Lock()
-	data, found := v.fleet.operands[r.GetReference()]
+	data, found := v.fleet.payloads[r.GetReference()]
 	v.fleet.mu.Unlock()
 	if !found {
-		return status.Errorf(codes.NotFound, "operand %q is no longer needed", r.GetReference())
+		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
 	}
 	for len(data) > 0 {
 		chunk := data[:min(len(data), wire.ChunkBytes)]
@@ -179,7 +179,7 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 	return nil
 }
 
-// SendResult implements the service: the reference is the id of the command that it answers.
+// SendResult implements WorkerService. The reference is the id of the command that the result belongs to.
 func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) error {
 	var sessionID, reference string
 	var data []byte
@@ -194,7 +194,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		if limit < 0 {
 			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if limit, err = v.fleet.resultLimit(sessionID, reference); err != nil {
+			if limit, err = v.fleet.maxResultBytes(sessionID, reference); err != nil {
 				return err
 			}
 		}
@@ -202,40 +202,40 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 			return status.Errorf(codes.OutOfRange, "result %s has more than the %d bytes expected", reference, limit)
 		}
 		if need := len(data) + len(m.GetData()); need > cap(data) {
-			data = slices.Grow(data, min(limit, 2*need)-len(data)) // with what has arrived, within what is expected
+			data = slices.Grow(data, min(limit, 2*need)-len(data)) // grows with what has arrived, never beyond the limit
 		}
 		data = append(data, m.GetData()...)
 	}
-	if err := v.fleet.keepResult(sessionID, reference, data); err != nil {
+	if err := v.fleet.setResult(sessionID, reference, data); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
-// resultLimit is how many bytes the awaited result of a command may have.
-func (f *Fleet) resultLimit(sessionID, reference string) (int, error) {
+// maxResultBytes is how many bytes the result of a pending command may have.
+func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c, err := f.awaited(sessionID, reference)
+	c, err := f.pendingCall(sessionID, reference)
 	if err != nil {
 		return 0, err
 	}
-	return c.limit, nil
+	return c.maxBytes, nil
 }
 
-// keepResult puts a bulky result by until the answer that refers to it comes.
-func (f *Fleet) keepResult(sessionID, reference string, data []byte) error {
+// setResult keeps a result until the answer that refers to it arrives.
+func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c, err := f.awaited(sessionID, reference)
+	c, err := f.pendingCall(sessionID, reference)
 	if err == nil {
-		c.bulk = data
+		c.result = data
 	}
 	return err
 }
 
-// awaited finds the unanswered call that a bulky result belongs to; f.mu is held.
-func (f *Fleet) awaited(sessionID, reference string) (*call, error) {
+// pendingCall finds the call that a result belongs to. The caller holds f.mu.
+func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	s := f.sessions[sessionID]
 	if s == nil {
 		return nil, status.Error(codes.Aborted, "the session is over")

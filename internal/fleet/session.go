@@ -15,68 +15,68 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errLost is the outcome of a call whose worker's session ended before it answered.
+// errLost is the error of a call whose worker was lost before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
-// session is one worker from its first hello until it leaves or is lost. Streams come and go
-// within it: what was not answered on one is sent again on the next. All fields below the first
-// group are guarded by Fleet.mu.
+// session is one worker from its first hello until it leaves or is lost. It can have several streams,
+// one after the other: commands that were not answered on one are sent again on the next. Fleet.mu
+// guards all fields below the first group.
 type session struct {
 	id           string
 	name         string
 	version      string
 	numericClass string
 	threads      int
-	memory       uint64 // 0: no limit known
+	memory       uint64 // 0: unlimited
 	attachedAt   time.Time
-	over         chan struct{} // closed when the session ends
+	done         chan struct{} // closed when the session ends
 
-	ended    bool
-	draining bool // no new tiles
-	leaving  bool // the worker itself wants to go
-	goodbye  bool // it was told that it may
+	ended        bool
+	draining     bool // it gets no new tiles
+	leaving      bool // the worker asked to leave
+	farewellSent bool // the worker may leave
 
-	lastSeen time.Time
-	watchdog *time.Timer
-	due      time.Time // when the watchdog should bark
+	lastSeen    time.Time
+	watchdog    *time.Timer
+	watchdogDue time.Time // when the watchdog timer should fire
 
 	stream  *attachment // nil while there is none
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
-	pending map[uint64]*call // by command id: sent or to be sent, not answered
+	pending map[uint64]*call // commands without an answer, by id
 
-	tiles int   // placed here, of all jobs
-	used  int64 // bytes reserved here by all jobs
+	tiles int   // of all jobs
+	used  int64 // bytes reserved by all jobs
 }
 
 // attachment is one stream of a session.
 type attachment struct {
-	wake chan struct{} // the outbox has something
-	cut  chan error    // end the stream with this status
+	wake  chan struct{} // the outbox is not empty
+	ended chan error    // ends the stream with this status
 }
 
 func newAttachment() *attachment {
-	return &attachment{wake: make(chan struct{}, 1), cut: make(chan error, 1)}
+	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 }
 
-// end asks for the end of the stream; only the first reason counts.
-func (a *attachment) end(reason error) {
+// endWith ends the stream; only the first reason is kept.
+func (a *attachment) endWith(reason error) {
 	select {
-	case a.cut <- reason:
+	case a.ended <- reason:
 	default:
 	}
 }
 
-// call is one command on its way to an answer.
+// call is one command that waits for its answer.
 type call struct {
-	message *workerv1.AttachResponse
-	limit   int    // bytes that a bulky result may have
-	bulk    []byte // the result, when it came by reference
-	answer  chan *workerv1.Answer
+	message  *workerv1.AttachResponse
+	maxBytes int    // upper limit of a result by reference
+	result   []byte // the result, if it was sent by reference
+	answer   chan *workerv1.Answer
 }
 
-// admit opens a session for a worker, or goes on with the one it had, and makes the new stream its
-// only one.
+// admit opens a session for a worker, or resumes the one it had, with a new stream that replaces any
+// other.
 func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,10 +85,10 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 	}
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
-		s = f.open(hello)
+		s = f.newSession(hello)
 	}
 	if s.stream != nil {
-		s.stream.end(status.Error(codes.Aborted, "the worker attached again"))
+		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
 	}
 	s.stream = newAttachment()
 	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
@@ -98,21 +98,22 @@ func (f *Fleet) admit(hello *workerv1.Hello) (*session, *attachment, error) {
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
 		},
 	}})
-	// What the old stream may have swallowed goes out again, in its order; workers take it twice.
+	// Commands may have been lost with the old stream. They are sent again in their order; workers
+	// recognize those that they have.
 	for _, c := range sortedCalls(s.pending) {
 		s.outbox = append(s.outbox, c.message)
 	}
-	if s.goodbye {
+	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
 	}
 	s.lastSeen = time.Now()
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
-	f.announce()
+	f.notifyChanged()
 	return s, s.stream, nil
 }
 
-// open makes a new session; f.mu is held.
-func (f *Fleet) open(hello *workerv1.Hello) *session {
+// newSession opens a session. The caller holds f.mu.
+func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	now := time.Now()
 	s := &session{
 		id:           uuid.NewString(),
@@ -123,8 +124,8 @@ func (f *Fleet) open(hello *workerv1.Hello) *session {
 		memory:       hello.GetMemoryBytes(),
 		attachedAt:   now,
 		lastSeen:     now,
-		due:          now.Add(f.cfg.LostAfter),
-		over:         make(chan struct{}),
+		watchdogDue:  now.Add(f.cfg.LostAfter),
+		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 	}
 	if s.name == "" {
@@ -135,7 +136,8 @@ func (f *Fleet) open(hello *workerv1.Hello) *session {
 	return s
 }
 
-// checkAlive ends a session that has been silent for too long, else looks again when it would be.
+// checkAlive ends a session that has been silent for too long. Otherwise it checks again at the earliest
+// time when that can be.
 func (f *Fleet) checkAlive(s *session) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,55 +145,55 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	now := time.Now()
-	if now.Sub(s.due) > f.cfg.HeartbeatInterval {
-		// This process itself stood still (a suspended laptop, SIGSTOP): heartbeats may be waiting
-		// unread, so the silence proves nothing.
+	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
+		// The timer is late, so this process was stopped (a suspended laptop, SIGSTOP). Heartbeats may
+		// be waiting to be read: the worker may not have been silent.
 		s.lastSeen = now
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
-		s.due = now.Add(left)
+		s.watchdogDue = now.Add(left)
 		s.watchdog.Reset(left)
 		return
 	}
 	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.end(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
+	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
 }
 
-// end closes a session for good; whoever waits on it looks for another worker. f.mu is held.
-func (f *Fleet) end(s *session, reason error) {
+// endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.
+func (f *Fleet) endSession(s *session, reason error) {
 	if s.ended {
 		return
 	}
 	s.ended = true
 	delete(f.sessions, s.id)
 	s.watchdog.Stop()
-	close(s.over)
+	close(s.done)
 	if s.stream != nil {
-		s.stream.end(reason)
+		s.stream.endWith(reason)
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
-	f.announce()
+	f.notifyChanged()
 }
 
-// detach notes that a stream broke: the worker has LostAfter to come back.
+// detach records that a stream broke. The worker has LostAfter to come back.
 func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.stream != a {
-		return // another stream took over, or the session is over
+		return // another stream replaced it, or the session is over
 	}
 	s.stream, s.lastSeen = nil, time.Now()
-	if s.leaving || s.goodbye {
+	if s.leaving || s.farewellSent {
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		f.end(s, nil)
+		f.endSession(s, nil)
 		return
 	}
 	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
-	f.announce()
+	f.notifyChanged()
 }
 
-// receive takes one message of a worker; false when its stream is no longer the session's.
+// receive handles one message of a worker. It returns false if the stream is no longer the session's.
 func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,7 +203,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	s.lastSeen = time.Now()
 	switch m := m.GetMessage().(type) {
 	case *workerv1.AttachRequest_Answer:
-		// Answers to commands that nobody waits for any more are dropped here.
+		// Answers that nobody waits for any more are ignored.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {
 			delete(s.pending, m.Answer.GetCommandId())
 			c.answer <- m.Answer
@@ -214,7 +216,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// outgoing takes what is to be sent; false when the stream is no longer the session's.
+// outgoing takes the messages to send. It returns false if the stream is no longer the session's.
 func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,7 +228,7 @@ func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse,
 	return batch, true
 }
 
-// push queues a message for the worker; f.mu is held. Without a stream it only stays pending.
+// push queues a message for the worker, if there is a stream. The caller holds f.mu.
 func (s *session) push(m *workerv1.AttachResponse) {
 	if s.stream == nil {
 		return
@@ -238,38 +240,38 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	}
 }
 
-// command queues a command, to be sent until it is answered; f.mu is held.
-func (s *session) command(c *workerv1.Command, limit int) *call {
+// command queues a command. It is sent on every stream until it is answered. The caller holds f.mu.
+func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
 	pending := &call{
-		message: &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
-		limit:   limit,
-		answer:  make(chan *workerv1.Answer, 1),
+		message:  &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Command{Command: c}},
+		maxBytes: maxBytes,
+		answer:   make(chan *workerv1.Answer, 1),
 	}
 	s.pending[c.CommandId] = pending
 	s.push(pending.message)
 	return pending
 }
 
-// call runs a command of a job on a worker and waits for its answer, across broken streams. After a
-// job's release none of its commands goes out, or a worker would keep what nobody will free.
-func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, limit int) (*workerv1.Answer, []byte, error) {
+// call runs a command of a job on a worker and waits for its answer, across broken streams. It sends
+// nothing after the job's release, or the worker would keep what nobody frees.
+func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
-	case j.life.Err() != nil:
+	case j.ctx.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
 		f.mu.Unlock()
 		return nil, nil, errLost
 	}
-	pending := s.command(c, limit)
+	pending := s.command(c, maxBytes)
 	f.mu.Unlock()
 	select {
 	case answer := <-pending.answer:
-		return answer, pending.bulk, nil
-	case <-s.over:
+		return answer, pending.result, nil
+	case <-s.done:
 		return nil, nil, errLost
 	case <-ctx.Done():
 		f.mu.Lock()
@@ -279,26 +281,26 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	}
 }
 
-// tell runs a command without waiting for its answer; f.mu is held.
-func (s *session) tell(c *workerv1.Command) {
+// post runs a command without waiting for its answer. The caller holds f.mu.
+func (s *session) post(c *workerv1.Command) {
 	if !s.ended {
 		s.command(c, 0)
 	}
 }
 
-// drain keeps new tiles off a worker and lets it go once it has none; f.mu is held.
+// drain gives a worker no new tiles and dismisses it once it has none. The caller holds f.mu.
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
-		f.announce()
+		f.notifyChanged()
 	}
-	f.letGo(s)
+	f.dismissIfIdle(s)
 }
 
-// letGo says farewell to a draining worker that holds nothing; f.mu is held.
-func (f *Fleet) letGo(s *session) {
-	if s.draining && !s.goodbye && !s.ended && s.tiles == 0 {
-		s.goodbye = true
+// dismissIfIdle sends a farewell to a draining worker that holds no tiles. The caller holds f.mu.
+func (f *Fleet) dismissIfIdle(s *session) {
+	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
+		s.farewellSent = true
 		s.push(farewell())
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// within checks the coordinator's books: no worker is to hold more than it offers.
-func (c *cluster) within() {
+// checkReserved checks that no worker is given more than its memory.
+func (c *cluster) checkReserved() {
 	c.Helper()
 	for _, w := range c.fleet.Workers() {
 		if w.MemoryBytes > 0 && w.TileBytes > w.MemoryBytes {
@@ -21,13 +21,13 @@ func (c *cluster) within() {
 	}
 }
 
-// However the tiles are held, and however many workers hold them, the bits are the same.
+// The bits do not depend on the storage of tiles or on the number of workers.
 func TestAnyStorageGivesTheSameBits(t *testing.T) {
 	const tiles = 13
 	for _, workers := range []int{1, 2, 3} {
 		for _, c := range []struct {
 			storage  planning.Storage
-			room     int64 // stored tiles for which each worker has room
+			room     int64 // stored tiles that fit on each worker
 			stored   int
 			computed int
 		}{
@@ -41,12 +41,12 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 				k := newCluster(t)
 				p := gaussianProblem(t, 203, 1)
 				p.storage = c.storage
-				_, size := k.shelf.put(t, p.data)
+				_, size := k.datasets.put(t, p.data)
 				for w := range workers {
-					k.hire(fmt.Sprint("w", w), p.memory(size, c.room))
+					k.startWorker(fmt.Sprint("w", w), p.memory(size, c.room))
 				}
 				e := k.submit(p, nil)
-				newSequence(k, e, p, 1).run(30, func(int) { k.within() })
+				newSequence(k, e, p, 1).run(30, func(int) { k.checkReserved() })
 				held := e.Held()
 				if c.stored+c.computed > 0 && (held.Stored != c.stored || held.Computed != c.computed) {
 					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed, c.stored, c.computed)
@@ -62,24 +62,24 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// The survivors of a loss have no room for what was lost: it goes on without storage, and so do
-// some of their own tiles. When memory comes back, all are stored again.
+// A worker is lost, and the other has too little memory to store all tiles: some go on without storage.
+// When a new worker joins, all tiles are stored again.
 func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			p := gaussianProblem(t, 203, seed)
-			_, size := c.shelf.put(t, p.data)
-			c.hire("a", p.memory(size, 7))
-			b := c.hire("b", p.memory(size, 7))
+			_, size := c.datasets.put(t, p.data)
+			c.startWorker("a", p.memory(size, 7))
+			b := c.startWorker("b", p.memory(size, 7))
 			e := c.submit(p, nil)
 			if held := e.Held(); held.Stored != 13 || held.Computed != 0 {
 				t.Fatalf("at first %+v", held)
 			}
 			s := newSequence(c, e, p, seed)
 			s.run(20, func(op int) {
-				c.within()
+				c.checkReserved()
 				if op == 6 {
 					b.kill()
 				}
@@ -88,11 +88,11 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			if held.Computed < 6 || held.Stored == 0 || held.Stored+held.Computed != 13 || len(held.Shares) != 1 {
 				t.Errorf("after the loss %+v", held)
 			}
-			c.hire("c", p.memory(size, 13))
-			s.run(20, func(int) { c.within() })
-			s.load()   // nearly every label is set: this goes over the whole matrix
-			s.update() // and an operation that may not
-			s.rows("degrees", e.Degrees, p.shard.Degrees)
+			c.startWorker("c", p.memory(size, 13))
+			s.run(20, func(int) { c.checkReserved() })
+			s.load()   // sets nearly every label, so it reads the whole matrix
+			s.update() // may read only a part of it
+			s.comparePerRow("degrees", e.Degrees, p.shard.Degrees)
 			if held := e.Held(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
 				t.Errorf("after memory came back %+v", held)
 			}
@@ -100,14 +100,14 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 	}
 }
 
-// In mode float32 a loss is waited out; when memory comes back the job goes on.
+// With storage float32 all tiles must be stored. After a loss the job waits until there is memory again.
 func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 5)
 	p.storage = planning.Float32
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 7))
-	b := c.hire("b", p.memory(size, 7))
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 7))
+	b := c.startWorker("b", p.memory(size, 7))
 	waits := make(chan string, 100)
 	e := c.submit(p, func(s fleet.Status) {
 		if s.Waiting != "" {
@@ -115,30 +115,30 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 		}
 	})
 	s := newSequence(c, e, p, 5)
-	s.arm()
+	s.setOperands()
 	s.load()
 	b.kill()
 	go func() {
 		if why := <-waits; !strings.HasPrefix(why, "waiting for a worker: the job does not fit: with storage float32 it needs") {
 			t.Errorf("it waits: %q", why)
 		}
-		c.hire("late", p.memory(size, 7))
+		c.startWorker("late", p.memory(size, 7))
 	}()
-	s.run(10, undisturbed)
+	s.run(10, noDisturbance)
 	if held := e.Held(); held.Stored != 13 || held.EverComputed {
 		t.Errorf("held is %+v", held)
 	}
 }
 
-// What does not fit is refused before any worker is asked for anything.
+// A job that does not fit is refused before workers do anything.
 func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 6)
-	id, size := c.shelf.put(t, p.data)
+	id, size := c.datasets.put(t, p.data)
 	if _, err := c.fleet.Plan(p.need(size)); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("a plan without workers: %v", err)
 	}
-	c.hire("a", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
+	c.startWorker("a", func(cfg *worker.Config) { cfg.MemoryBytes = 20_000 })
 	for _, storage := range []planning.Storage{planning.Auto, planning.None, planning.Float32} {
 		p.storage = storage
 		_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
@@ -149,17 +149,17 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 			t.Errorf("the plan says %v, the job %v", planned, err)
 		}
 	}
-	if opens := c.shelf.opens.Load(); opens != 0 {
+	if opens := c.datasets.opens.Load(); opens != 0 {
 		t.Errorf("the data were fetched %d times", opens)
 	}
 }
 
-// A plan counts only on what other jobs leave, and says when it would wait for them.
-func TestAPlanMindsOtherJobs(t *testing.T) {
+// A plan counts only memory that other jobs leave free, and says if the job would wait for them.
+func TestAPlanCountsOnlyFreeMemory(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 7)
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 24)) // a second job finds room to join, and hardly for more
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 24)) // a second job can start, but stores few tiles
 	need := p.need(size)
 	plan, err := c.fleet.Plan(need)
 	if err != nil || plan.Stored != 13 {
@@ -182,20 +182,20 @@ func TestAPlanMindsOtherJobs(t *testing.T) {
 	}
 }
 
-// Jobs that come and go on a worker without a byte to spare: each finds the memory of the last one
-// free, however long that takes to let go.
-func TestOneJobAfterTheOtherFindsMemory(t *testing.T) {
+// Jobs run one after the other on a worker with memory for exactly one. Each must get the memory of the
+// one before, even if that takes a while to free it.
+func TestJobsReuseTheMemoryOfEarlierJobs(t *testing.T) {
 	c := newCluster(t)
 	p := gaussianProblem(t, 203, 8)
 	p.storage = planning.Float32
-	_, size := c.shelf.put(t, p.data)
-	c.hire("a", p.memory(size, 13))
+	_, size := c.datasets.put(t, p.data)
+	c.startWorker("a", p.memory(size, 13))
 	for job := range uint64(5) {
 		p := gaussianProblem(t, 203, 8)
 		p.storage = planning.Float32
 		e := c.submit(p, nil)
 		s := newSequence(c, e, p, job)
-		s.arm()
+		s.setOperands()
 		s.load()
 		e.Release()
 	}

@@ -14,38 +14,38 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// VectorExecutor runs the operations of a job of the vector family over all workers:
-// centroid.Executor. A model travels with every operation, so that workers keep none.
+// VectorExecutor runs the operations of a job of the vector family on all workers. It implements
+// centroid.Executor. Every operation carries its model; workers keep none.
 type VectorExecutor struct {
 	*job
 	spec        *vector.Spec
-	mean, grids *operand
+	mean, grids *payload
 }
 
 var _ centroid.Executor = (*VectorExecutor)(nil)
 
-// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. It waits as long as
-// there is no worker, until ctx ends.
+// NewVectorExecutor places the tiles of a job's vectors on workers and builds them. While there is no
+// worker it waits, until ctx ends.
 func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecutor, error) {
 	if task.Vectors == nil || task.Need.Vectors == nil {
 		return nil, errors.New("fleet: a job of the vector family without vectors")
 	}
 	e := &VectorExecutor{job: f.newJob(task), spec: task.Vectors}
 	e.k, e.lanes = task.Need.K, 1
-	e.opening, e.sumBytes = e.open, 8*e.k*e.spec.Width()
+	e.describe, e.sumBytes = e.describeVectors, 8*e.k*e.spec.Width()
 	if e.spec.Mean != nil {
-		e.mean = e.keep(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
+		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
-	e.grids = e.keep(func() []byte { return wire.PackInt32s(e.spec.Grids) })
-	if err := e.begin(ctx); err != nil {
+	e.grids = e.keepPayload(func() []byte { return wire.PackInt32s(e.spec.Grids) })
+	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// open says what a worker is to make of the data.
-func (e *VectorExecutor) open(p *workerv1.Prepare) {
-	v := wire.VectorSpecToProto(e.spec, e.mean.payload(), e.grids.payload())
+// describeVectors completes a Prepare command with the vectors.
+func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
+	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
 	p.What = &workerv1.Prepare_Vectors{Vectors: v}
 }
@@ -68,11 +68,12 @@ func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]flo
 	return sums, nil
 }
 
-// sums are what the sums of tiles are merged into: exact, and so the same in any order.
-func (e *VectorExecutor) sums() ([]float64, merging) {
+// sums gives the sums of all clusters, still zero, and the function that adds up answers. The sums are
+// exact, so their order does not matter.
+func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
 	sums := make([]float64, e.k*e.spec.Width())
-	return sums, func(_ []int, done *reply) error {
-		parts, err := wire.UnpackFloat64s(done.values)
+	return sums, func(_ []int, answer *reply) error {
+		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
@@ -86,67 +87,67 @@ func (e *VectorExecutor) sums() ([]float64, merging) {
 	}
 }
 
-// model is a vector.Model as operands of one operation.
-type model struct {
+// packedModel is a vector.Model with its arrays as payloads, for one operation.
+type packedModel struct {
 	*vector.Model
-	centroids, absent, metric *operand
+	centroids, absent, metric *payload
 }
 
-func (e *VectorExecutor) model(m *vector.Model) *model {
-	packed := &model{Model: m, centroids: e.fleet.operand(func() []byte { return wire.PackFloat64s(m.Centroids) })}
+func (e *VectorExecutor) packModel(m *vector.Model) *packedModel {
+	packed := &packedModel{Model: m, centroids: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Centroids) })}
 	if m.Absent != nil {
-		packed.absent = e.fleet.operand(func() []byte { return wire.PackBools(m.Absent) })
+		packed.absent = e.fleet.newPayload(func() []byte { return wire.PackBools(m.Absent) })
 	}
 	if m.Metric != nil {
-		packed.metric = e.fleet.operand(func() []byte { return wire.PackFloat64s(m.Metric) })
+		packed.metric = e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Metric) })
 	}
 	return packed
 }
 
-func (m *model) payload() *workerv1.VectorModel {
-	return wire.VectorModelToProto(m.Model, m.centroids.payload(), m.absent.payload(), m.metric.payload())
+func (m *packedModel) message() *workerv1.VectorModel {
+	return wire.VectorModelToProto(m.Model, m.centroids.message(), m.absent.message(), m.metric.message())
 }
 
-func (m *model) drop() {
-	m.centroids.drop()
-	m.absent.drop()
-	m.metric.drop()
+func (m *packedModel) free() {
+	m.centroids.free()
+	m.absent.free()
+	m.metric.free()
 }
 
 // Assign implements centroid.Executor.
 func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
-	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
-	defer packed.drop()
-	defer stay.drop()
+	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	defer packed.free()
+	defer skipped.free()
 	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.payload(), Skip: stay.payload()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.message(), Skip: skipped.message()}}
 	})
 }
 
 // Farthest implements centroid.Executor.
 func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
-	packed, stay := e.model(m), e.fleet.operand(func() []byte { return wire.PackInt32s(skip) })
-	sizes := e.fleet.operand(func() []byte { return wire.PackInt32s(counts) })
-	defer packed.drop()
-	defer stay.drop()
-	defer sizes.drop()
+	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+	sizes := e.fleet.newPayload(func() []byte { return wire.PackInt32s(counts) })
+	defer packed.free()
+	defer skipped.free()
+	defer sizes.free()
 	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_VectorFarthest{
-			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.payload(), Skip: stay.payload(), Counts: sizes.payload()}}
+			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.message(), Skip: skipped.message(), Counts: sizes.message()}}
 	})
 	return best[0], err
 }
 
 // Nearest implements centroid.Executor.
 func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	return e.perRow(ctx, &operation{name: "nearest", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: packed.payload()}}
+		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: packed.message()}}
 	}})
 }
 
-// Distances implements centroid.Executor. Only the tiles that the points lie in are asked.
+// Distances implements centroid.Executor. It asks only the tiles that contain the points.
 func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
 	previous := int32(-1)
 	for _, i := range points {
@@ -155,8 +156,8 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 		}
 		previous = i
 	}
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	distances := make([]float64, 0, len(points)*m.Clusters)
 	for portion := range slices.Chunk(points, e.need.PointsAtOnce()) {
 		part := distances[len(distances) : len(distances)+len(portion)*m.Clusters]
@@ -168,12 +169,12 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 	return distances, nil
 }
 
-// distances asks for those of so many points as workers answer at once.
-func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32, distances []float64) error {
-	list := e.fleet.operand(func() []byte { return wire.PackInt32s(points) })
-	defer list.drop()
+// distances fills in the distances of one portion of points.
+func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points []int32, distances []float64) error {
+	list := e.fleet.newPayload(func() []byte { return wire.PackInt32s(points) })
+	defer list.free()
 	var tiles []int
-	start := map[int]int{} // where the points of a tile begin among all
+	start := map[int]int{} // index of the first point of each tile
 	for at, i := range points {
 		tile := partition.TileOf(e.rows, int(i))
 		if len(tiles) == 0 || tiles[len(tiles)-1] != tile {
@@ -181,14 +182,14 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 		}
 	}
 	return e.perform(ctx, &operation{
-		name:  "distances",
-		tiles: tiles,
-		limit: func([]int) int { return 8 * len(distances) },
+		name:     "distances",
+		tiles:    tiles,
+		maxBytes: func([]int) int { return 8 * len(distances) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.payload(), Points: list.payload()}}
+			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.message(), Points: list.message()}}
 		},
-		merge: func(tiles []int, done *reply) error {
-			values := done.values
+		merge: func(tiles []int, answer *reply) error {
+			values := answer.values
 			for _, tile := range tiles {
 				from, end := start[tile], int32(partition.Tile(e.rows, tile).To)
 				to := from
@@ -212,11 +213,11 @@ func (e *VectorExecutor) distances(ctx context.Context, m *model, points []int32
 	})
 }
 
-// Scatter implements centroid.Executor. Tiles are added up in tile order, whichever worker they
-// come from; no more are asked for at once than have a place in memory.
+// Scatter implements centroid.Executor. It adds up tiles in tile order, whichever workers they
+// come from, and asks for only as many at a time as fit in the memory that was planned.
 func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
-	packed := e.model(m)
-	defer packed.drop()
+	packed := e.packModel(m)
+	defer packed.free()
 	size, atOnce := 1, len(e.tiles)
 	switch kind {
 	case vector.Diagonal:
@@ -235,23 +236,23 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 	return total, nil
 }
 
-// scatter asks for that of consecutive tiles, so many values each.
-func (e *VectorExecutor) scatter(ctx context.Context, m *model, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
+// scatter gives the scatter of consecutive tiles, size values each.
+func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
 	values := make([]float64, len(tiles)*size)
 	err := e.atStep(ctx, &operation{
-		name:  "scatter",
-		tiles: tiles,
-		limit: func(tiles []int) int { return 8 * size * len(tiles) },
+		name:     "scatter",
+		tiles:    tiles,
+		maxBytes: func(tiles []int) int { return 8 * size * len(tiles) },
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.payload(), Kind: wire.ScatterToProto(kind)}}
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.message(), Kind: wire.ScatterToProto(kind)}}
 		},
-		merge: func(of []int, done *reply) error {
-			if len(done.values) != 8*size*len(of) {
-				return fmt.Errorf("%d bytes for the scatter of %d tiles", len(done.values), len(of))
+		merge: func(of []int, answer *reply) error {
+			if len(answer.values) != 8*size*len(of) {
+				return fmt.Errorf("%d bytes for the scatter of %d tiles", len(answer.values), len(of))
 			}
 			for at, tile := range of {
-				place := (tile - tiles[0]) * size
-				if err := wire.UnpackFloat64sInto(values[place:place+size], done.values[8*size*at:8*size*(at+1)]); err != nil {
+				offset := (tile - tiles[0]) * size
+				if err := wire.UnpackFloat64sInto(values[offset:offset+size], answer.values[8*size*at:8*size*(at+1)]); err != nil {
 					return err
 				}
 			}

@@ -29,6 +29,11 @@ const (
 	Adjacency  Function = 8 // the weight of an edge of a graph
 )
 
+// String is the name of the function in the catalog.
+func (f Function) String() string {
+	return [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}[f]
+}
+
 // Spec fixes every entry of the base matrix to the last bit. It is small, but for Mean and Scale,
 // and the same on every worker.
 type Spec struct {

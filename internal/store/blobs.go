@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -22,19 +21,16 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// ErrExists says that a blob's name is taken.
-var ErrExists = errors.New("store: the blob exists already")
-
-// Blobs holds large values under write-once names such as "jobs/42/17/labels". A name is
-// lower-case letters, digits and ._- in parts joined by slashes, each part beginning with a
-// letter or digit; no name may be the directory of another ("a" beside "a/b").
+// Blobs stores large values under write-once names such as "jobs/42/17/labels". A name is parts joined by
+// slashes. A part is lower-case letters, digits and ._- and begins with a letter or digit. No name may be
+// the directory of another ("a" beside "a/b").
 type Blobs interface {
-	// Put writes a blob through the function it is given. The blob is visible and durable when
-	// Put returns nil; when write fails or the name is taken (ErrExists), nothing is changed.
+	// Put stores what write writes. The blob is visible and durable when Put returns nil. If write
+	// fails or the name is taken (ErrExists), nothing is changed.
 	Put(ctx context.Context, name string, write func(io.Writer) error) error
 
-	// Open reads length bytes from offset on, fewer if the blob ends before; length -1 means to
-	// the end. It returns ErrNotFound when there is no such blob.
+	// Open reads up to length bytes from offset; length -1 means to the end. It returns ErrNotFound
+	// if there is no such blob.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
 
 	// Size returns the length of a blob in bytes, or ErrNotFound.
@@ -53,7 +49,7 @@ const (
 	maxNameLength = 512
 	maxPartLength = 200 // leaves room for the suffix of a temporary file
 	tempSuffix    = ".tmp"
-	escapeMark    = "__" // gocloud writes __0x2f__ for what a file's name cannot hold
+	escapeMark    = "__" // gocloud writes __0x2f__ for a byte that a file name cannot have
 	writeBuffer   = 64 << 10
 )
 
@@ -64,13 +60,13 @@ type bucket struct {
 	*blob.Bucket
 	root string // the directory of a local bucket, otherwise empty
 
-	// gocloud's directory driver looks whether a name is free and then renames; the lock makes
-	// that one step, and a name found taken is durable already.
-	publishing sync.Mutex
+	// gocloud's directory driver checks that a name is free and then renames a file. The lock makes
+	// this and the sync of the directory one step, so that a name that is taken is durable.
+	publishMu sync.Mutex
 }
 
-// OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if need
-// be), or another scheme whose gocloud driver is part of the program.
+// OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory (created if it does not
+// exist), or another scheme whose gocloud driver is part of the program.
 func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	if !strings.Contains(where, "://") {
 		return openDirectory(where)
@@ -103,7 +99,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// Spares the writing when the name is taken already; Close looks again.
+	// Avoids writing if the name is already taken; publish checks again.
 	if taken, err := b.Exists(ctx, name); err != nil {
 		return blobError(name, err)
 	} else if taken {
@@ -112,10 +108,10 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var file *os.File // of a local bucket: the temporary file, to be synced before it gets its name
+	var file *os.File // the temporary file of a local bucket, which is synced before it is renamed
 	w, err := b.NewWriter(ctx, name, &blob.WriterOptions{
 		IfNotExist: true,
-		// Given a type, gocloud holds back no bytes to guess one from.
+		// Without a type, gocloud would buffer the first bytes to guess it.
 		ContentType: "application/octet-stream",
 		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
 	})
@@ -124,18 +120,18 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	}
 	published := false
 	defer func() {
-		if !published { // also when write panics
-			cancel() // makes Close throw away what was written
+		if !published { // also if write panics
+			cancel() // makes Close discard what was written
 			_ = w.Close()
 		}
 	}()
 
-	buffered := bufio.NewWriterSize(w, writeBuffer)
+	buffered := bufio.NewWriterSize(blobWriter{w, name}, writeBuffer)
 	if err := write(buffered); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
-		return blobError(name, err)
+		return err
 	}
 	if file != nil {
 		if err := file.Sync(); err != nil {
@@ -146,11 +142,22 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	return b.publish(name, w)
 }
 
+// blobWriter explains the errors of writing, which reach the caller of Put through its write function.
+type blobWriter struct {
+	io.Writer
+	name string
+}
+
+func (w blobWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	return n, blobError(w.name, err)
+}
+
 // publish gives a written blob its name.
 func (b *bucket) publish(name string, w *blob.Writer) error {
 	if b.root != "" {
-		b.publishing.Lock()
-		defer b.publishing.Unlock()
+		b.publishMu.Lock()
+		defer b.publishMu.Unlock()
 	}
 	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return fmt.Errorf("blob %q: %w", name, ErrExists)
@@ -219,8 +226,8 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	}
 }
 
-// checkName keeps names within the bucket, equal on every file system and object store, and
-// apart from the driver's own files.
+// checkName refuses names that could leave the bucket, differ between file systems and object stores, or
+// clash with files of the driver.
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
 	for part := range strings.SplitSeq(name, "/") {
@@ -231,14 +238,4 @@ func checkName(name string) error {
 			"in parts joined by slashes, or is too long, holds __ or ends in a reserved suffix", name)
 	}
 	return nil
-}
-
-func blobError(name string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		return fmt.Errorf("blob %q: %w", name, ErrNotFound)
-	}
-	return fmt.Errorf("blob %q: %w", name, err)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// strandedAfter is the age at which a temporary file must be a crash's: no write takes so long.
-const strandedAfter = 24 * time.Hour
+// staleAfter is the age at which a temporary file must be left from a crash: no write takes so long.
+const staleAfter = 24 * time.Hour
 
 func openDirectory(dir string) (Blobs, error) {
 	if dir == "" {
@@ -28,7 +28,7 @@ func openDirectory(dir string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_DIR_UNUSABLE", "cannot use the blob directory %s: %v", dir, err)
 	}
-	removeStranded(root, time.Now().Add(-strandedAfter))
+	removeStaleFiles(root, time.Now().Add(-staleAfter))
 	b, err := fileblob.OpenBucket(root, &fileblob.Options{
 		DirFileMode: 0o700,
 		NoTempDir:   true, // a rename from another file system would fail
@@ -40,9 +40,9 @@ func openDirectory(dir string) (Blobs, error) {
 	return &bucket{Bucket: b, root: root}, nil
 }
 
-// removeStranded deletes temporary files that a crash left long ago. It is housekeeping: what
-// cannot be removed stays, and does no harm.
-func removeStranded(root string, before time.Time) {
+// removeStaleFiles deletes temporary files that a crash left. It ignores errors: files that stay only take
+// space.
+func removeStaleFiles(root string, before time.Time) {
 	_ = filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, tempSuffix) {
 			return nil
@@ -54,15 +54,15 @@ func removeStranded(root string, before time.Time) {
 	})
 }
 
-// listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's
-// directory driver lists directory by directory ("a/b" before "a-b") and, when the list has more
-// than a page, loses its place where that differs from the order of names.
+// listDirectory returns the names of blobs under root that begin with prefix, sorted. gocloud's own
+// listing is in the order of directories ("a/b" before "a-b"), which is not the order of names, and its
+// pages skip names where the two differ.
 func listDirectory(root, prefix string) ([]string, error) {
-	// Only the last part of a prefix can be incomplete, so the walk starts at the others.
+	// Only the last part of a prefix can be incomplete. The walk starts at the directory before it.
 	start := filepath.Join(root, filepath.FromSlash(prefix[:strings.LastIndex(prefix, "/")+1]))
 	var names []string
 	err := filepath.WalkDir(start, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile, or no blob has this prefix
+		if errors.Is(err, fs.ErrNotExist) { // just removed, or no blob has this prefix
 			return nil
 		}
 		if err != nil || entry.IsDir() {
@@ -73,7 +73,7 @@ func listDirectory(root, prefix string) ([]string, error) {
 			return err
 		}
 		name := filepath.ToSlash(relative)
-		// What has no valid name is not a blob: a temporary file, or somebody else's.
+		// Files without a valid name are not blobs: temporary files, or foreign ones.
 		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)
 		}

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// TestBlobs holds every kind of Blobs to the same behaviour.
+// TestBlobs checks that every kind of Blobs behaves the same.
 func TestBlobs(t *testing.T) {
 	cases := map[string]func(*testing.T, Blobs){
 		"round trip":         testBlobRoundTrip,
 		"write once":         testBlobWriteOnce,
-		"one of many":        testBlobOneOfMany,
+		"concurrent puts":    testBlobConcurrentPuts,
 		"failing writer":     testBlobFailingWriter,
 		"panicking writer":   testBlobPanickingWriter,
-		"cancelled":          testBlobCancelled,
+		"canceled":           testBlobCanceled,
 		"ranges":             testBlobRanges,
 		"absent":             testBlobAbsent,
 		"listing":            testBlobListing,
@@ -69,14 +69,14 @@ func testBlobWriteOnce(t *testing.T, b Blobs) {
 		t.Error("the content was asked for although the name is taken")
 		return nil
 	})
-	is(t, err, ErrExists)
+	wantIs(t, err, ErrExists)
 	if got := read(t, b, "jobs/1/labels", 0, -1); string(got) != "first" {
 		t.Fatalf("the blob became %q", got)
 	}
 }
 
-// testBlobOneOfMany: of writers that all found the name free, one succeeds and its bytes stay.
-func testBlobOneOfMany(t *testing.T, b Blobs) {
+// testBlobConcurrentPuts: of several writers that all found the name free, exactly one succeeds.
+func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 	const writers = 8
 	var ready, group sync.WaitGroup
 	var winner atomic.Int64
@@ -85,7 +85,7 @@ func testBlobOneOfMany(t *testing.T, b Blobs) {
 		group.Go(func() {
 			err := b.Put(t.Context(), "contested", func(w io.Writer) error {
 				ready.Done()
-				ready.Wait() // nobody publishes before all write
+				ready.Wait() // all write before the first publishes
 				_, err := fmt.Fprint(w, i+1)
 				return err
 			})
@@ -110,7 +110,7 @@ func testBlobFailingWriter(t *testing.T, b Blobs) {
 		_, err := w.Write(pattern(2 * writeBuffer))
 		return errors.Join(broken, err)
 	})
-	is(t, err, broken)
+	wantIs(t, err, broken)
 	onlyBlobs(t, b)
 	put(t, b, "jobs/1/labels", []byte("the name is still free"))
 }
@@ -131,14 +131,14 @@ func testBlobPanickingWriter(t *testing.T, b Blobs) {
 	put(t, b, "x", nil)
 }
 
-func testBlobCancelled(t *testing.T, b Blobs) {
+func testBlobCanceled(t *testing.T, b Blobs) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := b.Put(ctx, "x", func(w io.Writer) error {
 		_, err := w.Write(pattern(10))
 		cancel()
 		return err
 	})
-	is(t, err, context.Canceled)
+	wantIs(t, err, context.Canceled)
 	onlyBlobs(t, b)
 }
 
@@ -164,14 +164,14 @@ func testBlobAbsent(t *testing.T, b Blobs) {
 	put(t, b, "a/b", nil)
 	for _, name := range []string{"x", "a/c"} {
 		_, err := b.Open(t.Context(), name, 0, -1)
-		is(t, err, ErrNotFound)
+		wantIs(t, err, ErrNotFound)
 		_, err = b.Size(t.Context(), name)
-		is(t, err, ErrNotFound)
-		is(t, b.Delete(t.Context(), name), ErrNotFound)
+		wantIs(t, err, ErrNotFound)
+		wantIs(t, b.Delete(t.Context(), name), ErrNotFound)
 	}
 	check(t, b.Delete(t.Context(), "a/b"))
 	_, err := b.Open(t.Context(), "a/b", 0, -1)
-	is(t, err, ErrNotFound)
+	wantIs(t, err, ErrNotFound)
 }
 
 func testBlobListing(t *testing.T, b Blobs) {
@@ -189,7 +189,7 @@ func testBlobListing(t *testing.T, b Blobs) {
 	}
 	for _, prefix := range []string{"/", "..", "../", "a/../"} {
 		_, err := b.List(t.Context(), prefix)
-		reason(t, err, "BLOB_NAME_INVALID")
+		wantReason(t, err, "BLOB_NAME_INVALID")
 	}
 }
 
@@ -201,12 +201,12 @@ func testBlobNames(t *testing.T, b Blobs) {
 			t.Errorf("%q was written", name)
 			return nil
 		})
-		reason(t, err, "BLOB_NAME_INVALID")
+		wantReason(t, err, "BLOB_NAME_INVALID")
 		_, err = b.Open(t.Context(), name, 0, -1)
-		reason(t, err, "BLOB_NAME_INVALID")
+		wantReason(t, err, "BLOB_NAME_INVALID")
 		_, err = b.Size(t.Context(), name)
-		reason(t, err, "BLOB_NAME_INVALID")
-		reason(t, b.Delete(t.Context(), name), "BLOB_NAME_INVALID")
+		wantReason(t, err, "BLOB_NAME_INVALID")
+		wantReason(t, b.Delete(t.Context(), name), "BLOB_NAME_INVALID")
 	}
 	good := []string{strings.Repeat("a", maxPartLength), "0", "a..b", "a_b", "jobs/6f9619ff-8b86-d011-b42d-00cf4fc964ff/17/labels.npy"}
 	for _, name := range good {
@@ -241,11 +241,11 @@ func testBlobHidden(t *testing.T, b Blobs) {
 
 func TestBlobsStayInTheirDirectory(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second time they are there already
+	for range 2 { // the second time the blob exists
 		b, err := OpenBlobs(t.Context(), filepath.Join(dir, "blobs"))
 		check(t, err)
 		if err := b.Put(t.Context(), "jobs/1", func(w io.Writer) error { return nil }); err != nil {
-			is(t, err, ErrExists)
+			wantIs(t, err, ErrExists)
 		}
 		onlyBlobs(t, b, "jobs/1")
 		check(t, b.Close())
@@ -255,9 +255,9 @@ func TestBlobsStayInTheirDirectory(t *testing.T) {
 	}
 }
 
-func TestBlobsRemoveStrandedFiles(t *testing.T) {
+func TestBlobsRemoveStaleFiles(t *testing.T) {
 	dir := t.TempDir()
-	long := time.Now().Add(-2 * strandedAfter)
+	long := time.Now().Add(-2 * staleAfter)
 	for name, age := range map[string]time.Time{"x.17ab.tmp": long, "sub/y.17ab.tmp": long, "fresh.17ab.tmp": time.Now(), "old": long} {
 		file := filepath.Join(dir, name)
 		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -289,11 +289,9 @@ func TestOpenBlobsRefuses(t *testing.T) {
 		file + "/below":          "BLOBS_DIR_UNUSABLE",
 	} {
 		_, err := OpenBlobs(t.Context(), where)
-		reason(t, err, want)
+		wantReason(t, err, want)
 	}
 }
-
-// Helpers.
 
 func pattern(size int) []byte {
 	content := make([]byte, size)
@@ -321,7 +319,7 @@ func read(t *testing.T, b Blobs, name string, offset, length int64) []byte {
 	return content
 }
 
-// onlyBlobs fails unless the bucket holds exactly these, on the disk too.
+// onlyBlobs checks that the bucket, and its directory, contain exactly these blobs.
 func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	t.Helper()
 	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, want) {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// A file survives a power cut only when its own bytes and every directory entry on the way to it
-// have been synced; these helpers see to the entries.
+// A file survives a power failure only if its bytes and all directory entries on the way to it have been
+// synced. These functions sync the directory entries.
 
 // makeDirectories creates a directory and its missing parents, durably.
 func makeDirectories(dir string) error {
@@ -22,7 +22,7 @@ func makeDirectories(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return err
 	}
-	// Somebody else's file in the way is an "exists" as well.
+	// Mkdir also says "exists" if there is a file with this name.
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
@@ -31,7 +31,7 @@ func makeDirectories(dir string) error {
 	return syncDirectory(parent)
 }
 
-// syncDirectories syncs the directories from that of a file up to root.
+// syncDirectories syncs the directory of a file and all directories above it up to root.
 func syncDirectories(file, root string) error {
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if err := syncDirectory(dir); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -20,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Settings of the embedded etcd. Only the latest value of a key is ever read, so little history
-// is kept; what compaction frees is given back to the disk at the next start.
+// Settings of the embedded etcd. Only the latest value of a key is ever read, so little history is kept.
+// Space that compaction frees is returned to the disk at the next start.
 const (
 	embeddedMaxTxnOps     = 1024
 	embeddedMaxRequest    = 2 << 20 // more than MaxCommitBytes
@@ -31,9 +30,9 @@ const (
 	slowWarning           = time.Second
 )
 
-// OpenEmbedded opens the state kept by an etcd inside this process, in dir, which is created if
-// need be. No port and no socket is opened. One process at a time can have a directory open;
-// a second one gets the fault DATA_DIR_IN_USE at once.
+// OpenEmbedded opens the state of an etcd that runs inside this process, with its files in dir, which is
+// created if it does not exist. It opens no port and no socket. Only one process at a time can open a
+// directory; a second one gets the fault DATA_DIR_IN_USE immediately.
 func OpenEmbedded(ctx context.Context, dir string, log hclog.Logger) (State, error) {
 	s, _, err := openEmbedded(ctx, dir, log, nil)
 	if err != nil {
@@ -42,7 +41,7 @@ func OpenEmbedded(ctx context.Context, dir string, log hclog.Logger) (State, err
 	return s, nil
 }
 
-// openEmbedded is OpenEmbedded with a chance to change the settings.
+// openEmbedded is OpenEmbedded for tests that change the settings or need the server.
 func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func(*embed.Config)) (*etcdState, *embed.Etcd, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
@@ -62,14 +61,14 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 			"restore them from a backup or start with another directory", dir, err)
 	}
 	s := newEtcdState(v3client.New(server.Server), log, embeddedLease, func() { server.Close(); unlock() })
-	if err := s.inherit(ctx); err != nil {
+	if err := s.cleanUpAfterRestart(ctx); err != nil {
 		s.Close()
 		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
 	}
 	return s, server, nil
 }
 
-// lockDirectory makes dir ours. etcd has a lock of its own, but waits for it forever.
+// lockDirectory locks dir for this process. etcd has a lock too, but waits for it forever.
 func lockDirectory(dir string) (unlock func(), err error) {
 	if dir == "" {
 		return nil, fault.Invalid("DATA_DIR_MISSING", "the embedded store needs a data directory")
@@ -94,14 +93,14 @@ func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
 	cfg.Dir = dir
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(log.Named("etcd"), hclog.Warn))
 
-	// A cluster of one that nobody dials: it listens nowhere, and its client calls it directly.
-	// The peer address only names the member; as a literal it needs no resolver.
+	// A cluster of one member that does not listen: its client calls it directly. The peer address only
+	// names the member; as a literal it needs no resolver.
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls, cfg.ListenPeerUrls = nil, nil, nil
 	cfg.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.EnableGRPCGateway = false
-	cfg.AuthToken = "" // no users either
-	// A lone member waits out an election timeout before it elects itself; nobody can outvote it.
+	cfg.AuthToken = "" // no users
+	// A single member waits for the election timeout before it elects itself, so the timeout is short.
 	cfg.TickMs, cfg.ElectionMs = 20, 200
 
 	cfg.MaxTxnOps = embeddedMaxTxnOps
@@ -116,7 +115,7 @@ func embeddedConfig(dir string, log hclog.Logger) *embed.Config {
 
 // startEtcd starts a server and waits until it serves.
 func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err error) {
-	// etcd panics over files that it cannot make sense of; to us that is an error like others.
+	// etcd panics if it cannot read its files. Return that as an error.
 	defer func() {
 		if p := recover(); p != nil {
 			server, err = nil, fmt.Errorf("etcd cannot start: %v", p)
@@ -144,8 +143,8 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (server *embed.Etcd, err 
 	return nil, err
 }
 
-// checkDatabase opens etcd's database as etcd does, only that etcd panics over a damaged one in a
-// goroutine of its own, where nobody can recover.
+// checkDatabase checks that etcd's database can be opened. If it is damaged, etcd would panic in a
+// goroutine of its own, where it cannot be recovered.
 func checkDatabase(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -157,10 +156,11 @@ func checkDatabase(path string) error {
 	return db.Close()
 }
 
-// inherit clears up after the last process that had this directory. It is gone, for we hold the
-// lock: so its leadership is over, without waiting for its lease to run out. And if it ran into
-// the quota, the space it has freed since can be used again; etcd raises the alarm anew if not.
-func (s *etcdState) inherit(ctx context.Context) error {
+// cleanUpAfterRestart removes what the last process left in this directory. That process has ended,
+// because this one holds the lock. So its leadership is over, and nobody needs to wait for its lease to
+// expire. If it reached the quota, etcd still refuses writes: the alarm is disarmed, and etcd raises it
+// again if there is still no space.
+func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {
 	if _, err := s.client.Delete(ctx, electionRoot+"/", clientv3.WithPrefix()); err != nil {
 		return err
 	}
@@ -169,8 +169,5 @@ func (s *etcdState) inherit(ctx context.Context) error {
 		return err
 	}
 	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-	if errors.Is(err, rpctypes.ErrCorrupt) {
-		return fmt.Errorf("etcd reports damaged data: %w", err)
-	}
-	return err
+	return s.explain(err)
 }

@@ -41,14 +41,14 @@ func TestEmbeddedSurvivesReopening(t *testing.T) {
 		t.Fatalf("got the keys %q", got)
 	}
 	_, err := s.Commit(t.Context(), Txn{Delete: []string{"jobs/1"}})
-	is(t, err, ErrNotLeader)
+	wantIs(t, err, ErrNotLeader)
 	if next := lead(t, s); next.Revision() <= term.Revision() {
 		t.Fatalf("term %d after term %d", next.Revision(), term.Revision())
 	}
 }
 
-// childDirectory makes this test binary a coordinator that leads, commits, says so and waits to
-// be killed.
+// childDirectory, set in the environment, makes this test binary a process that leads, commits, prints so
+// and waits to be killed.
 const childDirectory = "STORE_TEST_CHILD_DIRECTORY"
 
 func TestEmbeddedSurvivesKill(t *testing.T) {
@@ -75,14 +75,14 @@ func TestEmbeddedSurvivesKill(t *testing.T) {
 	}
 
 	_, err = OpenEmbedded(t.Context(), dir, nil)
-	reason(t, err, "DATA_DIR_IN_USE")
+	wantReason(t, err, "DATA_DIR_IN_USE")
 	check(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
 
 	s := embedded(t, dir)
 	defer s.Close()
 	get(t, s, "jobs/1")
-	// The dead leader's lease has seconds to go, but nobody has to wait for it.
+	// The lease of the killed leader has not expired yet, but nobody has to wait for it.
 	start := time.Now()
 	lead(t, s)
 	if took := time.Since(start); took > externalLease*time.Second/2 {
@@ -95,7 +95,7 @@ func TestEmbeddedHasOneOpener(t *testing.T) {
 	dir := t.TempDir()
 	s := embedded(t, dir)
 	_, err := OpenEmbedded(t.Context(), dir, nil)
-	reason(t, err, "DATA_DIR_IN_USE")
+	wantReason(t, err, "DATA_DIR_IN_USE")
 	if want := "data directory " + dir + " is in use by another coordinator"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
@@ -108,14 +108,14 @@ func TestEmbeddedUnusableDirectory(t *testing.T) {
 	check(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		_, err := OpenEmbedded(t.Context(), dir, nil)
-		reason(t, err, "DATA_DIR_UNUSABLE")
+		wantReason(t, err, "DATA_DIR_UNUSABLE")
 	}
 	_, err := OpenEmbedded(t.Context(), "", nil)
-	reason(t, err, "DATA_DIR_MISSING")
+	wantReason(t, err, "DATA_DIR_MISSING")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = OpenEmbedded(ctx, t.TempDir(), nil)
-	is(t, err, context.Canceled)
+	wantIs(t, err, context.Canceled)
 }
 
 func TestEmbeddedDamagedFiles(t *testing.T) {
@@ -137,14 +137,14 @@ func TestEmbeddedDamagedFiles(t *testing.T) {
 		}
 		check(t, os.WriteFile(file, sound, 0o600))
 	}
-	check(t, embedded(t, dir).Close()) // the failures left nothing behind
+	check(t, embedded(t, dir).Close()) // the failures left no lock or server behind
 }
 
 func TestEmbeddedIsQuiet(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info})
 	s, server, err := openEmbedded(t.Context(), t.TempDir(), log, func(cfg *embed.Config) {
-		cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Hour, time.Hour // a busy machine is no noise of ours
+		cfg.WarningApplyDuration, cfg.WarningUnaryRequestDuration = time.Hour, time.Hour // a busy machine may be slow
 	})
 	check(t, err)
 	lead(t, s)
@@ -157,7 +157,7 @@ func TestEmbeddedIsQuiet(t *testing.T) {
 	}
 }
 
-// TestEmbeddedFull: at the quota writes fail with a reason, deleting and restarting helps.
+// TestEmbeddedFull: at the quota, writes fail with a reason; deleting and restarting helps.
 func TestEmbeddedFull(t *testing.T) {
 	dir := t.TempDir()
 	s, _, err := openEmbedded(t.Context(), dir, nil, func(cfg *embed.Config) { cfg.QuotaBackendBytes = 4 << 20 })
@@ -168,7 +168,7 @@ func TestEmbeddedFull(t *testing.T) {
 	for ; written < 16 && err == nil; written++ {
 		_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: fmt.Sprint("big/", written), Value: value}}})
 	}
-	reason(t, err, "STORE_FULL")
+	wantReason(t, err, "STORE_FULL")
 	for i := range written {
 		commit(t, s, Txn{Delete: []string{fmt.Sprint("big/", i)}})
 	}
@@ -202,7 +202,7 @@ func TestOpenRefuses(t *testing.T) {
 		"embedded":               "DATA_DIR_MISSING",
 	} {
 		_, err := Open(t.Context(), spec, "", nil)
-		reason(t, err, want)
+		wantReason(t, err, want)
 	}
 	s, err := Open(t.Context(), "memory", "", nil)
 	check(t, err)
@@ -210,7 +210,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestEtcdUnreachable(t *testing.T) {
-	// One port where nothing listens, and one where something does that never answers.
+	// One port where nothing listens, and one where a listener never answers.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	closed := free.Addr().String()
@@ -220,7 +220,7 @@ func TestEtcdUnreachable(t *testing.T) {
 	defer silent.Close()
 	for _, address := range []string{closed, silent.Addr().String()} {
 		_, err := openEtcd(t.Context(), []string{address}, nil, 200*time.Millisecond)
-		reason(t, err, "STORE_UNREACHABLE")
+		wantReason(t, err, "STORE_UNREACHABLE")
 		if !strings.Contains(err.Error(), address) {
 			t.Errorf("%q does not say where", err)
 		}

@@ -6,36 +6,33 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Everything of ours in an etcd that others may share is under cleave/; entries and the election
-// are kept apart so that no transaction can touch the election.
+// Others may use the same etcd, so all keys are under cleave/. Entries and the election have separate
+// prefixes, so that no transaction can change the election.
 const (
 	entryRoot    = "cleave/state/"
-	electionRoot = "cleave/election" // the election puts its own slash after it
+	electionRoot = "cleave/election" // the election appends a slash
 )
 
-// etcdState is the State over an etcd client, whether etcd runs in this process or elsewhere.
+// etcdState is a State in etcd, which runs in this process or elsewhere.
 type etcdState struct {
 	client  *clientv3.Client
 	log     hclog.Logger
-	release func() // stops what was started for this state alone; called last
-	lease   int    // seconds after which a leader that falls silent is replaced
+	release func() // stops what was started for this state; called last
+	lease   int    // seconds after which a silent leader is replaced
 
-	// ctx ends when the state closes. Calls run under it as well as under their own context, and
-	// Close waits for them: an embedded server must not stop beneath a call that is reading.
+	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an
+	// embedded server must not stop during a call.
 	ctx    context.Context
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	busy   bool      // a Lead is under way
-	term   *etcdTerm // nil when not leading
+	mu          sync.Mutex
+	closed      bool
+	campaigning bool      // a Lead is running
+	term        *etcdTerm // nil when not leading
 }
 
 func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {
@@ -43,7 +40,7 @@ func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release 
 	return &etcdState{client: client, log: log, lease: lease, release: release, ctx: ctx, cancel: cancel}
 }
 
-// begin enters one call; done leaves it. A call that is cancelled before it begins does nothing.
+// begin starts a call, which ends with done. A call whose context has already ended does nothing.
 func (s *etcdState) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -84,11 +81,11 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 	if after != "" {
 		after = entryRoot + after
 	}
-	from, to := span(entryRoot+prefix, after)
+	from, to := keyRange(entryRoot+prefix, after)
 	if from >= to { // entryRoot has an end, so `to` is never empty
 		return nil, nil
 	}
-	// Without an explicit order etcd answers in key order, and can stop at the limit.
+	// With no explicit order, etcd answers in key order and stops at the limit.
 	resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
 	if err != nil {
 		return nil, s.explain(err)
@@ -127,8 +124,8 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 		changes = append(changes, clientv3.OpDelete(entryRoot+key))
 	}
 
-	// When it fails, the same atomic step reads the election key, to tell a lost election from a
-	// condition that does not hold.
+	// If the conditions fail, the same atomic step reads the election key. It tells whether the election
+	// was lost or another condition does not hold.
 	resp, err := s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(term.key)).Commit()
 	if err != nil {
 		return 0, s.explain(err)
@@ -157,28 +154,9 @@ func (s *etcdState) Close() error {
 	s.cancel()
 	s.calls.Wait()
 	err := s.client.Close()
-	if errors.Is(err, context.Canceled) { // how the client says that it was open
+	if errors.Is(err, context.Canceled) { // what Close of an open client returns
 		err = nil
 	}
 	s.release()
-	return err
-}
-
-// explain turns the errors of etcd that a person can do something about into faults.
-func (s *etcdState) explain(err error) error {
-	switch {
-	case s.ctx.Err() != nil:
-		return ErrClosed
-	case errors.Is(err, rpctypes.ErrTooManyOps):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
-			"etcd refuses a transaction with so many operations; start etcd with --max-txn-ops=1024")
-	case errors.Is(err, rpctypes.ErrRequestTooLarge):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
-			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
-				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
-	}
 	return err
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// patience bounds what must happen, never what must not.
-const patience = 20 * time.Second
+// testTimeout is how long something may take that must happen. A test that passes never waits for it.
+const testTimeout = 20 * time.Second
 
-func opened(t *testing.T, b backend) State {
+func openState(t *testing.T, b backend) State {
 	t.Helper()
 	s := b.open(t)
 	t.Cleanup(func() { check(t, s.Close()) })
 	return s
 }
 
-func leading(t *testing.T, b backend) (State, Leadership) {
+func openLeading(t *testing.T, b backend) (State, Leadership) {
 	t.Helper()
-	s := opened(t, b)
+	s := openState(t, b)
 	return s, lead(t, s)
 }
 
 func lead(t *testing.T, s State) Leadership {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	term, err := s.Lead(ctx, t.Name())
 	check(t, err)
@@ -64,11 +64,11 @@ func keys(t *testing.T, s State, prefix, after string, limit int) []string {
 	return found
 }
 
-func over(t *testing.T, term Leadership) {
+func waitLost(t *testing.T, term Leadership) {
 	t.Helper()
 	select {
 	case <-term.Lost():
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the term does not end")
 	}
 }
@@ -78,7 +78,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing comes")
 		panic("unreachable")
 	}
@@ -91,14 +91,14 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func is(t *testing.T, err, want error) {
+func wantIs(t *testing.T, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("got %v, want %v", err, want)
 	}
 }
 
-func reason(t *testing.T, err error, want string) {
+func wantReason(t *testing.T, err error, want string) {
 	t.Helper()
 	if !fault.Is(err, want) {
 		t.Fatalf("got %v, want the fault %s", err, want)

@@ -13,39 +13,39 @@ import (
 )
 
 const (
-	externalLease = 5 // seconds; a leader that falls silent is replaced after about this long
-	// embeddedLease never runs out in practice. The directory's lock already keeps everybody else
-	// out, so a leader that stood still for a while (a paused machine, a long swap) may go on.
+	externalLease = 5 // seconds; a silent leader is replaced after about this time
+	// embeddedLease never expires in practice. No other process can lead, because the directory is
+	// locked, so a leader that was stopped for a while (a suspended machine, heavy swapping) may go on.
 	embeddedLease = 24 * 60 * 60
-	revokeTimeout = 2 * time.Second // best effort: an unrevoked lease runs out by itself
+	revokeTimeout = 2 * time.Second // best effort: a lease that is not revoked expires
 )
 
-// etcdTerm is a Leadership: a key of ours in the election, kept alive by a lease. The key's
-// create revision is unique for all time, so comparing it fences every write of the term.
+// etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is
+// never used again. Every write of the term has the condition that the key still has it.
 type etcdTerm struct {
 	state    *etcdState
 	lease    clientv3.LeaseID
 	key      string
 	revision int64
-	end      context.CancelFunc // stops keeping the lease alive, which ends the session
+	end      context.CancelFunc // stops renewing the lease, which ends the session
 	lost     chan struct{}
 }
 
 func (t *etcdTerm) Revision() int64       { return t.revision }
 func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
 
-// fence is the condition that this term is still on.
+// fence is the condition that this term has not ended.
 func (t *etcdTerm) fence() clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(t.key), "=", t.revision)
 }
 
-// Resign first stops this process from writing, then lets the others know.
+// Resign first stops this process from writing, and then lets another process lead.
 func (t *etcdTerm) Resign(ctx context.Context) error {
 	t.end()
 	<-t.lost
 	ctx, done, err := t.state.begin(ctx)
 	if errors.Is(err, ErrClosed) {
-		return nil // closing resigned already
+		return nil // Close has resigned
 	}
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *etcdState) Lead(ctx context.Context, name string) (Leadership, error) {
 		case err == nil:
 			return term, nil
 		case errors.Is(err, errLeaseEnded):
-			s.log.Warn("lost the lease while waiting to lead, trying again")
+			s.log.Warn("the lease expired while waiting to lead; trying again")
 		case s.ctx.Err() != nil:
 			return nil, ErrClosed
 		case ctx.Err() != nil:
@@ -90,24 +90,24 @@ func (s *etcdState) Lead(ctx context.Context, name string) (Leadership, error) {
 func (s *etcdState) startCampaign() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy || s.term != nil {
+	if s.campaigning || s.term != nil {
 		return errAlreadyLeading
 	}
-	s.busy = true
+	s.campaigning = true
 	return nil
 }
 
 func (s *etcdState) endCampaign() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy = false
+	s.campaigning = false
 }
 
 var errLeaseEnded = errors.New("the lease ended")
 
-// campaign stands for election once, under a lease of its own.
+// campaign waits in the election once, with a new lease.
 func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err error) {
-	// The lease is granted under the caller's context, but kept alive until the term ends.
+	// The caller's context is for the grant only. The lease is renewed until the term ends.
 	grant, err := s.client.Grant(ctx, int64(s.lease))
 	if err != nil {
 		return nil, err
@@ -125,12 +125,12 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 		return nil, err
 	}
 
-	// A candidate whose lease ran out is no longer in the queue and must not go on waiting in it.
-	standing, stop := context.WithCancel(ctx)
+	// A candidate whose lease expired is no longer in the queue, so it must stop waiting.
+	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(session.Ctx(), stop)()
 	election := concurrency.NewElection(session, electionRoot)
-	if err := election.Campaign(standing, name); err != nil {
+	if err := election.Campaign(waiting, name); err != nil {
 		if ctx.Err() == nil && session.Ctx().Err() != nil {
 			return nil, errLeaseEnded
 		}
@@ -146,8 +146,8 @@ func (s *etcdState) campaign(ctx context.Context, name string) (_ *etcdTerm, err
 	return term, nil
 }
 
-// watchTerm waits for the end of the session, whatever ends it: the lease expired or was
-// revoked, a commit found itself fenced off, a resignation, or the closing of the state.
+// watchTerm waits for the end of the session and then ends the term. The lease expired or was revoked, a
+// commit failed the fence, the leader resigned, or the state was closed.
 func (s *etcdState) watchTerm(term *etcdTerm, session *concurrency.Session) {
 	<-session.Done()
 	term.end()
@@ -155,12 +155,12 @@ func (s *etcdState) watchTerm(term *etcdTerm, session *concurrency.Session) {
 	s.term = nil
 	s.mu.Unlock()
 	close(term.lost)
-	if s.ctx.Err() != nil { // closing resigns
+	if s.ctx.Err() != nil { // Close resigns
 		_ = s.revoke(context.Background(), term.lease)
 	}
 }
 
-// revoke gives a lease back, and with it the election key.
+// revoke ends a lease, which deletes the election key.
 func (s *etcdState) revoke(ctx context.Context, lease clientv3.LeaseID) error {
 	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
 	defer cancel()
@@ -169,7 +169,7 @@ func (s *etcdState) revoke(ctx context.Context, lease clientv3.LeaseID) error {
 		return nil
 	}
 	if err != nil {
-		s.log.Warn("cannot give up the leader's lease, it will run out", "seconds", s.lease, "error", err)
+		s.log.Warn("cannot revoke the leader's lease; it will expire", "seconds", s.lease, "error", err)
 	}
 	return err
 }

@@ -8,12 +8,12 @@ import (
 )
 
 func testResigned(t *testing.T, b backend) {
-	s, term := leading(t, b)
+	s, term := openLeading(t, b)
 	r := commit(t, s, Txn{Put: []Entry{{Key: t.Name()}}})
 	check(t, term.Resign(t.Context()))
-	over(t, term)
+	waitLost(t, term)
 	_, err := s.Commit(t.Context(), Txn{If: []Condition{{t.Name(), r}}, Delete: []string{t.Name()}})
-	is(t, err, ErrNotLeader)
+	wantIs(t, err, ErrNotLeader)
 	get(t, s, t.Name())
 	check(t, term.Resign(t.Context())) // a second time does nothing
 
@@ -25,18 +25,18 @@ func testResigned(t *testing.T, b backend) {
 	commit(t, s, Txn{Delete: []string{t.Name()}})
 }
 
-// testDeposed: another leads, and the old leader does not know yet. Nothing it writes may land.
+// testDeposed: another process leads, but the old leader does not know yet. Its writes must fail.
 func testDeposed(t *testing.T, b backend) {
-	old, term := leading(t, b)
+	old, term := openLeading(t, b)
 	commit(t, old, Txn{Put: []Entry{{Key: t.Name(), Value: []byte("old")}}})
 	b.depose(t, old)
-	_, next := leading(t, b)
+	_, next := openLeading(t, b)
 	if next.Revision() <= term.Revision() {
 		t.Fatalf("term %d after term %d", next.Revision(), term.Revision())
 	}
 	_, err := old.Commit(t.Context(), Txn{Put: []Entry{{Key: t.Name(), Value: []byte("late")}}})
-	is(t, err, ErrNotLeader)
-	over(t, term)
+	wantIs(t, err, ErrNotLeader)
+	waitLost(t, term)
 	if got := get(t, old, t.Name()).Value; string(got) != "old" {
 		t.Fatalf("a deposed leader wrote %q", got)
 	}
@@ -47,17 +47,17 @@ func testDeposed(t *testing.T, b backend) {
 	}
 }
 
-// testLost: a leader that writes nothing also learns that its term is over.
+// testLost: a leader learns that its term is over even if it writes nothing.
 func testLost(t *testing.T, b backend) {
-	s, term := leading(t, b)
+	s, term := openLeading(t, b)
 	b.depose(t, s)
-	over(t, term)
+	waitLost(t, term)
 	lead(t, s)
 	commit(t, s, Txn{Put: []Entry{{Key: t.Name()}}})
 }
 
-// testOneLeader: candidates count by read and write, each in a term of its own. Two leaders at a
-// time would lose a count or fail a condition.
+// testOneLeader: several processes increase a counter by read and write, each time in a new term. With two
+// leaders at a time, counts would be lost or conditions fail.
 func testOneLeader(t *testing.T, b backend) {
 	const candidates, terms = 3, 4
 	counter := t.Name()
@@ -83,7 +83,7 @@ func testOneLeader(t *testing.T, b backend) {
 	}
 	var group sync.WaitGroup
 	for range candidates {
-		s := opened(t, b)
+		s := openState(t, b)
 		group.Go(func() {
 			if err := count(s); err != nil {
 				t.Error(err)
@@ -91,21 +91,21 @@ func testOneLeader(t *testing.T, b backend) {
 		})
 	}
 	group.Wait()
-	if got := len(get(t, opened(t, b), counter).Value); got != candidates*terms {
+	if got := len(get(t, openState(t, b), counter).Value); got != candidates*terms {
 		t.Fatalf("counted %d of %d", got, candidates*terms)
 	}
 }
 
 func testLeadTwice(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	_, err := s.Lead(t.Context(), "again")
-	is(t, err, errAlreadyLeading)
+	wantIs(t, err, errAlreadyLeading)
 }
 
-// testImpatientCandidate: one who gives up leaves the queue.
-func testImpatientCandidate(t *testing.T, b backend) {
-	_, term := leading(t, b)
-	impatient := opened(t, b)
+// testCanceledCandidate: a candidate whose context ends leaves the queue.
+func testCanceledCandidate(t *testing.T, b backend) {
+	_, term := openLeading(t, b)
+	impatient := openState(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
 	go func() {
@@ -113,33 +113,33 @@ func testImpatientCandidate(t *testing.T, b backend) {
 		gaveUp <- err
 	}()
 	cancel()
-	is(t, receive(t, gaveUp), context.Canceled)
+	wantIs(t, receive(t, gaveUp), context.Canceled)
 	check(t, term.Resign(t.Context()))
-	leading(t, b)
+	openLeading(t, b)
 }
 
 func testClosing(t *testing.T, b backend) {
-	s, term := leading(t, b)
-	waiting := opened(t, b)
+	s, term := openLeading(t, b)
+	waiting := openState(t, b)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := waiting.Lead(t.Context(), "waiting")
 		ended <- err
 	}()
 	check(t, waiting.Close())
-	is(t, receive(t, ended), ErrClosed)
+	wantIs(t, receive(t, ended), ErrClosed)
 
 	check(t, s.Close())
 	check(t, s.Close())
-	over(t, term)
+	waitLost(t, term)
 	check(t, term.Resign(t.Context()))
 	_, err := s.Get(t.Context(), "x")
-	is(t, err, ErrClosed)
+	wantIs(t, err, ErrClosed)
 	_, err = s.List(t.Context(), "x", "", 0)
-	is(t, err, ErrClosed)
+	wantIs(t, err, ErrClosed)
 	_, err = s.Commit(t.Context(), Txn{})
-	is(t, err, ErrClosed)
+	wantIs(t, err, ErrClosed)
 	_, err = s.Lead(t.Context(), "late")
-	is(t, err, ErrClosed)
-	leading(t, b) // closing resigned
+	wantIs(t, err, ErrClosed)
+	openLeading(t, b) // Close resigned
 }

@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// memory is a State that forgets when the process ends: for `cleave run` and for tests. Several
-// handles may share one map, as several processes share one etcd.
+// memory is a State that is lost when the process ends, for `cleave run` and for tests. Several handles may
+// share one map, as several processes share one etcd.
 type memory struct {
 	shared *sharedMemory
-	closed chan struct{} // guarded by shared.mu for closing
+	closed chan struct{} // closed under shared.mu
 
 	// Guarded by shared.mu.
-	busy bool        // a Lead is under way
-	term *memoryTerm // nil when not leading
+	campaigning bool        // a Lead is running
+	term        *memoryTerm // nil when not leading
 }
 
-// sharedMemory is what all handles see.
+// sharedMemory is the state that all handles share.
 type sharedMemory struct {
 	mu       sync.Mutex
 	revision int64
@@ -37,7 +37,7 @@ func newMemoryHandle(shared *sharedMemory) *memory {
 	return &memory{shared: shared, closed: make(chan struct{})}
 }
 
-// begin locks the state for one call, unless the handle is closed or the call is cancelled.
+// begin locks the state for one call, unless the handle is closed or the context has ended.
 func (m *memory) begin(ctx context.Context) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]E
 		return nil, err
 	}
 	defer unlock()
-	from, to := span(prefix, after)
+	from, to := keyRange(prefix, after)
 	start, _ := slices.BinarySearch(m.shared.keys, from)
 	var found []Entry
 	for _, key := range m.shared.keys[start:] {
@@ -168,20 +168,20 @@ func (m *memory) startCampaign(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if m.busy || m.term != nil {
+	if m.campaigning || m.term != nil {
 		return errAlreadyLeading
 	}
-	m.busy = true
+	m.campaigning = true
 	return nil
 }
 
 func (m *memory) endCampaign() {
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
-	m.busy = false
+	m.campaigning = false
 }
 
-// tryLead starts a term if nobody leads; otherwise it says whose term to wait for.
+// tryLead starts a term if nobody leads. Otherwise it returns the term of the leader, to wait for.
 func (m *memory) tryLead(ctx context.Context) (won, other *memoryTerm, err error) {
 	unlock, err := m.begin(ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ func (t *memoryTerm) Resign(context.Context) error {
 	return nil
 }
 
-// end finishes a term that is still on; the caller holds the lock.
+// end ends a term that has not ended. The caller holds the lock.
 func (t *memoryTerm) end() {
 	if t != nil && t.state.term == t {
 		t.state.term, t.state.shared.leader = nil, nil

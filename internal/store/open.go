@@ -16,7 +16,7 @@ import (
 const (
 	etcdScheme       = "etcd://"
 	reachTimeout     = 5 * time.Second
-	keepaliveTime    = 10 * time.Second // notices a peer that vanished without a word
+	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
 )
 
@@ -36,8 +36,8 @@ func Open(ctx context.Context, spec, dataDir string, log hclog.Logger) (State, e
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
 }
 
-// OpenEtcd opens the state in an etcd cluster; endpoints are HOST:PORT. If none of them answers
-// within a few seconds it gives up with the fault STORE_UNREACHABLE.
+// OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a
+// few seconds, it returns the fault STORE_UNREACHABLE.
 func OpenEtcd(ctx context.Context, endpoints []string, log hclog.Logger) (State, error) {
 	return openEtcd(ctx, endpoints, log, reachTimeout)
 }
@@ -59,13 +59,13 @@ func openEtcd(ctx context.Context, endpoints []string, log hclog.Logger, timeout
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
-		// It warns of every attempt; what fails in the end comes back as an error.
+		// The client warns of every failed attempt. If all fail, the call returns an error.
 		Logger: zapLogger(log.Named("etcd"), hclog.Debug),
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The client connects lazily; one read tells now whether anybody is there.
+	// The client connects on its first call. A read tells now whether any endpoint answers.
 	reach, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := client.Get(reach, entryRoot, clientv3.WithCountOnly()); err != nil {

@@ -1,41 +1,31 @@
-// Package store keeps what a coordinator must not forget.
+// Package store keeps the durable state of a coordinator.
 //
-// Small state (jobs, leases, placements, numbered events) lives in a State: an ordered map with
-// conditional, atomic transactions and a leader election, over etcd (embedded in this process or
-// an existing cluster, one implementation) or in memory. Every write is fenced by the leader's
-// election, so a deposed leader changes nothing.
+// Small values (jobs, numbered events, data set records) are in a State: an ordered map with conditional,
+// atomic transactions and a leader election. It is in etcd (embedded in this process or an existing
+// cluster) or in memory. Every write has the condition that its process still leads, so a process that
+// lost the election changes nothing.
 //
-// Large state (dataset chunks, snapshots, results) lives in Blobs: write-once names in a
-// directory or an object store. The usual order is blob first, then the transaction that points
-// to it: a crash between the two leaves an unreferenced blob, never a dangling pointer.
+// Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an
+// object store. A blob is written before the transaction that refers to it. A crash between the two
+// leaves an unused blob, never a reference to a missing one.
 package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The outcomes that callers tell apart with errors.Is. After any other error from Commit, such
-// as a cancelled context, the transaction may or may not have happened: read before retrying.
-var (
-	ErrNotFound  = errors.New("store: not found")
-	ErrConflict  = errors.New("store: a condition of the transaction does not hold")
-	ErrNotLeader = errors.New("store: this process is not the leader")
-	ErrClosed    = errors.New("store: closed")
-)
-
-// Limits of one transaction. They hold for every kind of State, so that what works in a test
-// also works on a cluster. An etcd of default settings accepts MaxCommitBytes; it needs
-// --max-txn-ops=1024 for transactions of more than 127 changes or conditions.
+// Limits of one transaction. They are the same for every kind of State, so that what works in a test also
+// works on a cluster. An etcd with default settings accepts MaxCommitBytes, but needs --max-txn-ops=1024
+// for transactions of more than 127 changes or conditions.
 const (
-	MaxCommitOps   = 1000                // conditions, and likewise changes (puts plus deletes)
-	MaxCommitBytes = 3<<19 - requestRoom // all keys and values: just under 1.5 MiB
+	MaxCommitOps   = 1000                    // of conditions, and of changes (puts plus deletes)
+	MaxCommitBytes = 3<<19 - requestOverhead // all keys and values: just under 1.5 MiB
 
-	requestRoom = 4 << 10 // for the fence and the frame around the operations
-	opRoom      = 64      // encoding of one operation beside its key and value: tags, lengths, kind
+	requestOverhead = 4 << 10 // of the fence and the message around the operations
+	opOverhead      = 64      // of one operation in addition to its key and value: tags, lengths, kind
 )
 
 // Entry is a key with its value.
@@ -45,21 +35,21 @@ type Entry struct {
 	Revision int64 // of the key's last change; 0 means absent
 }
 
-// Condition demands that a key was last changed at a revision; 0 demands that it is absent.
+// Condition requires that a key was last changed at a revision; 0 requires that it is absent.
 type Condition struct {
 	Key      string
 	Revision int64
 }
 
-// Txn is a set of changes made together or not at all, if every condition holds.
+// Txn is a set of changes that are made together if every condition holds, and otherwise not at all.
 type Txn struct {
 	If     []Condition
 	Put    []Entry // the Revision of an entry is ignored
 	Delete []string
 }
 
-// State is the small, durable state of a coordinator. Values belong to the caller: they are
-// copied on the way in and on the way out. All methods may be called concurrently.
+// State is the small, durable state of a coordinator. Values are copied when they are stored and when they
+// are returned, so the caller may change them. All methods may be called concurrently.
 type State interface {
 	// Get returns one entry, or ErrNotFound.
 	Get(ctx context.Context, key string) (Entry, error)
@@ -69,35 +59,35 @@ type State interface {
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
 	// Commit applies a transaction atomically and durably and returns the revision it made. It
-	// returns ErrConflict when a condition fails and ErrNotLeader when this process does not
-	// lead, or leads no longer; in both cases nothing was changed.
+	// returns ErrConflict if a condition does not hold and ErrNotLeader if this process does not lead
+	// (any more); in both cases nothing was changed.
 	Commit(ctx context.Context, txn Txn) (revision int64, err error)
 
-	// Lead blocks until this process is the one leader among all that use the same state. The
-	// name says who leads, for people who look; it needs not be unique.
+	// Lead blocks until this process is the only leader among all that use the same state. The name
+	// tells people who leads; it does not have to be unique.
 	Lead(ctx context.Context, name string) (Leadership, error)
 
-	// Close resigns if need be, waits for calls under way (which it cancels) and releases
+	// Close resigns if this process leads, cancels running calls and waits for them, and releases
 	// everything.
 	Close() error
 }
 
 // Leadership is one term as the leader. After a term is over the process may Lead again.
 type Leadership interface {
-	// Revision identifies the term: it grows from one leader to the next, also over restarts.
+	// Revision identifies the term. It increases from one leader to the next, across restarts too.
 	Revision() int64
 
 	// Lost is closed when the term is over, for whatever reason.
 	Lost() <-chan struct{}
 
-	// Resign ends the term; another candidate takes over at once.
+	// Resign ends the term, so that another process can lead immediately.
 	Resign(ctx context.Context) error
 }
 
-// validate refuses what some State could not apply, before anything is sent.
+// validate refuses a transaction that some kind of State could not apply.
 func (t Txn) validate() error {
 	changes := len(t.Put) + len(t.Delete)
-	if most := max(len(t.If), changes); most > MaxCommitOps {
+	if max(len(t.If), changes) > MaxCommitOps {
 		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
 			"a transaction has %d conditions and %d changes, the limit is %d of each; use several transactions",
 			len(t.If), changes, MaxCommitOps)
@@ -106,25 +96,25 @@ func (t Txn) validate() error {
 	changed := make([]string, 0, changes)
 	for _, c := range t.If {
 		if c.Key == "" {
-			return errors.New("store: a condition has an empty key")
+			return emptyKey("condition")
 		}
-		total += len(c.Key) + opRoom
+		total += len(c.Key) + opOverhead
 	}
 	for _, e := range t.Put {
 		changed = append(changed, e.Key)
-		total += len(e.Key) + len(e.Value) + opRoom
+		total += len(e.Key) + len(e.Value) + opOverhead
 		if len(e.Value) >= len(largest.Value) {
 			largest = e
 		}
 	}
 	for _, key := range t.Delete {
 		changed = append(changed, key)
-		total += len(key) + opRoom
+		total += len(key) + opOverhead
 	}
 	slices.Sort(changed)
 	for i, key := range changed {
 		if key == "" {
-			return errors.New("store: a change has an empty key")
+			return emptyKey("change")
 		}
 		if i > 0 && key == changed[i-1] {
 			return fault.New(fault.Internal, "TRANSACTION_REPEATS_KEY",
@@ -139,8 +129,12 @@ func (t Txn) validate() error {
 	return nil
 }
 
-// span gives the half-open range of keys [from, to) that List looks at; to == "" means no end.
-func span(prefix, after string) (from, to string) {
+func emptyKey(of string) error {
+	return fault.New(fault.Internal, "TRANSACTION_EMPTY_KEY", "a %s of a transaction has an empty key", of)
+}
+
+// keyRange gives the range of keys [from, to) of a List; to == "" means no end.
+func keyRange(prefix, after string) (from, to string) {
 	from, to = prefix, prefixEnd(prefix)
 	if after >= from && after != "" {
 		from = after + "\x00" // the first key after `after`

@@ -19,21 +19,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backend is a kind of State with one store behind it.
+// backend is a kind of State. All that it opens share one store.
 type backend struct {
-	open   func(t *testing.T) State // as another process would
-	depose func(t *testing.T, leader State)
-	stock  bool // an etcd of default settings, which allows fewer operations
+	open          func(t *testing.T) State // like another process
+	depose        func(t *testing.T, leader State)
+	defaultLimits bool // an etcd with default settings, which allows fewer operations
 }
 
-// backends starts every kind. Both etcds share the test's lifetime; starting one takes a while.
+// backends starts every kind. The two etcds run until the test ends, because starting one takes a while.
 func backends(t *testing.T) map[string]backend {
 	shared := &sharedMemory{entries: map[string]Entry{}}
 	_, inProcess := startEmbedded(t, nil)
 	_, listening := startEmbedded(t, func(cfg *embed.Config) {
 		cfg.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 		cfg.AdvertiseClientUrls = cfg.ListenClientUrls
-		// As etcd comes.
+		// Its own defaults.
 		cfg.MaxTxnOps, cfg.MaxRequestBytes = embed.DefaultMaxTxnOps, embed.DefaultMaxRequestBytes
 	})
 	address := listening.Clients[0].Addr().String()
@@ -60,8 +60,8 @@ func backends(t *testing.T) map[string]backend {
 				check(t, err)
 				return s
 			},
-			depose: revoke,
-			stock:  true,
+			depose:        revoke,
+			defaultLimits: true,
 		},
 	}
 }
@@ -74,24 +74,24 @@ func startEmbedded(t *testing.T, adjust func(*embed.Config)) (State, *embed.Etcd
 	return s, server
 }
 
-// TestConformance holds every kind of State to the same behaviour.
+// TestConformance checks that every kind of State behaves the same.
 func TestConformance(t *testing.T) {
 	cases := map[string]func(*testing.T, backend){
-		"not leading":         testNotLeading,
-		"conditions":          testConditions,
-		"atomic":              testAtomic,
-		"listing":             testListing,
-		"matches a model":     testModel,
-		"limits":              testLimits,
-		"values are copied":   testCopies,
-		"resigned":            testResigned,
-		"deposed":             testDeposed,
-		"lost without a word": testLost,
-		"one leader":          testOneLeader,
-		"lead twice":          testLeadTwice,
-		"impatient candidate": testImpatientCandidate,
-		"closing":             testClosing,
-		"cancelled":           testCancelled,
+		"not leading":          testNotLeading,
+		"conditions":           testConditions,
+		"atomic":               testAtomic,
+		"listing":              testListing,
+		"matches a model":      testModel,
+		"limits":               testLimits,
+		"values are copied":    testCopies,
+		"resigned":             testResigned,
+		"deposed":              testDeposed,
+		"lost without writing": testLost,
+		"one leader":           testOneLeader,
+		"lead twice":           testLeadTwice,
+		"canceled candidate":   testCanceledCandidate,
+		"closing":              testClosing,
+		"canceled":             testCanceled,
 	}
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
@@ -104,20 +104,20 @@ func TestConformance(t *testing.T) {
 }
 
 func testNotLeading(t *testing.T, b backend) {
-	s := opened(t, b)
+	s := openState(t, b)
 	_, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: t.Name()}}})
-	is(t, err, ErrNotLeader)
+	wantIs(t, err, ErrNotLeader)
 	_, err = s.Get(t.Context(), t.Name())
-	is(t, err, ErrNotFound)
+	wantIs(t, err, ErrNotFound)
 }
 
 func testConditions(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	key := t.Name()
 	absent := Condition{Key: key}
 	first := commit(t, s, Txn{If: []Condition{absent}, Put: []Entry{{Key: key, Value: []byte("one")}}})
 	_, err := s.Commit(t.Context(), Txn{If: []Condition{absent}, Put: []Entry{{Key: key, Value: []byte("two")}}})
-	is(t, err, ErrConflict)
+	wantIs(t, err, ErrConflict)
 	e := get(t, s, key)
 	if string(e.Value) != "one" || e.Revision != first || e.Key != key {
 		t.Fatalf("got %+v, want the value of revision %d", e, first)
@@ -127,12 +127,12 @@ func testConditions(t *testing.T, b backend) {
 		t.Fatalf("revision %d after %d", second, first)
 	}
 	_, err = s.Commit(t.Context(), Txn{If: []Condition{{key, first}}, Delete: []string{key}})
-	is(t, err, ErrConflict)
+	wantIs(t, err, ErrConflict)
 	commit(t, s, Txn{If: []Condition{{key, second}}, Delete: []string{key}})
 	_, err = s.Get(t.Context(), key)
-	is(t, err, ErrNotFound)
+	wantIs(t, err, ErrNotFound)
 	_, err = s.Commit(t.Context(), Txn{If: []Condition{{key, second}}})
-	is(t, err, ErrConflict)
+	wantIs(t, err, ErrConflict)
 
 	// A transaction that changes nothing still checks, and makes no revision.
 	before := commit(t, s, Txn{If: []Condition{absent}})
@@ -142,7 +142,7 @@ func testConditions(t *testing.T, b backend) {
 }
 
 func testAtomic(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	key := func(i int) string { return fmt.Sprintf("%s/%d", t.Name(), i) }
 	r := commit(t, s, Txn{Put: []Entry{{Key: key(1)}, {Key: key(2)}}})
 	_, err := s.Commit(t.Context(), Txn{
@@ -150,7 +150,7 @@ func testAtomic(t *testing.T, b backend) {
 		Put:    []Entry{{Key: key(3)}},
 		Delete: []string{key(1)},
 	})
-	is(t, err, ErrConflict)
+	wantIs(t, err, ErrConflict)
 	if got := keys(t, s, t.Name(), "", 0); !slices.Equal(got, []string{key(1), key(2)}) {
 		t.Fatalf("a failed transaction left %q", got)
 	}
@@ -163,7 +163,7 @@ func testAtomic(t *testing.T, b backend) {
 }
 
 func testListing(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	at := t.Name() + "/"
 	all := []string{at + "a", at + "a/b", at + "a0", at + "b", at + "b\xff", at + "b\xff\xff", at + "c"}
 	var txn Txn
@@ -184,7 +184,7 @@ func testListing(t *testing.T, b backend) {
 		{at + "a", all[2], 0, nil},          // `after` is the last of the prefix
 		{at + "a", all[3], 0, nil},          // `after` is beyond the prefix
 		{at + "b", all[0], 0, all[3:6]},     // `after` is before the prefix
-		{at + "b\xff", "", 0, all[4:6]},     // a prefix whose end is not one byte up
+		{at + "b\xff", "", 0, all[4:6]},     // the last byte of the prefix cannot be increased
 		{at + "a", at + "a", 100, all[1:3]}, // strictly after
 		{at + "z", "", 0, nil},
 	} {
@@ -201,11 +201,11 @@ func testListing(t *testing.T, b backend) {
 
 // testModel compares random transactions with a plain map.
 func testModel(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	rounds := 0
 	rapid.Check(t, func(r *rapid.T) {
 		rounds++
-		if rounds > 20 { // each is several round trips to a disk
+		if rounds > 20 { // each takes several round trips to the disk
 			return
 		}
 		at := fmt.Sprintf("%s/%d/", t.Name(), rounds)
@@ -260,16 +260,16 @@ func testModel(t *testing.T, b backend) {
 }
 
 func testLimits(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	key := t.Name()
-	room := MaxCommitBytes - opRoom - len(key)
+	room := MaxCommitBytes - opOverhead - len(key)
 	value := bytes.Repeat([]byte{0xff}, room)
 	commit(t, s, Txn{Put: []Entry{{Key: key, Value: value}}})
 	if got := get(t, s, key).Value; !bytes.Equal(got, value) {
 		t.Fatalf("a value of %d bytes came back with %d", len(value), len(got))
 	}
 	_, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: key, Value: append(value, 0)}}})
-	reason(t, err, "TRANSACTION_TOO_LARGE")
+	wantReason(t, err, "TRANSACTION_TOO_LARGE")
 	if !strings.Contains(err.Error(), key) {
 		t.Errorf("%q does not name the key", err)
 	}
@@ -280,8 +280,8 @@ func testLimits(t *testing.T, b backend) {
 		many.If = append(many.If, Condition{Key: fmt.Sprintf("%s/%d", key, i)})
 	}
 	_, err = s.Commit(t.Context(), many)
-	if b.stock {
-		reason(t, err, "TRANSACTION_TOO_LONG")
+	if b.defaultLimits {
+		wantReason(t, err, "TRANSACTION_TOO_LONG")
 		if !strings.Contains(err.Error(), "--max-txn-ops") {
 			t.Errorf("%q does not say what to do", err)
 		}
@@ -290,10 +290,10 @@ func testLimits(t *testing.T, b backend) {
 	}
 	many.Delete = append(many.Delete, key)
 	_, err = s.Commit(t.Context(), many)
-	reason(t, err, "TRANSACTION_TOO_LONG")
+	wantReason(t, err, "TRANSACTION_TOO_LONG")
 
 	_, err = s.Commit(t.Context(), Txn{Put: []Entry{{Key: key}}, Delete: []string{key}})
-	reason(t, err, "TRANSACTION_REPEATS_KEY")
+	wantReason(t, err, "TRANSACTION_REPEATS_KEY")
 	for _, txn := range []Txn{{Put: []Entry{{}}}, {Delete: []string{""}}, {If: []Condition{{}}}} {
 		if _, err := s.Commit(t.Context(), txn); err == nil || !strings.Contains(err.Error(), "empty key") {
 			t.Errorf("%+v gives %v", txn, err)
@@ -302,7 +302,7 @@ func testLimits(t *testing.T, b backend) {
 }
 
 func testCopies(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+	s, _ := openLeading(t, b)
 	value := []byte("mine")
 	commit(t, s, Txn{Put: []Entry{{Key: t.Name(), Value: value}}})
 	value[0] = 'X'
@@ -314,12 +314,12 @@ func testCopies(t *testing.T, b backend) {
 	}
 }
 
-func testCancelled(t *testing.T, b backend) {
-	s, _ := leading(t, b)
+func testCanceled(t *testing.T, b backend) {
+	s, _ := openLeading(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Get(ctx, "x")
-	is(t, err, context.Canceled)
+	wantIs(t, err, context.Canceled)
 	_, err = s.Commit(ctx, Txn{Put: []Entry{{Key: t.Name()}}})
-	is(t, err, context.Canceled)
+	wantIs(t, err, context.Canceled)
 }

@@ -6,17 +6,17 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// zapLogger makes the logger that etcd wants out of ours. etcd is talkative: its information is
-// debugging to us, and the caller says what its warnings are. What it calls fatal panics instead
-// of ending the process, so that a bad data directory can be reported as an error.
+// zapLogger makes a zap logger for etcd that writes to log. etcd logs a lot: its info entries become debug
+// entries, and the caller chooses the level of its warnings. Its fatal entries panic instead of ending
+// the process, so that a bad data directory can be reported as an error.
 func zapLogger(log hclog.Logger, warnings hclog.Level) *zap.Logger {
 	return zap.New(zapCore{log: log, warnings: warnings}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
 
-// harmless tells the complaints that mean nothing here: one is about ports that an embedded server
-// does not even open, the others come when a new server looks for its storage version before it
-// has written one (it looks again after some seconds).
-func harmless(message string) bool {
+// ignorable tells whether a message means nothing here. One is about ports, which an embedded server does
+// not open. The others come when a new server reads its storage version before it has written one; it
+// tries again after some seconds.
+func ignorable(message string) bool {
 	switch message {
 	case "Running http and grpc server on single port. This is not recommended for production.",
 		"Failed to detect schema version",
@@ -48,12 +48,12 @@ func (c zapCore) level(level zapcore.Level) hclog.Level {
 func (c zapCore) Enabled(level zapcore.Level) bool { return c.level(level) >= c.log.GetLevel() }
 
 func (c zapCore) With(fields []zapcore.Field) zapcore.Core {
-	c.fields = c.together(fields)
+	c.fields = c.withFields(fields)
 	return c
 }
 
 func (c zapCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(entry.Level) && !harmless(entry.Message) {
+	if c.Enabled(entry.Level) && !ignorable(entry.Message) {
 		return checked.AddCore(entry, c)
 	}
 	return checked
@@ -62,7 +62,7 @@ func (c zapCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapc
 func (c zapCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	encoder := zapcore.NewMapObjectEncoder()
 	var pairs []any
-	for _, f := range c.together(fields) {
+	for _, f := range c.withFields(fields) {
 		f.AddTo(encoder)
 		if value, ok := encoder.Fields[f.Key]; ok {
 			pairs = append(pairs, f.Key, value)
@@ -74,6 +74,6 @@ func (c zapCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 
 func (c zapCore) Sync() error { return nil }
 
-func (c zapCore) together(fields []zapcore.Field) []zapcore.Field {
+func (c zapCore) withFields(fields []zapcore.Field) []zapcore.Field {
 	return append(c.fields[:len(c.fields):len(c.fields)], fields...)
 }

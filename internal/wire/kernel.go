@@ -1,18 +1,14 @@
 package wire
 
 import (
-	"math"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
 // kernelKmeans reads the options of kernel k-means.
 func kernelKmeans(r *specReader, p *cleavev1.KernelKmeans) *kernelkmeans.Options {
 	const field = "spec.kernel_kmeans."
-	checkKernel(r, p.GetKernel(), field+"kernel.")
 	k := p.GetKernel()
 	if k == nil {
 		k = &cleavev1.Kernel{}
@@ -36,17 +32,4 @@ func kernelKmeans(r *specReader, p *cleavev1.KernelKmeans) *kernelkmeans.Options
 		o.SigmaAuto = p.GetShift() != nil && autoShift.read(r, p.GetShift().GetRule(), field+"shift.rule")
 	}
 	return o
-}
-
-// checkKernel refuses the zeros that would pass for a default: in the domain a width or a degree of zero
-// means that none was given.
-func checkKernel(r *specReader, k *cleavev1.Kernel, field string) {
-	switch {
-	case k == nil:
-	case k.Rho != nil && !(k.GetRho() > 0 && !math.IsInf(k.GetRho(), 0)):
-		r.note(fault.Invalid("BAD_RHO", "the kernel width rho is %v; it must be positive and finite, or absent for auto", k.GetRho()).
-			OnField(field + "rho"))
-	case k.Degree != nil && k.GetDegree() == 0:
-		r.note(fault.Invalid("BAD_DEGREE", "the polynomial degree is 0; it must be at least 1").OnField(field + "degree"))
-	}
 }

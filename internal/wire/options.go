@@ -29,6 +29,14 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return fault.Invalid("ALGORITHM_MISSING",
 			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").OnField("spec.kernel_kmeans")
 	}
+	for _, o := range catalog.Options {
+		if own, _ := catalog.Find(o.Name, Algorithm(p)); own.Field != o.Field {
+			if _, given := read(p.ProtoReflect(), o.Field); given {
+				return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
+					strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
+			}
+		}
+	}
 	if refusal := Request(p, kind).Check(); refusal != nil {
 		text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
 		return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
@@ -187,4 +195,19 @@ func enumNumber(enum protoreflect.EnumDescriptor, word string) protoreflect.Enum
 		return value.Number()
 	}
 	return 0
+}
+
+// KernelOf is the kernel of a spec, nil when its algorithm has none or none is set.
+func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
+	m := p.ProtoReflect()
+	algorithm := m.WhichOneof(m.Descriptor().Oneofs().ByName("algorithm"))
+	if algorithm == nil {
+		return nil
+	}
+	options := m.Get(algorithm).Message()
+	field := options.Descriptor().Fields().ByName("kernel")
+	if field == nil || !options.Has(field) {
+		return nil
+	}
+	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }

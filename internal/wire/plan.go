@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// Storage is how a job wants its matrix to be held; Spec has refused what is unknown.
+// Storage is how a job wants its matrix to be held. Values that are unknown were refused by Spec.
 func Storage(p *cleavev1.JobSpec) planning.Storage {
 	switch p.GetStorage() {
 	case cleavev1.StorageMode_STORAGE_MODE_FLOAT32:
@@ -21,7 +21,7 @@ func Storage(p *cleavev1.JobSpec) planning.Storage {
 	return planning.Auto
 }
 
-// PlanProto is a plan; the grid is that of its matrix.
+// PlanProto converts a plan for a matrix on this grid.
 func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 	return &cleavev1.Plan{
 		Tiles:         uint32(plan.Tiles),
@@ -35,7 +35,7 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 		Bytes:         uint64(plan.Bytes),
 		Shares:        SharesProto(plan.Shares),
 		Passes:        plan.Passes,
-		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, longest.Seconds()) * float64(time.Second))),
+		PredictedTime: durationpb.New(time.Duration(min(plan.Seconds, maxPredictedTime.Seconds()) * float64(time.Second))),
 		Explanation:   plan.Why,
 
 		Products:         uint32(plan.Products),
@@ -68,10 +68,10 @@ func PlanStorageName(storage cleavev1.PlanStorage) string {
 	return ""
 }
 
-// longest is the longest time that a plan predicts.
-const longest = 100 * 365 * 24 * time.Hour
+// maxPredictedTime is the longest time that a plan predicts; a Duration could not hold much more.
+const maxPredictedTime = 100 * 365 * 24 * time.Hour
 
-// SharesProto is the workers' parts of a plan.
+// SharesProto converts the workers' shares of a plan.
 func SharesProto(shares []planning.Share) []*cleavev1.WorkerShare {
 	converted := make([]*cleavev1.WorkerShare, len(shares))
 	for at, s := range shares {

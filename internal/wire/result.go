@@ -4,13 +4,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// ResultProto is a run's answer without its labels. The caller adds the state, the kernel, the plan and
+// ResultProto converts what a run found, except for its labels. The caller adds the state, the kernel, the plan and
 // the timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
@@ -42,26 +43,34 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	if r.Embedding != nil {
 		p.Embedding = EmbeddingHead(r.Embedding)
 	}
+	if r.Matrix != nil {
+		p.Kernel = kernelReport(*r.Matrix)
+	}
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
 	return p
 }
 
-// KernelReportProto is the kernel function of a matrix with the parameters that it has, nil when the
+// kernelReport is the kernel function of a matrix with the parameters that it has, nil when the
 // matrix is not made of points.
-func KernelReportProto(m kernel.Spec) *cleavev1.KernelReport {
+func kernelReport(m kernel.Spec) *cleavev1.KernelReport {
 	function := kernelFunctions.write(m.Function)
 	if function == cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED {
 		return nil
 	}
 	p := &cleavev1.KernelReport{Function: function}
-	switch m.Function {
-	case kernel.Gaussian, kernel.Laplacian:
+	named, _ := catalog.FindKernel(EnumWord(function))
+	if named.Has("rho") {
 		p.Rho = &m.Rho
-	case kernel.Polynomial:
-		p.Gamma, p.Coef0, p.Degree = &m.Gamma, &m.Coef0, proto.Uint32(uint32(m.Degree))
-	case kernel.Sigmoid:
-		p.Gamma, p.Coef0 = &m.Gamma, &m.Coef0
+	}
+	if named.Has("gamma") {
+		p.Gamma = &m.Gamma
+	}
+	if named.Has("coef0") {
+		p.Coef0 = &m.Coef0
+	}
+	if named.Has("degree") {
+		p.Degree = proto.Uint32(uint32(m.Degree))
 	}
 	return p
 }
@@ -91,7 +100,7 @@ func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
 	}
 }
 
-// IterationProto is one line of a run's history.
+// IterationProto converts one entry of a run's history.
 func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
 	p := &cleavev1.Iteration{
 		Iteration: uint32(e.Iteration), Objective: e.Objective, Moved: uint32(e.Moved), Restart: uint32(restart),
@@ -106,17 +115,17 @@ func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
 	return p
 }
 
-// ShiftProto is one change of the diagonal shift.
+// ShiftProto converts a change of the diagonal shift.
 func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Why}
 }
 
-// NoticeProto is one warning.
+// NoticeProto converts a warning.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
 }
 
-// SolverStepProto is one step of an eigensolver.
+// SolverStepProto converts a step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	p := &cleavev1.SolverStep{
 		Step: uint32(s.Step), Products: uint32(s.Products), Residual: s.Residual, Converged: uint32(s.Converged), Wanted: uint32(s.Wanted),
@@ -128,7 +137,7 @@ func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	return p
 }
 
-// ConstraintReportProto is how labels treat the constraints.
+// ConstraintReportProto says how many constraints the labels satisfy.
 func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
 	return &cleavev1.ConstraintReport{
 		Total:              uint32(s.Total),
@@ -138,7 +147,7 @@ func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport
 	}
 }
 
-// EvaluationProto is how labels match the truth.
+// EvaluationProto converts the scores of labels against the truth.
 func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 	return &cleavev1.Evaluation{
 		Nmi:               s.NMI,

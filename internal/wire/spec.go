@@ -3,16 +3,14 @@ package wire
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
 // DefaultMaxIterations is what a job does at most when it does not say.
 const DefaultMaxIterations = 100
 
-// Spec reads a job's specification, for so many points, with its tables. It refuses what the domain's types
-// cannot say: unknown enum values, zeros where absent means a default, rows of tables about points that are
-// not there. Whether the rest makes sense for the data is clustering's to judge.
+// Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
+// unknown enum values, and rows of tables that make no sense whatever the algorithm.
 func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
 	r := &specReader{points: points, tables: tables}
 	supervision, start := p.GetSupervision(), p.GetInitialization()
@@ -34,15 +32,8 @@ func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, erro
 		spec.MaxIterations = DefaultMaxIterations
 	}
 	switch a := p.GetAlgorithm().(type) {
-	case nil:
-		r.note(fault.Invalid("ALGORITHM_MISSING",
-			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").
-			OnField("spec.kernel_kmeans"))
+	case nil: // which Validate refuses
 	case *cleavev1.JobSpec_KernelKmeans:
-		if len(start.GetCentroids()) > 0 {
-			r.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "kernel k-means has no centroids to start from; give labels or seeds").
-				OnField("spec.initialization.centroids"))
-		}
 		spec.Algorithm = kernelKmeans(r, a.KernelKmeans)
 	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
 		spec.MaxIterations = 0 // its limits are its own

@@ -53,6 +53,9 @@ func checkRefusals(t *testing.T, list []refusal) {
 	t.Helper()
 	for _, c := range list {
 		_, err := Spec(parse(t, c.text), 6, NoTables)
+		if err == nil {
+			err = Validate(parse(t, c.text), 0)
+		}
 		f, is := err.(*fault.Error)
 		if !is || f.Reason != c.reason || f.Field != c.field || f.Kind != fault.InvalidArgument {
 			t.Errorf("%s: got %#v, want %s on %s", c.text, err, c.reason, c.field)
@@ -97,7 +100,7 @@ func TestSpec(t *testing.T) {
 func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{"ALGORITHM_MISSING", "spec.kernel_kmeans", `{}`},
-		{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "kernelKmeans": {}}`},
+		{"BAD_START", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "kernelKmeans": {}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": 0}}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},
 		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", `{"kernelKmeans": {"kernel": {"degree": 0}}}`},

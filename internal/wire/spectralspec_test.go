@@ -48,7 +48,7 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 	for _, name := range []string{"spectral", "spectral_learning", "constrained_spectral"} {
 		field := "spec." + name + "."
 		checkRefusals(t, []refusal{
-			{"OPTION_DOES_NOT_APPLY", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "` + name + `": {}}`},
+			{"BAD_START", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "` + name + `": {}}`},
 			{"OPTION_DOES_NOT_APPLY", "spec.restarts", `{"restarts": 3, "` + name + `": {}}`},
 			{"OPTION_DOES_NOT_APPLY", "spec.max_iterations", `{"maxIterations": 0, "` + name + `": {}}`},
 			{"OPTION_DOES_NOT_APPLY", "spec.tolerance", `{"tolerance": 0, "` + name + `": {}}`},

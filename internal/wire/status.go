@@ -1,5 +1,5 @@
-// Package wire knows both sides: the messages of the API and the types of the domain, the faults
-// of the domain and the statuses of gRPC. Nothing else converts between them.
+// Package wire converts between the messages of the API and the types of the domain, and between faults and
+// gRPC statuses. No other package does.
 package wire
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Domain is the google.rpc.ErrorInfo domain of every error that is ours.
+// Domain is the google.rpc.ErrorInfo domain of all errors of Cleave.
 const Domain = "cleave"
 
-// maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations take by
-// default: the message travels up to three times, in base64.
+// maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default: a
+// status has the message up to three times, in base64.
 const maxStatusText = 1200
 
 var codeOf = map[fault.Kind]codes.Code{
@@ -34,8 +34,8 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.Internal:           codes.Internal,
 }
 
-// Code is the gRPC code of a kind of fault.
-func Code(kind fault.Kind) codes.Code {
+// codeFor is the gRPC code of a kind of fault.
+func codeFor(kind fault.Kind) codes.Code {
 	if code, known := codeOf[kind]; known {
 		return code
 	}
@@ -51,15 +51,15 @@ func kindOf(code codes.Code) (fault.Kind, bool) {
 	return 0, false
 }
 
-// Status turns any error into a gRPC status error. A fault becomes its code with ErrorInfo, and
-// BadRequest when it names a field; a status stays what it is; the end of a context keeps its
-// code; all else is INTERNAL.
+// Status turns any error into a gRPC status error. A fault gets the code of its kind, an ErrorInfo, and a
+// BadRequest if it names a field. A status stays as it is, an ended context becomes CANCELLED or
+// DEADLINE_EXCEEDED, and everything else is INTERNAL.
 func Status(err error) error {
 	if err == nil {
 		return nil
 	}
 	if f, is := errors.AsType[*fault.Error](err); is {
-		return newStatus(Code(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata)
+		return newStatus(codeFor(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata)
 	}
 	if s, is := status.FromError(err); is {
 		return s.Err()
@@ -73,7 +73,7 @@ func Status(err error) error {
 	return newStatus(codes.Internal, "INTERNAL", err.Error(), "", nil)
 }
 
-// Unavailable is the status of a server that cannot answer now: try again, perhaps elsewhere.
+// Unavailable is the status of a server that cannot answer now, so that clients try again.
 func Unavailable(reason, message string) error {
 	return newStatus(codes.Unavailable, reason, message, "", nil)
 }
@@ -100,7 +100,7 @@ func newStatus(code codes.Code, reason, message, field string, metadata map[stri
 	return s.Err()
 }
 
-// printable is text that fits into a status and is valid in a protobuf string.
+// printable shortens text to fit into a status, and makes it valid UTF-8, as protobuf requires.
 func printable(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxStatusText {
@@ -113,8 +113,8 @@ func printable(text string) string {
 	return text[:cut] + "…"
 }
 
-// Fault turns a status that came from a coordinator back into the fault it was. Errors that are
-// not ours (the network, a deadline, UNAVAILABLE) are returned as they are.
+// Fault turns a status that came from a coordinator back into a fault. Other errors (of the network, a
+// deadline, UNAVAILABLE) are returned as they are.
 func Fault(err error) error {
 	s, is := status.FromError(err)
 	if err == nil || !is {
@@ -131,7 +131,7 @@ func Fault(err error) error {
 		}
 	}
 	if f == nil && kind == fault.ResourceExhausted {
-		// The transport's own words: a message over its limit, which only a job's spec can be.
+		// gRPC refuses a message that is too large. Only the spec of a job can be.
 		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
 	}
 	if f == nil {
@@ -145,9 +145,9 @@ func Fault(err error) error {
 	return f
 }
 
-// ErrorProto is a fault as a part of a message.
+// ErrorProto is a fault as a message.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
-	p := &cleavev1.Error{Code: int32(Code(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
+	p := &cleavev1.Error{Code: int32(codeFor(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
 	for key, value := range f.Metadata {
 		if p.Metadata == nil {
 			p.Metadata = map[string]string{}
@@ -157,10 +157,7 @@ func ErrorProto(f *fault.Error) *cleavev1.Error {
 	return p
 }
 
-// JobFault is why a job failed, nil when it did not.
-func JobFault(job *cleavev1.Job) error { return FaultOf(job.GetError()) }
-
-// FaultOf is the fault that a message carries, nil when it carries none.
+// FaultOf is the inverse of ErrorProto; it is nil for nil.
 func FaultOf(p *cleavev1.Error) error {
 	if p == nil {
 		return nil

@@ -21,7 +21,7 @@ func TestFaultsSurviveTheWire(t *testing.T) {
 	for kind := fault.InvalidArgument; kind <= fault.Internal; kind++ {
 		sent := fault.New(kind, "SOME_REASON", "row %d is bad", 3).OnField("spec.k").With("row", "3")
 		err := Status(fmt.Errorf("%w", sent))
-		if got := status.Code(err); got != Code(kind) || got == codes.OK || got == codes.Unknown {
+		if got := status.Code(err); got != codeFor(kind) || got == codes.OK || got == codes.Unknown {
 			t.Errorf("kind %d has code %v", kind, got)
 		}
 		if got := Fault(err); !reflect.DeepEqual(got, error(sent)) {
@@ -81,13 +81,12 @@ func TestStatusTextIsBounded(t *testing.T) {
 	}
 }
 
-func TestJobFault(t *testing.T) {
-	if err := JobFault(&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
-		t.Errorf("a job that succeeded has fault %v", err)
+func TestFaultsInMessages(t *testing.T) {
+	if err := FaultOf(nil); err != nil {
+		t.Errorf("a job that did not fail has fault %v", err)
 	}
 	want := fault.Invalid("ZERO_DEGREE", "vertex 3 has no edges").OnField("spec.dataset_id").With("vertex", "3")
-	err := JobFault(&cleavev1.Job{State: cleavev1.JobState_JOB_STATE_FAILED, Error: ErrorProto(want)})
-	if !reflect.DeepEqual(err, error(want)) {
+	if err := FaultOf(ErrorProto(want)); !reflect.DeepEqual(err, error(want)) {
 		t.Errorf("got %#v", err)
 	}
 	if err := FaultOf(&cleavev1.Error{Code: 99, Reason: "NEW", Message: "of a later version"}); !fault.Is(err, "NEW") {
@@ -99,7 +98,7 @@ func TestJobFault(t *testing.T) {
 	}
 }
 
-// gRPC's own refusal of a message over the limit has no details of ours, and is the user's to mend.
+// When gRPC refuses a message because of its size, the user can do something about it.
 func TestFaultOfATooLargeMessage(t *testing.T) {
 	err := Fault(status.Error(codes.ResourceExhausted, "trying to send message larger than max (93137252 vs. 67108864)"))
 	if !fault.Is(err, "MESSAGE_TOO_LARGE") || !strings.Contains(err.Error(), "67108864") {

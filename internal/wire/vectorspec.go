@@ -3,7 +3,6 @@ package wire
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // vectorSpec reads the options of the vector family.
@@ -22,7 +21,7 @@ func vectorSpec(r *specReader, p *cleavev1.JobSpec) *centroid.Options {
 	case *cleavev1.JobSpec_CopKmeans:
 		v.Algorithm = centroid.CopKmeans
 		v.Distortion = geometries.read(r, a.CopKmeans.GetGeometry(), "spec.cop_kmeans.geometry")
-		v.MaxRestarts = copRestarts(r, a.CopKmeans)
+		v.MaxRestarts = int(a.CopKmeans.GetMaxRestarts())
 	case *cleavev1.JobSpec_PcKmeans:
 		v.Algorithm = centroid.PCKmeans
 		v.Inference = inferences.read(r, a.PcKmeans.GetInference(), "spec.pc_kmeans.inference")
@@ -37,22 +36,10 @@ func vectorSpec(r *specReader, p *cleavev1.JobSpec) *centroid.Options {
 		v.Distortion = distortions.read(r, a.HmrfKmeans.GetDistortion(), "spec.hmrf_kmeans.distortion")
 		penalized(r, v, a.HmrfKmeans, "spec.hmrf_kmeans.")
 	}
-	if p.GetStorage() != cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED {
-		r.note(fault.Invalid("OPTION_DOES_NOT_APPLY", "storage is about the kernel matrix, and the vector family has none").OnField("spec.storage"))
-	}
 	if centroids := p.GetInitialization().GetCentroids(); len(centroids) > 0 {
 		v.InitialCentroids = centroids
 	}
 	return v
-}
-
-// copRestarts: in the domain no restarts mean the default, so that a zero that was given must not pass for
-// it.
-func copRestarts(r *specReader, p *cleavev1.CopKmeans) int {
-	if p != nil && p.MaxRestarts != nil && p.GetMaxRestarts() == 0 {
-		r.note(fault.Invalid("BAD_MAX_RESTARTS", "max_restarts is 0; it must be at least 1, or absent for 10").OnField("spec.cop_kmeans.max_restarts"))
-	}
-	return int(p.GetMaxRestarts())
 }
 
 // penalized reads the options of the methods that learn a metric under penalties.

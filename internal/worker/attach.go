@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// errFarewell ends a stream after which the worker may go.
+// errFarewell ends the last stream: the worker may exit.
 var errFarewell = errors.New("worker: farewell")
 
 // welcomeTimeout is how long a coordinator may take to answer a hello.
@@ -22,8 +22,8 @@ type received struct {
 	err     error
 }
 
-// attach holds one stream until it breaks. When ctx ends the worker asks to leave, and the stream
-// lasts until it may, at most LeaveTimeout. It tells whether the coordinator welcomed the worker.
+// attach runs one stream until it breaks. When ctx ends, the worker asks to leave and keeps the stream
+// until it may, at most LeaveTimeout. The first result tells whether the coordinator sent a welcome.
 func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -32,34 +32,34 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		return false, err
 	}
 	if err := stream.Send(hello(w)); err != nil {
-		_, err := stream.Recv() // where the reason is
+		_, err := stream.Recv() // gives the reason
 		return false, err
 	}
-	inbound, gone := make(chan received), make(chan struct{})
+	inbound, receiverDone := make(chan received), make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(receiverDone)
 		receive(streamCtx, stream, inbound)
 	}()
-	defer func() { cancel(nil); <-gone }()
+	defer func() { cancel(nil); <-receiverDone }()
 
-	late := time.AfterFunc(welcomeTimeout, func() { cancel(errors.New("the coordinator does not answer")) })
-	defer late.Stop()
-	heartbeats := time.NewTicker(time.Hour) // its pace comes with the welcome
+	welcomeTimer := time.AfterFunc(welcomeTimeout, func() { cancel(errors.New("the coordinator does not answer")) })
+	defer welcomeTimer.Stop()
+	heartbeats := time.NewTicker(time.Hour) // the welcome sets its interval
 	defer heartbeats.Stop()
 	leaving := ctx.Done()
 	var answers <-chan struct{}
 	for sequence := uint64(1); ; {
 		var messages []*workerv1.AttachRequest
-		// Nothing here waits for a computation, so heartbeats go out in time.
+		// Nothing in this loop waits for a computation, so heartbeats are sent on time.
 		select {
 		case in := <-inbound:
 			switch m := in.message.GetMessage().(type) {
 			case *workerv1.AttachResponse_Welcome:
-				late.Stop()
+				welcomeTimer.Stop()
 				welcomed = true
 				w.welcome(m.Welcome)
 				answers = w.session.wake
-				w.session.nudge() // answers may have waited for this stream
+				w.session.wakeStream() // there may be answers that no stream has sent
 				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
 			case *workerv1.AttachResponse_Command:
 				if welcomed {
@@ -76,7 +76,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 				Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
 			sequence++
 		case <-answers:
-			for _, answer := range w.session.answers() {
+			for _, answer := range w.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 			}
 		case <-leaving:
@@ -93,15 +93,15 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		}
 		for _, m := range messages {
 			if stream.Send(m) != nil {
-				// Why the stream is over is what Recv says. Answers that were on their way are not
-				// lost: the coordinator repeats what was not answered.
-				return welcomed, reason(streamCtx, inbound)
+				// Recv tells why the stream is over. The answers are not lost: the coordinator sends
+				// commands again that it got no answer to.
+				return welcomed, streamError(streamCtx, inbound)
 			}
 		}
 	}
 }
 
-// receive hands messages on until the stream ends.
+// receive passes messages on until the stream ends.
 func receive(ctx context.Context, stream workerv1.WorkerService_AttachClient, to chan<- received) {
 	for {
 		m, err := stream.Recv()
@@ -116,8 +116,8 @@ func receive(ctx context.Context, stream workerv1.WorkerService_AttachClient, to
 	}
 }
 
-// reason waits for the error that ended a stream.
-func reason(ctx context.Context, inbound <-chan received) error {
+// streamError waits for the error that ended a stream.
+func streamError(ctx context.Context, inbound <-chan received) error {
 	for {
 		select {
 		case in := <-inbound:
@@ -148,7 +148,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: h}}
 }
 
-// welcome goes on with the session, or drops everything and begins a new one.
+// welcome resumes the session, or drops everything and begins a new one.
 func (w *worker) welcome(m *workerv1.Welcome) {
 	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {
 		w.log.Info("attached again", "session", m.GetSessionId())
@@ -162,7 +162,7 @@ func (w *worker) welcome(m *workerv1.Welcome) {
 	w.session = newSession(w, m.GetSessionId())
 }
 
-// endSession drops all jobs. What still computes notices soon; Run waits for it in the end.
+// endSession drops all jobs. Their computations stop soon after; Run waits for them before it returns.
 func (w *worker) endSession() {
 	if w.session != nil {
 		w.session.end()

@@ -13,49 +13,51 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// keptUnused is how many data sets are kept after their last job, in case the next job wants one.
+// keptUnused is how many data sets are kept after their last job, because the next job may use them.
 const keptUnused = 2
 
-// datasets is the worker's cache of data sets: each is fetched once and shared by all jobs. What
-// nobody uses is kept while memory allows, the most recent ones only.
+// datasets is the worker's cache of data sets: each is fetched once and shared by all jobs. Of those
+// that no job uses, the most recent ones are kept as long as there is memory.
 type datasets struct {
 	memory *memory
 
 	mu      sync.Mutex
-	entries map[string]*entry
-	unused  []*entry // the longest unused first
+	entries map[string]*cachedDataset
+	unused  []*cachedDataset // the longest unused first
 }
 
-// entry is one data set, perhaps still on its way.
-type entry struct {
+// cachedDataset is a data set that is there or being fetched.
+type cachedDataset struct {
 	id    string
 	bytes int64
-	ready chan struct{} // closed when data or err is there
+	ready chan struct{} // closed when data or err is set
 	data  dataset.Dataset
 	err   error
 	users int
 }
 
-// lease is one job's hold on a data set.
+// lease keeps a data set in memory for a job.
 type lease struct {
 	data    dataset.Dataset
 	release func()
 }
 
-func newDatasets(m *memory) *datasets { return &datasets{memory: m, entries: map[string]*entry{}} }
+func newDatasets(m *memory) *datasets {
+	return &datasets{memory: m, entries: map[string]*cachedDataset{}}
+}
 
-// open gives a data set, fetching it if need be. It takes some memory while it is fetched and some
-// afterwards.
+// open gives a data set, fetching it if necessary. It takes `fetching` bytes while it is fetched and
+// `bytes` afterwards.
 func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, fetch func(context.Context) (dataset.Dataset, error)) (*lease, error) {
 	for {
 		d.mu.Lock()
 		e, known := d.entries[id]
 		if !known {
-			e = &entry{id: id, bytes: bytes, ready: make(chan struct{})}
+			e = &cachedDataset{id: id, bytes: bytes, ready: make(chan struct{})}
 			d.entries[id] = e
 		}
 		e.users++
-		d.unused = slices.DeleteFunc(d.unused, func(u *entry) bool { return u == e })
+		d.unused = slices.DeleteFunc(d.unused, func(u *cachedDataset) bool { return u == e })
 		d.mu.Unlock()
 		if !known {
 			d.fill(ctx, e, fetching, fetch)
@@ -63,14 +65,14 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 		select {
 		case <-e.ready:
 		case <-ctx.Done():
-			d.leave(e)
+			d.release(e)
 			return nil, ctx.Err()
 		}
 		if e.err == nil {
-			return &lease{data: e.data, release: sync.OnceFunc(func() { d.leave(e) })}, nil
+			return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}, nil
 		}
-		d.leave(e)
-		// Another job's cancellation is not ours: fetch it ourselves.
+		d.release(e)
+		// The fetch was canceled with another job: fetch it for this one.
 		if ctx.Err() == nil && known && errors.Is(e.err, context.Canceled) {
 			continue
 		}
@@ -78,8 +80,8 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 	}
 }
 
-// fill fetches a data set; on failure the entry is forgotten, so that others may try again.
-func (d *datasets) fill(ctx context.Context, e *entry, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
+// fill fetches a data set. On failure it is removed from the cache, so that others can try again.
+func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
 	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
 		kept := e.bytes
@@ -98,8 +100,8 @@ func (d *datasets) fill(ctx context.Context, e *entry, fetching int64, fetch fun
 	}
 }
 
-// leave ends one use.
-func (d *datasets) leave(e *entry) {
+// release ends one use of a data set.
+func (d *datasets) release(e *cachedDataset) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.users--; e.users > 0 || d.entries[e.id] != e {
@@ -109,14 +111,15 @@ func (d *datasets) leave(e *entry) {
 	d.trim(keptUnused, 0)
 }
 
-// evict frees unused data sets until so many bytes are free, or all of them.
+// evict removes unused data sets until at least so many bytes became free, or none is left.
 func (d *datasets) evict(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trim(0, bytes)
 }
 
-// trim forgets unused data sets beyond a number, and stops early when enough (if > 0) is freed.
+// trim removes the oldest unused data sets, all but keep of them. With enough > 0 it stops when it has
+// freed so many bytes.
 func (d *datasets) trim(keep int, enough int64) {
 	freed := int64(0)
 	for len(d.unused) > keep && (enough == 0 || freed < enough) {

@@ -13,19 +13,19 @@ import (
 
 var errUnprepared = errors.New("the job is not prepared on this worker")
 
-// shard is a job's tiles, of one family of methods, and what can be done with them.
+// shard is the tiles of a job, with the commands of its family of methods.
 type shard interface {
-	// build makes tiles, stored or not, or changes those that are there over.
+	// build builds tiles, stored or not; built ones are converted.
 	build(ctx context.Context, tiles []int, stored bool) error
-	// Drop forgets tiles.
+	// Drop frees tiles.
 	Drop(tiles []int)
-	// Bytes is the memory of all tiles and what belongs to them.
+	// Bytes is the memory of all tiles with their sums.
 	Bytes() int64
 	// perform runs one of the family's commands on tiles.
 	perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error)
 }
 
-// dispatch runs one command on the shard.
+// dispatch runs one command.
 func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	if prepare := c.GetPrepare(); prepare != nil {
 		return &workerv1.Done{}, j.prepare(prepare)
@@ -37,7 +37,7 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		j.drop(c.GetTiles())
 		return &workerv1.Done{}, nil
 	}
-	tiles, err := j.admit(c.GetTiles())
+	tiles, err := j.checkTiles(c.GetTiles())
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +47,19 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	return j.shard.perform(j, c, tiles)
 }
 
-func unknown(c *workerv1.Command) error {
+func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// admit turns the tiles of a command into numbers and refuses placements that are out of date.
-func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
+// checkTiles gives the numbers of the tiles of a command, and refuses placements that are out of date.
+func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
 		if int64(t.GetTile()) >= int64(partition.TileCount(j.rows)) {
 			return nil, fmt.Errorf("worker: there is no tile %d of %d rows", t.GetTile(), j.rows)
 		}
 		if t.GetEpoch() < j.epochs[t.GetTile()] {
-			return nil, fmt.Errorf("%w: tile %d has been placed anew", kernel.ErrNotReady, t.GetTile())
+			return nil, fmt.Errorf("%w: tile %d has been placed again since", kernel.ErrNotReady, t.GetTile())
 		}
 		j.epochs[t.GetTile()] = t.GetEpoch()
 		tiles[i] = int(t.GetTile())
@@ -67,31 +67,31 @@ func (j *job) admit(placed []*workerv1.Tile) ([]int, error) {
 	return tiles, nil
 }
 
-// valuesOf makes the answer of an operation that gives values.
+// valuesOf makes the answer of an operation that returns values.
 func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Done, error) {
 	return func(values []float64, err error) (*workerv1.Done, error) {
 		if err != nil {
 			return nil, err
 		}
-		payload, err := j.result(c, wire.PackFloat64s(values))
+		payload, err := j.resultPayload(c, wire.PackFloat64s(values))
 		return &workerv1.Done{Values: payload}, err
 	}
 }
 
-// movesOf makes the answer of an operation that gives moves.
+// movesOf makes the answer of an operation that returns moves.
 func (j *job) movesOf(c *workerv1.Command) func([]kernel.Move, error) (*workerv1.Done, error) {
 	return func(moves []kernel.Move, err error) (*workerv1.Done, error) {
 		if err != nil {
 			return nil, err
 		}
-		payload, err := j.result(c, wire.PackMoves(moves))
+		payload, err := j.resultPayload(c, wire.PackMoves(moves))
 		return &workerv1.Done{Values: payload}, err
 	}
 }
 
-// unpack fetches and unpacks an operand.
-func unpack[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
-	data, err := j.operand(p)
+// unpackPayload fetches and unpacks a payload.
+func unpackPayload[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
+	data, err := j.payloadBytes(p)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func unpack[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([
 }
 
 func (j *job) floats(p *workerv1.Payload, count int) ([]float64, error) {
-	values, err := unpack(j, p, wire.UnpackFloat64s)
+	values, err := unpackPayload(j, p, wire.UnpackFloat64s)
 	if err == nil && len(values) != count {
-		err = fmt.Errorf("worker: an operand of %d values instead of %d", len(values), count)
+		err = fmt.Errorf("worker: a payload of %d values instead of %d", len(values), count)
 	}
 	return values, err
 }
@@ -110,5 +110,5 @@ func (j *job) optionalFloats(p *workerv1.Payload) ([]float64, error) {
 	if p == nil {
 		return nil, nil
 	}
-	return unpack(j, p, wire.UnpackFloat64s)
+	return unpackPayload(j, p, wire.UnpackFloat64s)
 }

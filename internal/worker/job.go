@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// job is one job's tiles and the queue of its commands, which run one after the other.
+// job is the tiles of one job and the queue of its commands, which run one after the other.
 type job struct {
 	session *session
 	id      string
@@ -22,18 +22,18 @@ type job struct {
 
 	mu      sync.Mutex
 	queue   []*workerv1.Command
-	running uint64           // the command that is being run, 0: none
-	last    *workerv1.Answer // of the last command that was run
+	running uint64           // id of the running command; 0: none
+	last    *workerv1.Answer // to the last command that was run
 	wake    chan struct{}
 
-	// Only the job's own goroutine touches what follows.
-	rows    int
-	need    planning.Problem  // what the job takes
-	shard   shard             // nil until it is prepared
-	data    *lease            // of a data set that is held as long as the job
-	tiles   map[int]bool      // those that are built, and whether they are stored
-	epochs  map[uint32]uint64 // of the tiles' placements, the newest seen
-	charged int64             // bytes that are reserved for the job
+	// The fields below are used only by the job's own goroutine.
+	rows     int
+	need     planning.Problem  // tells how much memory the job takes
+	shard    shard             // nil before the job is prepared
+	data     *lease            // of the data set, if the job keeps it
+	tiles    map[int]bool      // the built tiles, true if stored
+	epochs   map[uint32]uint64 // the newest epoch seen of each tile
+	reserved int64             // bytes of the worker's memory
 }
 
 func newJob(s *session, id string) *job {
@@ -41,8 +41,8 @@ func newJob(s *session, id string) *job {
 	return &job{session: s, id: id, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
 }
 
-// enqueue takes a command. One that is waiting or running already is known; the last one that was
-// run is answered again with the same answer, which is returned.
+// enqueue queues a command, unless it is queued or running already. If it is the last command that was
+// run, its answer is returned, to be sent again.
 func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -65,7 +65,7 @@ func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 	return nil
 }
 
-// run works the queue off until the job is over.
+// run runs the queued commands until the job is over.
 func (j *job) run() {
 	defer j.close()
 	for {
@@ -75,7 +75,7 @@ func (j *job) run() {
 		}
 		answer := j.execute(c)
 		if j.ctx.Err() != nil {
-			return // nobody waits for it
+			return // nobody waits for the answer
 		}
 		j.mu.Lock()
 		j.running, j.last = 0, answer
@@ -84,7 +84,7 @@ func (j *job) run() {
 	}
 }
 
-// next waits for a command; nil when the job is over.
+// next waits for a command. It returns nil when the job is over.
 func (j *job) next() *workerv1.Command {
 	for {
 		j.mu.Lock()
@@ -104,38 +104,38 @@ func (j *job) next() *workerv1.Command {
 	}
 }
 
-// leave ends the job from outside: what it runs is cancelled, and its memory is about to be free.
-func (j *job) leave() {
-	j.session.worker.memory.expect()
+// stop ends the job: its running command is canceled, and its goroutine frees its memory soon.
+func (j *job) stop() {
+	j.session.worker.memory.beginRelease()
 	j.cancel()
 }
 
-// close frees what the job held. It was told to leave: nothing else ends a job.
+// close frees what the job holds. It runs after stop, the only way to end a job.
 func (j *job) close() {
 	j.shard = nil
-	j.free(j.charged)
+	j.free(j.reserved)
 	if j.data != nil {
 		j.data.release()
 		j.data = nil
 	}
-	j.session.worker.memory.settle()
+	j.session.worker.memory.endRelease()
 }
 
-// reserve takes memory for the job.
+// reserve reserves memory for the job.
 func (j *job) reserve(bytes int64, what string) error {
 	err := j.session.worker.memory.reserve(j.ctx, bytes, what)
 	if err == nil {
-		j.charged += bytes
+		j.reserved += bytes
 	}
 	return err
 }
 
 func (j *job) free(bytes int64) {
 	j.session.worker.memory.free(bytes)
-	j.charged -= bytes
+	j.reserved -= bytes
 }
 
-// execute runs a command and turns every outcome, also a panic, into an answer.
+// execute runs a command and turns every outcome, even a panic, into an answer.
 func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 	log := j.session.worker.log.With("job", j.id, "command", fmt.Sprintf("%T", c.GetOperation()))
 	defer func() {

@@ -13,7 +13,7 @@ import (
 // matrix is the tiles of a job of the kernel family.
 type matrix struct {
 	*kernel.Shard
-	k int // clusters of a lane, as armed
+	k int // clusters of a lane, from SetOperands
 }
 
 func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
@@ -50,13 +50,13 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		payload, err := j.productsOf(c, products)
 		return &workerv1.Done{Values: payload}, err
 	case *workerv1.Command_Load:
-		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
+		labels, err := unpackPayload(j, op.Load.GetLabels(), wire.UnpackInt32s)
 		if err != nil {
 			return nil, err
 		}
 		return selfAffinity(m.Load(j.ctx, tiles, op.Load.GetStep(), labels))
 	case *workerv1.Command_Update:
-		moves, err := unpack(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	}
-	return nil, unknown(c)
+	return nil, unknownCommand(c)
 }
 
 // setOperands sets the weights and the sparse part.
@@ -85,10 +85,10 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 		return err
 	}
 	sparse := &kernel.Sparse{}
-	if sparse.RowStart, err = unpack(j, a.GetSparseStarts(), wire.UnpackInt64s); err != nil {
+	if sparse.RowStart, err = unpackPayload(j, a.GetSparseStarts(), wire.UnpackInt64s); err != nil {
 		return err
 	}
-	if sparse.Column, err = unpack(j, a.GetSparseColumns(), wire.UnpackInt32s); err != nil {
+	if sparse.Column, err = unpackPayload(j, a.GetSparseColumns(), wire.UnpackInt32s); err != nil {
 		return err
 	}
 	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
@@ -126,9 +126,9 @@ func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
 	return &workerv1.Done{SelfAffinity: wire.PackInt128s(sums)}, err
 }
 
-// columnLists are the lists of columns to sum up.
+// columnLists unpacks the lists of columns to sum up.
 func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
-	columns, err := unpack(j, op.GetColumns(), wire.UnpackInt32s)
+	columns, err := unpackPayload(j, op.GetColumns(), wire.UnpackInt32s)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
 		}
 	}
-	ends, err := unpack(j, op.GetEnds(), wire.UnpackInt32s)
+	ends, err := unpackPayload(j, op.GetEnds(), wire.UnpackInt32s)
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +161,14 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
 	return all, err
 }
 
-// vectorsOf are the vectors that a matrix is multiplied with.
+// vectorsOf unpacks the vectors to multiply with, chunk by chunk: all of them may be large.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
-	if most := int64(max(1, j.need.Products)); count > most {
-		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, most)
+	if limit := int64(max(1, j.need.Products)); count > limit {
+		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, limit)
 	}
 	values, filled := make([]float64, int(count)*j.rows), 0
-	err := j.receive(op.GetX(), func(at int, chunk []byte) error {
+	err := j.receivePayload(op.GetX(), func(at int, chunk []byte) error {
 		if at%8 != 0 || at+len(chunk) > 8*len(values) {
 			return fmt.Errorf("worker: %d bytes after %d of %d vectors of %d rows", len(chunk), at, count, j.rows)
 		}
@@ -184,12 +184,13 @@ func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	return slices.Collect(slices.Chunk(values, j.rows)), nil
 }
 
-// productsOf makes a payload of products, one after the other. Large ones are packed as they are sent.
+// productsOf makes a payload of products, one after the other. Large ones are packed chunk by chunk while
+// they are sent.
 func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.Payload, error) {
 	if 8*len(products)*len(products[0]) <= wire.InlineBytes {
-		return j.result(c, wire.PackFloat64Lists(products))
+		return j.resultPayload(c, wire.PackFloat64Lists(products))
 	}
-	return j.sendAhead(c, func(yield func([]byte) bool) {
+	return j.sendResult(c, func(yield func([]byte) bool) {
 		for _, values := range products {
 			for chunk := range slices.Chunk(values, wire.ChunkBytes/8) {
 				if !yield(wire.PackFloat64s(chunk)) {
@@ -200,5 +201,5 @@ func (j *job) productsOf(c *workerv1.Command, products [][]float64) (*workerv1.P
 	})
 }
 
-// mostProducts bounds the vectors that a matrix is multiplied with at a time.
-const mostProducts = 1024
+// maxProducts limits the vectors of one Multiply.
+const maxProducts = 1024

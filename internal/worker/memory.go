@@ -9,17 +9,17 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// RuntimeBytes is what a worker's process may take beside the memory that it offers: its code, the Go
-// runtime, stacks, messages on their way, and garbage that waits for the collector.
+// RuntimeBytes is what a worker process may take in addition to the memory that it offers: its code, the
+// Go runtime, stacks, messages in transit, and garbage that is not collected yet.
 const RuntimeBytes = 64 << 20
 
-// codeBytes is the part of it that the collector knows nothing of: code that was read from the program
-// file, and what the system keeps for the process.
+// codeBytes is the part of RuntimeBytes that Go's memory limit does not include: code that was read from
+// the program file, and what the system keeps for the process.
 const codeBytes = 24 << 20
 
-// LimitProcess has the collector keep the whole process within the memory that its workers offer and
-// RuntimeBytes: without it, garbage may grow to as much as all tiles before it is collected. A lower
-// limit that is set already (GOMEMLIMIT) stays.
+// LimitProcess sets Go's memory limit so that the whole process stays within memoryBytes + RuntimeBytes.
+// Without it, garbage may grow as large as all tiles before it is collected. A lower limit that is
+// already set (GOMEMLIMIT) stays.
 func LimitProcess(memoryBytes uint64) {
 	limit := int64(min(memoryBytes, planning.Unlimited)) + RuntimeBytes - codeBytes
 	if memoryBytes > 0 && limit < debug.SetMemoryLimit(-1) {
@@ -27,26 +27,26 @@ func LimitProcess(memoryBytes uint64) {
 	}
 }
 
-// memory keeps the books of a worker's memory: jobs, their tiles, and data sets. Everything big is
-// reserved here before it is allocated, by the arithmetic of package planning.
+// memory accounts for the memory of a worker: jobs, their tiles, and data sets. Everything large is
+// reserved here before it is allocated. The sizes come from package planning.
 type memory struct {
-	limit   int64             // 0: none
-	reclaim func(bytes int64) // frees what is kept only in case; called without the lock
+	limit   int64             // 0: unlimited
+	reclaim func(bytes int64) // frees cached data; called without the lock
 
-	mu      sync.Mutex
-	used    int64
-	leaving int           // jobs that are over and about to free what they hold
-	left    chan struct{} // closed, and made anew, when one has
+	mu        sync.Mutex
+	used      int64
+	releasing int           // jobs that have ended and will free their memory soon
+	released  chan struct{} // closed and replaced each time one has freed it
 }
 
-func newMemory(limit int64) *memory { return &memory{limit: limit, left: make(chan struct{})} }
+func newMemory(limit int64) *memory { return &memory{limit: limit, released: make(chan struct{})} }
 
-// reserve takes bytes or says that there are not as many. It waits for jobs that are on their way out:
-// the coordinator has counted on their memory already.
+// reserve reserves bytes, or fails if there are too few. It waits for jobs that are about to free their
+// memory, because the coordinator counts it as free already.
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
 		m.mu.Lock()
-		used, leaving, left := m.used, m.leaving, m.left
+		used, releasing, released := m.used, m.releasing, m.released
 		m.mu.Unlock()
 		if m.take(bytes) {
 			return nil
@@ -54,19 +54,19 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		if m.reclaim(bytes); m.take(bytes) {
 			return nil
 		}
-		if leaving == 0 {
+		if releasing == 0 {
 			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
 				what, planning.Bytes(bytes), planning.Bytes(used), planning.Bytes(m.limit))
 		}
 		select {
-		case <-left:
+		case <-released:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// take takes bytes if there are as many.
+// take reserves bytes if there are enough, without waiting.
 func (m *memory) take(bytes int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,18 +83,18 @@ func (m *memory) free(bytes int64) {
 	m.used -= bytes
 }
 
-// expect notes that a job is about to free what it holds.
-func (m *memory) expect() {
+// beginRelease announces that a job will free its memory soon.
+func (m *memory) beginRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.leaving++
+	m.releasing++
 }
 
-// settle notes that it has.
-func (m *memory) settle() {
+// endRelease records that a job has freed its memory.
+func (m *memory) endRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.leaving--
-	close(m.left)
-	m.left = make(chan struct{})
+	m.releasing--
+	close(m.released)
+	m.released = make(chan struct{})
 }

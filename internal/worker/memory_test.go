@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// readyJob is a job of 64 points, in 4 tiles, on a worker with room for so many stored ones.
-func readyJob(t *testing.T, tiles int64) *job {
+// matrixJob is a job of 64 points in 4 tiles, on a worker with memory for a number of stored tiles.
+func matrixJob(t *testing.T, tiles int64) *job {
 	t.Helper()
 	points, err := dataset.NewPoints(64, 1, make([]float64, 64))
 	if err != nil {
@@ -29,19 +29,19 @@ func readyJob(t *testing.T, tiles int64) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := idleJob(t)
+	j := newTestJob(t)
 	j.rows, j.need, j.shard = 64, planning.Problem{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
 	j.session.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
 
-func TestTheBooksFollowTheTiles(t *testing.T) {
-	j := readyJob(t, 2)
+func TestReservedMemoryFollowsTheTiles(t *testing.T) {
+	j := matrixJob(t, 2)
 	size, memory := j.need.TileSize(0), j.session.worker.memory
 	expect := func(what string, bytes int64) {
 		t.Helper()
-		if memory.used != bytes || j.charged != bytes {
-			t.Errorf("%s: %d bytes are used and %d charged, want %d", what, memory.used, j.charged, bytes)
+		if memory.used != bytes || j.reserved != bytes {
+			t.Errorf("%s: %d bytes are used and %d reserved by the job, want %d", what, memory.used, j.reserved, bytes)
 		}
 	}
 	build := func(stored bool, tiles ...int) error {
@@ -69,7 +69,7 @@ func TestTheBooksFollowTheTiles(t *testing.T) {
 	if err := build(false, 1); err != nil {
 		t.Fatal(err)
 	}
-	expect("one changed over", size.Stored+size.Computed)
+	expect("one converted", size.Stored+size.Computed)
 	if err := build(false, 2, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -80,30 +80,30 @@ func TestTheBooksFollowTheTiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("one stored after all", size.Stored+size.Computed)
-	memory.expect()
+	memory.beginRelease()
 	j.close()
 	expect("closed", 0)
 }
 
-// A build of a given matrix takes the memory of the rows that pass through, for as many tiles at a
-// time as there is room; one that fails on the way leaves nothing behind.
-func TestRowsThatPassThroughAreCounted(t *testing.T) {
+// A build from a kernel matrix reserves memory for the rows that it fetches, of as many tiles at a time as
+// possible. A build that fails leaves nothing reserved.
+func TestFetchedRowsAreReserved(t *testing.T) {
 	const n = 64
 	spec := kernel.Spec{Function: kernel.Given, Rows: n, Columns: n, Grid: -40}
 	need := planning.Problem{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
-	for _, spare := range []int64{0, 1, 3} { // tiles beside the one that there always is room for
-		j := idleJob(t)
+	for _, spare := range []int64{0, 1, 3} { // tiles whose rows fit in addition to one
+		j := newTestJob(t)
 		j.session.worker.cfg.Threads = 4
 		memory := j.session.worker.memory
 		memory.limit = 4*need.TileSize(0).Stored + spare*need.PassingBytes()
-		var now, most, calls atomic.Int64
+		var now, highest, calls atomic.Int64
 		rows := func(_ context.Context, from, to int) ([]float64, error) {
-			for at := now.Add(1); at > most.Load(); at = now.Load() {
-				most.Store(at)
+			for at := now.Add(1); at > highest.Load(); at = now.Load() {
+				highest.Store(at)
 			}
 			defer now.Add(-1)
 			if calls.Add(1) == 4 {
-				return nil, errors.New("the line is cut")
+				return nil, errors.New("the connection broke")
 			}
 			return make([]float64, n*(to-from)), nil
 		}
@@ -118,42 +118,42 @@ func TestRowsThatPassThroughAreCounted(t *testing.T) {
 		if _, err := j.build(partition.All(n), true); err != nil || memory.used != 4*need.TileSize(0).Stored {
 			t.Errorf("built: %d bytes, %v", memory.used, err)
 		}
-		if most.Load() > 1+spare {
-			t.Errorf("%d tiles at a time with room for %d", most.Load(), 1+spare)
+		if highest.Load() > 1+spare {
+			t.Errorf("%d tiles at a time with room for %d", highest.Load(), 1+spare)
 		}
 	}
 }
 
-// Memory that a job is about to free is waited for, and nothing else is.
-func TestReservationsWaitForLeavingJobs(t *testing.T) {
+// A reservation waits only for memory that a job is about to free.
+func TestReservationsWaitForEndingJobs(t *testing.T) {
 	m := newMemory(100)
 	m.reclaim = func(int64) {}
 	if err := m.reserve(t.Context(), 80, "a job"); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.reserve(t.Context(), 30, "a second"); !fault.Is(err, "NO_MEMORY") {
-		t.Errorf("nobody leaves: %v", err)
+		t.Errorf("no job ends: %v", err)
 	}
-	m.expect()
+	m.beginRelease()
 	got := make(chan error, 1)
 	go func() { got <- m.reserve(t.Context(), 30, "a second") }()
 	m.free(80)
-	m.settle()
+	m.endRelease()
 	select {
 	case err := <-got:
 		if err != nil {
-			t.Errorf("after the first left: %v", err)
+			t.Errorf("after the first ended: %v", err)
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("still waiting")
 	}
-	m.expect()
+	m.beginRelease()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.reserve(ctx, 80, "a third"); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled while it waits: %v", err)
+		t.Errorf("canceled while it waits: %v", err)
 	}
-	m.settle()
+	m.endRelease()
 }
 
 func TestLimitProcess(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepare opens the job: its data, and the matrix or the vectors that are made of them.
+// prepare opens the job: its data set, and the matrix or the vectors that are computed from it.
 func (j *job) prepare(p *workerv1.Prepare) error {
 	if j.shard != nil {
 		return nil
@@ -32,8 +32,8 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	return errors.New("worker: a job without matrix or vectors")
 }
 
-// prepareMatrix opens a job of the kernel family. A graph is used as it is; points are let go of
-// afterwards, and stay only as long as nobody needs their memory.
+// prepareMatrix opens a job of the kernel family. The tiles of a graph refer to the data set, which stays
+// in memory with the job. Points are copied; their data set may be evicted afterwards.
 func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	mean, err := j.optionalFloats(m.GetMean())
 	if err != nil {
@@ -47,7 +47,7 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetProducts() > mostProducts || p.GetSparseEntries() > math.MaxInt32 {
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetProducts() > maxProducts || p.GetSparseEntries() > math.MaxInt32 {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
@@ -55,17 +55,17 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	j.need.Products = int(p.GetProducts())
 	var data dataset.Dataset
 	if spec.Function != kernel.Given {
-		lease, err := j.lease(p.GetDatasetId(), spec.Rows)
+		lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 		if err != nil {
 			return err
 		}
-		defer j.keep(lease)
+		defer j.keepOrRelease(lease)
 		data = lease.data
 	}
 	rows := func(ctx context.Context, from, to int) ([]float64, error) {
 		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
 	}
-	return j.sit(spec.Rows, func(threads int) (shard, error) {
+	return j.allocate(spec.Rows, func(threads int) (shard, error) {
 		source, err := kernel.NewSource(spec, data, rows)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
 	if err != nil {
 		return err
 	}
-	grids, err := unpack(j, p.GetGrids(), wire.UnpackInt32s)
+	grids, err := unpackPayload(j, p.GetGrids(), wire.UnpackInt32s)
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,13 @@ func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows", j.need.K, spec.Rows)
 	}
 	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: p.GetFullMetric()}
-	lease, err := j.lease(id, spec.Rows)
+	lease, err := j.openDataset(id, spec.Rows)
 	if err != nil {
 		return err
 	}
-	defer j.keep(lease)
+	defer j.keepOrRelease(lease)
 	j.need.Vectors.Entries = planning.TileEntries(lease.data)
-	return j.sit(spec.Rows, func(threads int) (shard, error) {
+	return j.allocate(spec.Rows, func(threads int) (shard, error) {
 		source, err := vector.NewSource(spec, lease.data)
 		if err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
 	})
 }
 
-// lease fetches the data set, of so many rows.
-func (j *job) lease(id string, rows int) (*lease, error) {
+// openDataset fetches the data set and checks its number of rows.
+func (j *job) openDataset(id string, rows int) (*lease, error) {
 	fetch := func(ctx context.Context) (dataset.Dataset, error) {
 		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
 	}
@@ -123,8 +123,9 @@ func (j *job) lease(id string, rows int) (*lease, error) {
 	return lease, nil
 }
 
-// keep holds the data set on as long as the job, if that came to be and needs it, or lets go of it.
-func (j *job) keep(l *lease) {
+// keepOrRelease keeps the data set for as long as the job, if the job was opened and needs it. Otherwise
+// it releases the data set.
+func (j *job) keepOrRelease(l *lease) {
 	if j.shard != nil && j.need.HeldBytes() > 0 {
 		j.data = l
 	} else {
@@ -132,16 +133,16 @@ func (j *job) keep(l *lease) {
 	}
 }
 
-// sit reserves what the job takes beside its tiles, and makes its shard.
-func (j *job) sit(rows int, create func(threads int) (shard, error)) error {
+// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard.
+func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
-	seat := j.need.SeatBytes(threads) - j.need.HeldBytes()
-	if err := j.reserve(seat, "the job's data"); err != nil {
+	fixed := j.need.SeatBytes(threads) - j.need.HeldBytes()
+	if err := j.reserve(fixed, "the job's data"); err != nil {
 		return err
 	}
 	made, err := create(threads)
 	if err != nil {
-		j.free(seat)
+		j.free(fixed)
 		return err
 	}
 	j.rows, j.shard = rows, made

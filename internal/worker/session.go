@@ -7,14 +7,14 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// session is the worker's state as the coordinator knows it: the jobs, and the answers that no
-// stream has taken yet. It outlives streams.
+// session is the state that the coordinator knows of: the jobs, and the answers that are not sent yet.
+// It outlives streams.
 type session struct {
 	worker *worker
 	id     string
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	wake   chan struct{} // there are answers
+	wake   chan struct{} // there are answers to send
 
 	mu     sync.Mutex
 	jobs   map[string]*job
@@ -31,13 +31,13 @@ func (s *session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range s.jobs {
-		j.leave()
+		j.stop()
 	}
 	s.cancel()
 }
 
-// accept takes a command without waiting for anything. A release does not queue behind what it
-// makes pointless: it cancels the job's running command at once.
+// accept handles a command without waiting. A release is not queued behind other commands: it cancels
+// the running command of the job and drops the rest.
 func (s *session) accept(c *workerv1.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,9 +46,9 @@ func (s *session) accept(c *workerv1.Command) {
 	case *workerv1.Command_Release:
 		if j != nil {
 			delete(s.jobs, c.GetJobId())
-			j.leave()
+			j.stop()
 		}
-		s.put(done(c, &workerv1.Done{}))
+		s.queueAnswer(done(c, &workerv1.Done{}))
 		return
 	case *workerv1.Command_Prepare:
 		if j == nil {
@@ -58,36 +58,37 @@ func (s *session) accept(c *workerv1.Command) {
 		}
 	}
 	if j == nil {
-		s.put(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
+		s.queueAnswer(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
 		return
 	}
 	if again := j.enqueue(c); again != nil {
-		s.put(again)
+		s.queueAnswer(again)
 	}
 }
 
-// answer puts an answer by for the stream to send.
+// answer queues an answer for the stream.
 func (s *session) answer(a *workerv1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(a)
+	s.queueAnswer(a)
 }
 
-func (s *session) put(a *workerv1.Answer) {
+// queueAnswer queues an answer. The caller holds s.mu.
+func (s *session) queueAnswer(a *workerv1.Answer) {
 	s.outbox = append(s.outbox, a)
-	s.nudge()
+	s.wakeStream()
 }
 
-// nudge makes the stream look for answers.
-func (s *session) nudge() {
+// wakeStream makes the stream send the queued answers.
+func (s *session) wakeStream() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// answers takes the answers that wait.
-func (s *session) answers() []*workerv1.Answer {
+// takeAnswers removes the queued answers and returns them.
+func (s *session) takeAnswers() []*workerv1.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.outbox

@@ -4,8 +4,8 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
-// build makes tiles, stored or not, or changes those that are there over. All of the memory is
-// reserved first; if anything fails, nothing has changed.
+// build builds tiles, stored or not; built ones are converted. It reserves all memory first. If it
+// fails, nothing has changed.
 func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	more, less, total := int64(0), int64(0), int64(0)
 	var fresh []int
@@ -25,7 +25,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	if err := j.reserve(more, "the tiles"); err != nil {
 		return nil, err
 	}
-	if err := j.construct(tiles, stored); err != nil {
+	if err := j.buildTiles(tiles, stored); err != nil {
 		j.shard.Drop(fresh)
 		j.free(more)
 		return nil, err
@@ -37,20 +37,21 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 
-// construct lets the shard build. Rows of a given matrix pass through in float64: the seat has room for
-// those of one tile, and more are fetched at a time as far as there is memory just now.
-func (j *job) construct(tiles []int, stored bool) error {
-	passing, memory := j.need.PassingBytes(), j.session.worker.memory
+// buildTiles has the shard build tiles. The rows of a kernel matrix that is the data set are fetched in
+// float64 first. There is always memory for the rows of one tile; those of several tiles are fetched at
+// a time if there is memory for them now.
+func (j *job) buildTiles(tiles []int, stored bool) error {
+	rowBytes, memory := j.need.PassingBytes(), j.session.worker.memory
 	for len(tiles) > 0 {
 		batch := len(tiles)
-		if passing > 0 {
+		if rowBytes > 0 {
 			batch = 1
-			for batch < min(len(tiles), j.session.worker.cfg.Threads) && memory.take(passing) {
+			for batch < min(len(tiles), j.session.worker.cfg.Threads) && memory.take(rowBytes) {
 				batch++
 			}
 		}
 		err := j.shard.build(j.ctx, tiles[:batch], stored)
-		memory.free(int64(batch-1) * passing)
+		memory.free(int64(batch-1) * rowBytes)
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (j *job) construct(tiles []int, stored bool) error {
 	return nil
 }
 
-// drop forgets tiles, but not those that have been placed here again since.
+// drop frees tiles, but not those that have been placed here again since.
 func (j *job) drop(placed []*workerv1.Tile) {
 	var tiles []int
 	for _, p := range placed {

@@ -25,13 +25,13 @@ func (v *vectors) build(ctx context.Context, tiles []int, stored bool) error {
 func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_Load:
-		labels, err := unpack(j, op.Load.GetLabels(), wire.UnpackInt32s)
+		labels, err := unpackPayload(j, op.Load.GetLabels(), wire.UnpackInt32s)
 		if err != nil {
 			return nil, err
 		}
 		return j.valuesOf(c)(v.Load(j.ctx, tiles, op.Load.GetStep(), j.need.K, labels))
 	case *workerv1.Command_Update:
-		moves, err := unpack(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
 		if err != nil {
 			return nil, err
 		}
@@ -49,8 +49,8 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		if most := j.need.PointsAtOnce(); len(points) > most {
-			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), most)
+		if limit := j.need.PointsAtOnce(); len(points) > limit {
+			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), limit)
 		}
 		return j.valuesOf(c)(v.Distances(j.ctx, tiles, model, points))
 	case *workerv1.Command_Scatter:
@@ -62,7 +62,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		}
 		return j.valuesOf(c)(v.Nearest(j.ctx, tiles, model))
 	}
-	return nil, unknown(c)
+	return nil, unknownCommand(c)
 }
 
 func (v *vectors) farthest(j *job, tiles []int, op *workerv1.VectorFarthest) (*workerv1.Done, error) {
@@ -70,7 +70,7 @@ func (v *vectors) farthest(j *job, tiles []int, op *workerv1.VectorFarthest) (*w
 	if err != nil {
 		return nil, err
 	}
-	counts, err := unpack(j, op.GetCounts(), wire.UnpackInt32s)
+	counts, err := unpackPayload(j, op.GetCounts(), wire.UnpackInt32s)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	if err != nil {
 		return nil, err
 	}
-	switch most := j.need.TilesAtOnce(); {
+	switch limit := j.need.TilesAtOnce(); {
 	case kind == vector.Full && !j.need.Vectors.FullMetric:
 		return nil, errors.New("worker: a full scatter in a job without a full metric")
-	case kind != vector.Total && len(tiles) > most:
-		return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), most)
+	case kind != vector.Total && len(tiles) > limit:
+		return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), limit)
 	}
 	model, err := j.model(op.GetModel())
 	if err != nil {
@@ -96,7 +96,7 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	return j.valuesOf(c)(v.Scatter(j.ctx, tiles, op.GetStep(), model, kind))
 }
 
-// model fetches a model, which is no larger than what is planned for.
+// model fetches a model and checks that it is not larger than planned.
 func (j *job) model(p *workerv1.VectorModel) (*vector.Model, error) {
 	columns := j.need.Vectors.Columns
 	if int64(p.GetClusters()) > int64(j.need.K) {
@@ -106,7 +106,7 @@ func (j *job) model(p *workerv1.VectorModel) (*vector.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	absent, err := unpack(j, p.GetAbsent(), wire.UnpackBools)
+	absent, err := unpackPayload(j, p.GetAbsent(), wire.UnpackBools)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,6 @@ func (j *job) modelAndPoints(m *workerv1.VectorModel, points *workerv1.Payload) 
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := unpack(j, points, wire.UnpackInt32s)
+	list, err := unpackPayload(j, points, wire.UnpackInt32s)
 	return model, list, err
 }

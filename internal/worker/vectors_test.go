@@ -17,7 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and the same points in a shard of its own.
+// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and a shard of the same points to compare
+// with.
 func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	t.Helper()
 	values := make([]float64, 64*2)
@@ -36,7 +37,7 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, local := idleJob(t), vector.NewShard(source, 1)
+	j, local := newTestJob(t), vector.NewShard(source, 1)
 	if _, err := local.Build(t.Context(), partition.All(64)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +54,15 @@ func modelOf(m *vector.Model) *workerv1.VectorModel {
 	return wire.VectorModelToProto(m, inline(wire.PackFloat64s(m.Centroids)), inline(wire.PackBools(m.Absent)), inline(wire.PackFloat64s(m.Metric)))
 }
 
-// on runs a command on all four tiles.
-func (j *job) on(c *workerv1.Command) *workerv1.Answer {
+// executeOnAll runs a command on all four tiles.
+func (j *job) executeOnAll(c *workerv1.Command) *workerv1.Answer {
 	for tile := range uint32(4) {
 		c.Tiles = append(c.Tiles, &workerv1.Tile{Tile: tile, Epoch: 1})
 	}
 	return j.execute(c)
 }
 
-var theBuild = &workerv1.Command_Build{Build: &workerv1.Build{}}
+var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
@@ -80,7 +81,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		want any
 		c    *workerv1.Command
 	}{
-		{"build", nil, &workerv1.Command{Operation: theBuild}},
+		{"build", nil, &workerv1.Command{Operation: buildCommand}},
 		{"load", floats(local.Load(ctx, tiles, 7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
@@ -96,7 +97,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
 			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
 	} {
-		answer := j.on(step.c)
+		answer := j.executeOnAll(step.c)
 		if answer.GetFailure() != nil {
 			t.Fatalf("%s: %v", step.name, answer.GetFailure())
 		}
@@ -128,7 +129,7 @@ func movesOf(t *testing.T) func([]kernel.Move, error) any {
 	}
 }
 
-func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
+func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 	good := func() *vector.Model {
 		return &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: make([]float64, 6)}
 	}
@@ -153,7 +154,7 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
 		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "distortion 257"},
 		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
-		"marks of no kind":       {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
+		"absent is no bool":      {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
 		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
 		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
 		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
@@ -162,18 +163,18 @@ func TestWhatVectorsDoNotDoIsRefused(t *testing.T) {
 			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
-		if failure := j.on(&workerv1.Command{Operation: theBuild}).GetFailure(); failure != nil {
+		if failure := j.executeOnAll(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
 			t.Fatal(failure)
 		}
-		before := j.charged
-		failure := j.on(c.command).GetFailure()
-		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.charged != before {
-			t.Errorf("%s: %v, %d bytes charged instead of %d", name, failure, j.charged, before)
+		before := j.reserved
+		failure := j.executeOnAll(c.command).GetFailure()
+		if failure.GetKind() != c.kind || !strings.Contains(failure.GetMessage(), c.says) || j.reserved != before {
+			t.Errorf("%s: %v, %d bytes reserved instead of %d", name, failure, j.reserved, before)
 		}
 	}
 }
 
-func TestTheBooksFollowTheTilesOfVectors(t *testing.T) {
+func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	j, _ := vectorJob(t)
 	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
 	memory.limit = 3 * size
@@ -190,7 +191,7 @@ func TestTheBooksFollowTheTilesOfVectors(t *testing.T) {
 	if memory.used != size {
 		t.Errorf("one tile: %d bytes", memory.used)
 	}
-	memory.expect()
+	memory.beginRelease()
 	if j.close(); memory.used != 0 {
 		t.Errorf("closed: %d bytes", memory.used)
 	}

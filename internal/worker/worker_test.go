@@ -27,20 +27,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a coordinator whose Attach is played by the test.
-type stage struct {
+// fakeCoordinator is a coordinator whose Attach is a function of the test.
+type fakeCoordinator struct {
 	workerv1.UnimplementedWorkerServiceServer
 	attach func(workerv1.WorkerService_AttachServer) error
 }
 
-func (s *stage) Attach(stream workerv1.WorkerService_AttachServer) error { return s.attach(stream) }
+func (s *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) error {
+	return s.attach(stream)
+}
 
-// perform runs a worker against a stage until the worker ends.
-func perform(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
+// runAgainst runs a worker against a fake coordinator until the worker ends.
+func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
-	workerv1.RegisterWorkerServiceServer(server, &stage{attach: attach})
+	workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: attach})
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := server.Serve(listener); err != nil {
@@ -52,7 +54,7 @@ func perform(t *testing.T, attach func(workerv1.WorkerService_AttachServer) erro
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return Run(ctx, Config{
-		Coordinator: "passthrough:///stage",
+		Coordinator: "passthrough:///fake",
 		Name:        "w",
 		Threads:     1,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
@@ -70,7 +72,7 @@ func command(c *workerv1.Command) *workerv1.AttachResponse {
 var farewell = &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
 
 func TestARefusedWorkerEndsWithTheReason(t *testing.T) {
-	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+	err := runAgainst(t, func(stream workerv1.WorkerService_AttachServer) error {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func TestARefusedWorkerEndsWithTheReason(t *testing.T) {
 
 func TestAWorkerHeartbeatsAndComesBackWithItsSession(t *testing.T) {
 	streams := 0
-	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+	err := runAgainst(t, func(stream workerv1.WorkerService_AttachServer) error {
 		streams++
 		m, err := stream.Recv()
 		if err != nil {
@@ -120,7 +122,7 @@ func TestAWorkerHeartbeatsAndComesBackWithItsSession(t *testing.T) {
 }
 
 func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
-	err := perform(t, func(stream workerv1.WorkerService_AttachServer) error {
+	err := runAgainst(t, func(stream workerv1.WorkerService_AttachServer) error {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
@@ -146,7 +148,7 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 	}
 }
 
-func idleJob(t *testing.T) *job {
+func newTestJob(t *testing.T) *job {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0)}
 	w.datasets = newDatasets(w.memory)
@@ -157,16 +159,16 @@ func idleJob(t *testing.T) *job {
 }
 
 func TestAPanicIsAnAnswer(t *testing.T) {
-	j := idleJob(t)
-	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // broken: it has no source
+	j := newTestJob(t)
+	j.rows, j.shard = 16, &matrix{Shard: &kernel.Shard{}} // a shard without a source panics
 	answer := j.execute(&workerv1.Command{CommandId: 1, Tiles: []*workerv1.Tile{{Tile: 0, Epoch: 1}}, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}})
 	if answer.GetFailure().GetKind() != workerv1.FailureKind_FAILURE_KIND_INTERNAL || !strings.Contains(answer.GetFailure().GetMessage(), "panic") {
 		t.Errorf("answer %v", answer)
 	}
 }
 
-func TestACommandThatComesTwiceIsRunOnce(t *testing.T) {
-	j := idleJob(t)
+func TestARepeatedCommandIsRunOnce(t *testing.T) {
+	j := newTestJob(t)
 	build := &workerv1.Command{CommandId: 1, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}
 	for range 2 {
 		if answer := j.enqueue(build); answer != nil || len(j.queue) != 1 {
@@ -183,22 +185,22 @@ func TestACommandThatComesTwiceIsRunOnce(t *testing.T) {
 }
 
 func TestEpochsGuardPlacements(t *testing.T) {
-	j := idleJob(t)
+	j := newTestJob(t)
 	j.rows = 64
 	j.shard = &matrix{Shard: kernel.NewShard(nil, 1)}
-	if _, err := j.admit([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); err != nil {
+	if _, err := j.checkTiles([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.admit([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !errors.Is(err, kernel.ErrNotReady) {
+	if _, err := j.checkTiles([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !errors.Is(err, kernel.ErrNotReady) {
 		t.Errorf("an old placement: %v", err)
 	}
-	if _, err := j.admit([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
-		t.Error("a tile beyond the last was taken")
+	if _, err := j.checkTiles([]*workerv1.Tile{{Tile: 4, Epoch: 1}}); err == nil {
+		t.Error("a tile beyond the last was accepted")
 	}
 	j.need = planning.Problem{Matrix: kernel.Spec{Function: kernel.Gaussian, Rows: 64, Columns: 1}, K: 2}
 	j.tiles[2] = true
 	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 4}}); !j.tiles[2] {
-		t.Error("an old drop took a tile that was placed again")
+		t.Error("an old drop freed a tile that was placed again")
 	}
 	if j.drop([]*workerv1.Tile{{Tile: 2, Epoch: 5}}); j.tiles[2] {
 		t.Error("a drop had no effect")
@@ -228,7 +230,7 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 		t.Errorf("a data set that does not fit: %v", err)
 	}
 	a.release()
-	a.release() // once is enough
+	a.release() // the second time does nothing
 	if _, err := open("b", 60); !fault.Is(err, "NO_MEMORY") {
 		t.Errorf("a data set in use was evicted: %v", err)
 	}
@@ -257,7 +259,7 @@ func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the cancelled fetch ended with %v", err)
+			t.Errorf("the canceled fetch ended with %v", err)
 		}
 	})
 	<-fetching
@@ -295,6 +297,6 @@ func TestADamagedDatasetIsNotUsed(t *testing.T) {
 		}
 	}
 	if _, err := decodeVerified(id, int64(len(data)), bytes.NewReader(data[:len(data)-1])); err == nil {
-		t.Error("a cut data set was taken")
+		t.Error("a truncated data set was accepted")
 	}
 }

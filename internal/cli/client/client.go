@@ -22,12 +22,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// retries is gRPC's own policy: only UNAVAILABLE is tried again, which is never the refusal of a request.
-// Creating a job is safe to repeat because it always carries a request id.
-const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
-	"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
-	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
-
 // A watch may be silent for a long time; pings find out whether the coordinator is still there.
 const (
 	pingEvery   = 30 * time.Second
@@ -53,7 +47,7 @@ type Client struct {
 func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(retries),
+		grpc.WithDefaultServiceConfig(retryPolicy()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}, options...)

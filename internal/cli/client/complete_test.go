@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 func TestCauseIsTheBrokenPart(t *testing.T) {
@@ -18,3 +20,5 @@ func TestCauseIsTheBrokenPart(t *testing.T) {
 		t.Errorf("after: %v", got)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,8 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // DataFlags are the flags that name a file of data.
@@ -56,19 +54,16 @@ func (f *DataFlags) source() (flag string, err error) {
 }
 
 // kindOf is the kind of data that a source flag names.
-func (f *DataFlags) kindOf(flag string) cleavev1.DatasetKind {
-	switch flag {
-	case "data":
-		if format.IsSparse(f.data) {
-			return cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS
-		}
-		return cleavev1.DatasetKind_DATASET_KIND_POINTS
-	case "graph":
-		return cleavev1.DatasetKind_DATASET_KIND_GRAPH
-	case "kernel-matrix":
-		return cleavev1.DatasetKind_DATASET_KIND_KERNEL
+func (f *DataFlags) kindOf(flag string) dataset.Kind {
+	switch {
+	case flag == "graph":
+		return dataset.KindGraph
+	case flag == "kernel-matrix":
+		return dataset.KindKernel
+	case format.IsSparse(f.data):
+		return dataset.KindSparsePoints
 	}
-	return cleavev1.DatasetKind_DATASET_KIND_UNSPECIFIED
+	return dataset.KindPoints
 }
 
 // Load reads the data that the flags name, nil when they name none, and the names of its columns

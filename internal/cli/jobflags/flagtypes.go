@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/catalog"
 )
 
 // Choice is a flag that takes one of a few names.
@@ -31,7 +33,7 @@ func (c *Choice) Set(text string) error {
 		c.Value = text
 		return nil
 	}
-	return fmt.Errorf("use %s", joinOr(c.options))
+	return fmt.Errorf("use %s", catalog.Or(c.options))
 }
 
 // Number is a flag that takes a finite number, or one of a few keywords in its place.
@@ -68,7 +70,7 @@ func (n *Number) Set(text string) error {
 	value, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || math.IsNaN(value) || math.IsInf(value, 0):
-		return fmt.Errorf("use %s", joinOr(append([]string{"a finite number"}, n.keywords...)))
+		return fmt.Errorf("use %s", catalog.Or(append([]string{"a finite number"}, n.keywords...)))
 	case n.MinExcluded && value <= n.Min:
 		return fmt.Errorf("it must be greater than %g", n.Min)
 	case value < n.Min:
@@ -100,42 +102,4 @@ func (w *Whole) Set(text string) error {
 	}
 	w.Value = value
 	return nil
-}
-
-// startFlag is the flag --init: the name of a start, or labels or centroids with the file that holds them.
-type startFlag struct {
-	Choice
-	path string // FILE of labels:FILE or centroids:FILE
-}
-
-func newStartFlag() *startFlag {
-	return &startFlag{Choice: Choice{
-		options: []string{"farthest-first", "weighted-farthest-first", "random", "kmeans++", "neighborhoods", "seeds", "spectral", "labels:FILE", "centroids:FILE"},
-	}}
-}
-
-// Set implements pflag.Value.
-func (s *startFlag) Set(text string) error {
-	name, path, fromFile := strings.Cut(text, ":")
-	if !fromFile {
-		s.path = ""
-		if name == "neighbourhoods" { // as it was spelled before
-			name = "neighborhoods"
-		}
-		return s.Choice.Set(name)
-	}
-	if name != "labels" && name != "centroids" || path == "" {
-		return fmt.Errorf("use %s", joinOr(s.options))
-	}
-	s.Value, s.path = name, path
-	return nil
-}
-
-// joinOr lists names for a sentence: "a, b or c".
-func joinOr(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

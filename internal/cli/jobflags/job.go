@@ -6,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -53,7 +54,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		if err != nil {
 			return nil, err
 		}
-		if err := f.check(spec, described.GetKind()); err != nil {
+		if err := f.check(spec, wire.Kind(described.GetKind())); err != nil {
 			return nil, err
 		}
 		j.Rows, j.Columns = int(described.GetRows()), int(described.GetColumns())

@@ -7,8 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // LoadUsablePoints reads points, the names of their columns, and which rows were dropped because they cannot
@@ -44,14 +42,6 @@ func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, 
 
 // DropsRows tells whether the user wants rows with missing values to be dropped.
 func (f *Flags) DropsRows() bool { return f.missing.Value == "drop" }
-
-// comparesDirections tells whether a job compares the directions of points; a row of zeros has none.
-func comparesDirections(spec *cleavev1.JobSpec) bool {
-	if kernelOf(spec).GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE {
-		return true
-	}
-	return optionValue(spec, "geometry") == "spherical" || optionValue(spec, "distortion") == "cosine"
-}
 
 func allZero(data dataset.Dataset, row int) bool {
 	switch data := data.(type) {

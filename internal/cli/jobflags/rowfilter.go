@@ -14,7 +14,7 @@ import (
 )
 
 // RowFilter says which rows of a data file are clustered when others are dropped (--missing drop). The
-// coordinator gets the kept rows only and numbers them anew; the files that people read and write number the
+// coordinator gets the kept rows only and numbers them from 0; the files that people read and write number the
 // rows of the data file. nil keeps all rows.
 type RowFilter struct {
 	Kept     []int32 // rows of the file that are kept, in ascending order

@@ -35,8 +35,8 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --sigma 0.25", `display_name:"p.csv" k:2 kernel_kmeans:{shift:{sigma:0.25}}`},
 		{"--data p.csv --k 2 --objective ratio-cut --affinity-diagonal keep",
 			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_CUT affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
-		{"--data p.csv --k 2 --affinity-diagonal keep", `display_name:"p.csv" k:2 kernel_kmeans:{}`}, // implied
-		{"--graph e.csv --k 2 --affinity-diagonal keep", `display_name:"e.csv" k:2 kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --affinity-diagonal keep", `display_name:"p.csv" k:2 kernel_kmeans:{affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`}, // implied
+		{"--graph e.csv --k 2 --affinity-diagonal keep", `display_name:"e.csv" k:2 kernel_kmeans:{affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
 		{"--graph e.csv --vertices 6 --k 2 --objective normalized-cut", `display_name:"e.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_NORMALIZED_CUT}`},
 		{"--kernel-matrix k.csv --k 2 --objective ratio-association", `display_name:"k.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_ASSOCIATION}`},
 		{"--data p.csv --k 2 --weights w.csv --objective kernel-kmeans",
@@ -97,7 +97,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv -f hmrf.yaml --algorithm kmeans", `display_name:"p.csv" k:2 kmeans:{}`},      // another does not
 		{"--data p.csv -f byid.yaml", `display_name:"p.csv" dataset_id:"abc" k:2 kernel_kmeans:{}`}, // the upload sets the id
 	} {
-		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}
 }
 
@@ -122,8 +122,8 @@ func tableText(header string, rows ...string) string {
 	return "{inline:{" + text + "}}"
 }
 
-// becomes prepares the job of flags and compares its spec with one in prototext.
-func becomes(t *testing.T, args, text string) {
+// checkSpec prepares the job of flags and compares its spec with one in prototext.
+func checkSpec(t *testing.T, args, text string) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f := Add(set)

@@ -13,7 +13,7 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--graph e.csv --k 2 --algorithm spectral", `display_name:"e.csv" k:2 spectral:{}`},
 		{"--graph e.csv --k 2 --algorithm spectral --objective ratio-association --affinity-diagonal keep --discretize plain",
-			`display_name:"e.csv" k:2 spectral:{objective:OBJECTIVE_RATIO_ASSOCIATION}`}, // the rest is implied
+			`display_name:"e.csv" k:2 spectral:{objective:OBJECTIVE_RATIO_ASSOCIATION affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`}, // the rest is implied
 		{"--data p.csv --k 2 --algorithm spectral --objective normalized-cut --kernel laplacian --rho 2 --affinity-diagonal keep --constraints c.csv",
 			`display_name:"p.csv" k:2 ` + constraints + ` spectral:{objective:OBJECTIVE_NORMALIZED_CUT
 				kernel:{function:KERNEL_FUNCTION_LAPLACIAN rho:2} affinity_diagonal:AFFINITY_DIAGONAL_KEEP}`},
@@ -27,21 +27,21 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED
 				beliefs:` + beliefs + `}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
-			`display_name:"e.csv" k:2 constrained_spectral:{transfer:true beliefs:` + tableText("i j belief", "0 1 1", "1 2 2", "2 3 1") + `}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} transfer:true beliefs:` + tableText("i j belief", "0 1 1", "1 2 2", "2 3 1") + `}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --seeds s.csv",
 			`display_name:"e.csv" k:2 supervision:{seeds:` + tableText("index label", "0 0", "2 1") + `} constrained_spectral:{}`},
 		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:` + tableText("i j belief", "1 2 -1") + `}`},
 		{"--graph e.csv -f csp.yaml --beta auto --beliefs q.csv",
-			`display_name:"e.csv" k:2 constrained_spectral:{beliefs:` + beliefs + `}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} beliefs:` + beliefs + `}`},
 		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialization:{start:START_SPECTRAL} kernel_kmeans:{}`},
 	} {
-		t.Run(c.args, func(t *testing.T) { becomes(t, c.args, c.want) })
+		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}
 }
 
-// Beliefs speak of the rows of the file; those about rows that are left out go with them.
+// Beliefs number the rows of the file; those about dropped rows are dropped with them.
 func TestBeliefsAboutDroppedRows(t *testing.T) {
 	clitest.Folder(t, clitest.SpectralFiles)
-	becomes(t, "--data gaps.csv --missing drop --k 2 --algorithm constrained-spectral --beliefs q.csv",
+	checkSpec(t, "--data gaps.csv --missing drop --k 2 --algorithm constrained-spectral --beliefs q.csv",
 		`display_name:"gaps.csv" k:2 constrained_spectral:{beliefs:`+tableText("i j belief", "0 1 1", "2 0 -0.5")+`}`)
 }

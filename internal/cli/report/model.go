@@ -4,13 +4,13 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -98,7 +98,7 @@ func loadMetric(path string, form cleavev1.Metric, columns int) (*metric.Metric,
 		m, err = metric.NewFull(columns, points.Values)
 	default:
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no %s metric of %s", path, shell.Plural(points.N, "row"),
-			shell.Plural(points.D, "column"), jobflags.EnumName(form), shell.Plural(columns, "column"))
+			shell.Plural(points.D, "column"), wire.EnumWord(form), shell.Plural(columns, "column"))
 	}
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", path)

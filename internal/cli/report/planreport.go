@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -20,7 +21,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if jobflags.ClustersVectors(j.Spec) {
+	if wire.Algorithm(j.Spec).Family == catalog.VectorFamily {
 		what, columns = "points", j.Columns
 	}
 	line(what, "%d x %d in %s of %s", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), shell.Plural(int(p.GetTileRows()), "row"))

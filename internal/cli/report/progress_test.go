@@ -13,7 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// story is a run in which everything happens once.
+// story is a run with an event of every kind.
 func story() []*cleavev1.WatchJobResponse {
 	return []*cleavev1.WatchJobResponse{
 		clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for a worker"}),
@@ -79,7 +79,7 @@ restart 1, iteration 0: objective 11
 	}
 }
 
-// Quiet means no progress; warnings are shown all the same.
+// Quiet means no progress; warnings are still shown.
 func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 	for _, width := range []int{0, 80} {
 		var out bytes.Buffer
@@ -107,7 +107,7 @@ func TestPlainProgressOfManyIterations(t *testing.T) {
 	}
 	p.Item(clitest.EndedItem())
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	// 950 iterations after the first 50 last 9.5 s: nine more lines, and the last one.
+	// The 950 iterations after the first 50 take 9.5 s: nine more lines, and the last one.
 	if want := plainLines + 9 + 1; len(lines) != want {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}

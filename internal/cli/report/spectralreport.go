@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// summarizeSpectral tells of the eigenvectors that were used; only constrained-spectral has a beta.
+// summarizeSpectral writes about the eigenvectors that were used; only constrained-spectral has a beta.
 func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.SpectralReport) {
 	if s.Beta != nil {
 		line("beta", "%s (volume %s)", Brief(s.GetBeta()), Brief(s.GetVolume()))

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -40,7 +40,7 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 		summarizeSpectral(line, s)
 	}
 	if m := r.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
-		line("metric", "%s", jobflags.EnumName(m))
+		line("metric", "%s", wire.EnumWord(m))
 	}
 	if r.GetEvaluation() != nil {
 		summarizeScores(line, r.GetEvaluation())
@@ -88,7 +88,7 @@ func constraintText(c *cleavev1.ConstraintReport) string {
 }
 
 func inferenceText(i *cleavev1.InferenceReport) string {
-	text := jobflags.EnumName(i.GetEngine())
+	text := wire.EnumWord(i.GetEngine())
 	if i.GetExact() {
 		text += ", the best assignment there is"
 	}

@@ -104,7 +104,7 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 	}
 }
 
-func TestRunOfAnEndedContextIsCancelled(t *testing.T) {
+func TestRunOfAnEndedContextIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer

@@ -42,7 +42,7 @@ func (p *Problem) K() int { return p.spec.K }
 
 // PrepareVector checks a spec of the vector family against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
-	if err := clustering.Validate(data.Kind(), data.Rows(), spec); err != nil {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
 	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}

@@ -297,8 +297,6 @@ func TestBadVectorInput(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"constraints of kmeans":         {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{clusteringtest.MustLink(0, 1)}, Algorithm: vector(Options{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "pc-kmeans"},
-		"seeds of kmeans":               {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 0}}, Algorithm: vector(Options{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", "seeded-kmeans"},
 		"no seeds":                      {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
 		"seed of label k":               {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 0, Label: 2}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
 		"contradictory seeds":           {points, clustering.Spec{K: 2, Seeds: []clustering.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Algorithm: vector(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
@@ -307,14 +305,9 @@ func TestBadVectorInput(t *testing.T) {
 		"negative for KL":               {negative, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
 		"negative for I":                {negative, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
 		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
-		"metric of pc":                  {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: PCKmeans, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "mpc-kmeans"},
-		"metric of KL":                  {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: HMRFKmeans, Distortion: metric.KL, Metric: metric.Full})}, "OPTION_DOES_NOT_APPLY", "no metric"},
-		"penalty of m":                  {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: MKmeans, Penalty: metric.Potts})}, "OPTION_DOES_NOT_APPLY", ""},
-		"inference of kmeans":           {points, clustering.Spec{K: 2, Algorithm: vector(Options{Algorithm: Kmeans, Inference: inference.BP})}, "OPTION_DOES_NOT_APPLY", ""},
 		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: vector(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
 		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: vector(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
-		"a start of the other family":   {points, clustering.Spec{K: 2, Start: clustering.StartFarthestFirst, Algorithm: vector(Options{Algorithm: Kmeans})}, "OPTION_DOES_NOT_APPLY", ""},
 	} {
 		_, err := trySolveVector(c.data, c.spec)
 		f, is := errors.AsType[*fault.Error](err)

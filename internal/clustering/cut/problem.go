@@ -22,7 +22,7 @@ type Problem struct {
 
 // PrepareSpectral checks a spec of the spectral family against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
-	if err := clustering.Validate(data.Kind(), data.Rows(), spec); err != nil {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
 	o := *spec.Algorithm.(*Options)

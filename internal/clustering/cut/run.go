@@ -70,7 +70,7 @@ func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) cluste
 
 // Conclude implements clustering.Family.
 func (f *family) Conclude(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Rho = f.kernel.Notices(), f.p.Objective.String(), f.p.Rho()
+	r.Warnings, r.ObjectiveName, r.Matrix = f.kernel.Notices(), f.p.Objective.String(), &f.p.Matrix
 	r.Satisfaction = f.p.given.Satisfaction(r.Labels)
 }
 

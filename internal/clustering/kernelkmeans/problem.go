@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -36,13 +37,10 @@ func (p *Problem) Rows() int { return p.n }
 // K is the number of clusters.
 func (p *Problem) K() int { return p.spec.K }
 
-// Rho is the kernel's width in force, 0 when the kernel has none.
-func (p *Problem) Rho() float64 { return p.Matrix.Rho }
-
 // Prepare checks the spec against the data and resolves it.
 func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	n := data.Rows()
-	if err := clustering.Validate(data.Kind(), n, spec); err != nil {
+	if err := clustering.Validate(n, spec); err != nil {
 		return nil, err
 	}
 	options := *spec.Algorithm.(*Options)
@@ -133,27 +131,22 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	return nil
 }
 
-func (p *Problem) prepareKernel(points *dataset.Points) error {
+// prepareKernel resolves the kernel function and the parameters that it has. Points are centered where that
+// changes nothing but the rounding: no bits then go to a common offset.
+func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
 	m := &p.Matrix
 	if m.Function == 0 {
 		m.Function = kernel.Gaussian
 	}
-	switch m.Function {
-	case kernel.Gaussian, kernel.Laplacian:
-		m.Rho = p.options.Rho
-		if m.Rho == 0 {
-			rho, err := MedianDistance(points, p.Random(clustering.StreamRho), p.options.field("kernel.rho"))
-			if err != nil {
+	named, _ := catalog.FindKernel(m.Function.String())
+	if named.Has("rho") {
+		if m.Rho = p.options.Rho; m.Rho == 0 {
+			if m.Rho, err = MedianDistance(points, p.Random(clustering.StreamRho), p.options.field("kernel.rho")); err != nil {
 				return err
 			}
-			m.Rho = rho
 		}
-		m.Mean = columnMeans(points)
-	case kernel.Linear:
-		if p.Objective == ObjectiveKernelKmeans {
-			m.Mean = columnMeans(points) // J does not change, and no bits go to a common offset
-		}
-	case kernel.Polynomial, kernel.Sigmoid:
+	}
+	if named.Has("gamma") { // the kernels on products have the degree as well, if only one uses it
 		m.Gamma, m.Coef0, m.Degree = 1, 0, 2
 		if p.options.Gamma != nil {
 			m.Gamma = *p.options.Gamma
@@ -164,6 +157,9 @@ func (p *Problem) prepareKernel(points *dataset.Points) error {
 		if p.options.Degree != 0 {
 			m.Degree = p.options.Degree
 		}
+	}
+	if named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans {
+		m.Mean = columnMeans(points)
 	}
 	return nil
 }

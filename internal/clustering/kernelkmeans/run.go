@@ -49,7 +49,7 @@ func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) 
 
 // Conclude implements clustering.Family.
 func (f *Family) Conclude(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Rho = f.notices, f.p.Objective.String(), f.p.Rho()
+	r.Warnings, r.ObjectiveName, r.Matrix = f.notices, f.p.Objective.String(), &f.p.Matrix
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 }
 

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DatasetRecord is a data set and where its canonical bytes are.
+// DatasetRecord is a data set and the blob of its canonical bytes.
 type DatasetRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Dataset       *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
@@ -128,22 +128,21 @@ func (x *TableRecord) GetBlob() string {
 	return ""
 }
 
-// JobRecord is a job and where its large parts are.
+// JobRecord is a job and the blobs of its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Job   *v1.Job                `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	// The blob of the JobSpec.
+	// A JobSpec.
 	SpecBlob string `protobuf:"bytes,2,opt,name=spec_blob,json=specBlob,proto3" json:"spec_blob,omitempty"`
-	// The blob of the Outcome, once the job has ended.
+	// An Outcome; empty until the job has ended, or when the outcome could not be stored.
 	OutcomeBlob string `protobuf:"bytes,3,opt,name=outcome_blob,json=outcomeBlob,proto3" json:"outcome_blob,omitempty"`
-	// The blob of the labels, int32 little-endian; empty when there are none.
+	// Labels as little-endian int32; empty when there are none.
 	LabelsBlob string `protobuf:"bytes,4,opt,name=labels_blob,json=labelsBlob,proto3" json:"labels_blob,omitempty"`
-	// The blob of the model's values, float64 little-endian, and what they are; absent when there is no
-	// model.
+	// The values of the model as little-endian float64, and what they are; empty when there is no model.
 	ModelBlob string        `protobuf:"bytes,5,opt,name=model_blob,json=modelBlob,proto3" json:"model_blob,omitempty"`
 	Model     *v1.ModelHead `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// The blob of the embedding's values, float64 little-endian row by row, and its shape; absent when there
-	// is none.
+	// The values of the embedding row by row as little-endian float64, and its shape; empty when there is
+	// none.
 	EmbeddingBlob string            `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
 	Embedding     *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
 	// The tables that the job uses.
@@ -245,7 +244,7 @@ func (x *JobRecord) GetTableIds() []string {
 	return nil
 }
 
-// RequestRecord remembers what a request id created.
+// RequestRecord is the job that a request id created.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
@@ -299,7 +298,7 @@ func (x *RequestRecord) GetSpecSha256() []byte {
 	return nil
 }
 
-// EventBatch is consecutive events of a job that has not ended.
+// EventBatch has consecutive events of a job that has not ended.
 type EventBatch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*v1.Event            `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
@@ -344,7 +343,7 @@ func (x *EventBatch) GetEvents() []*v1.Event {
 	return nil
 }
 
-// Outcome is what is kept of a job that has ended: its events and, unless it failed, its result.
+// Outcome has the events of a job that has ended and, unless it failed, its result.
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Result        *v1.Result             `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`

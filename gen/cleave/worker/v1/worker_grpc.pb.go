@@ -5,7 +5,7 @@
 // source: cleave/worker/v1/worker.proto
 
 // The protocol between a coordinator and its workers. It is internal: both sides come from the same
-// build and check Hello.protocol_version, so that any change of this file only needs a new number
+// build and check Hello.protocol_version, so that any change of these files only needs a new number
 // there (wire.WorkerProtocol).
 
 package workerv1

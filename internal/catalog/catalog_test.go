@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// request reads "algorithm data option=value option=value".
+func request(text string) Request {
+	words := strings.Fields(text)
+	r := Request{Algorithm: words[0], Data: strings.ReplaceAll(words[1], "-", " "), Values: map[string]string{}}
+	for _, word := range words[2:] {
+		option, value, _ := strings.Cut(word, "=")
+		r.Values[option] = value
+	}
+	return r
+}
+
+func TestWhatGoesTogether(t *testing.T) {
+	for _, text := range []string{
+		"kernel-kmeans points k=2",
+		"kernel-kmeans points k=2 kernel=polynomial gamma=0.5 coef0=-1 degree=3 storage=none",
+		"kernel-kmeans graph k=2 constraints=c.csv farthest=mean entail=true affinity-diagonal=keep",
+		"kernel-kmeans kernel-matrix k=2 objective=ratio-cut affinity-diagonal=zero sigma=auto",
+		"kernel-kmeans points k=2 init=labels initial-labels=given weights=w.csv",
+		"kmeans sparse-points k=2 geometry=spherical distortion=cosine metric=identity empty=farthest storage=auto",
+		"seeded-kmeans points k=2 seeds=s.csv init=seeds",
+		"hmrf-kmeans points k=2 distortion=kl metric=identity",
+		"hmrf-kmeans points k=2 distortion=cosine geometry=spherical",
+		"spectral points k=2 rho=auto tolerance=1e-6 restarts=3",
+		"constrained-spectral graph k=2 seeds=s.csv beta=-3.5 components=join",
+		"constrained-spectral points k=2 source-data=d.csv beta=strict",
+	} {
+		if refusal := request(text).Check(); refusal != nil {
+			t.Errorf("%s: %v", text, refusal)
+		}
+	}
+}
+
+func TestWhatDoesNotGoTogether(t *testing.T) {
+	for _, c := range []struct{ text, reason, field, says string }{
+		{"kmedoids points k=2", "BAD_ALGORITHM", "spec.algorithm", "use kernel-kmeans, kmeans"},
+		{"kmeans graph k=2", notApplicable, "spec.algorithm", "kmeans takes points or sparse points, not a graph; take algorithm kernel-kmeans"},
+		{"spectral sparse-points k=2", notApplicable, "spec.algorithm", "not sparse points"},
+		{"spectral points k=1", "BAD_K", "spec.k", "k is 1; it must be at least 2"},
+		{"kernel-kmeans points k=0", "BAD_K", "spec.k", "at least 1"},
+		{"kernel-kmeans points k=2 rho=-1", "BAD_RHO", "spec.kernel_kmeans.kernel.rho", "greater than 0"},
+		{"spectral points k=2 rho=NaN", "BAD_RHO", "spec.spectral.kernel.rho", "a finite number or auto"},
+		{"kernel-kmeans points k=2 kernel=linear rho=1", notApplicable, "spec.kernel_kmeans.kernel.rho", "rho does not apply to the linear kernel, only to gaussian or laplacian"},
+		{"spectral-learning points k=2 gamma=1", notApplicable, "spec.spectral_learning.kernel.gamma", "gaussian kernel, only to polynomial or sigmoid"},
+		{"kernel-kmeans points k=2 kernel=polynomial degree=0", "BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", "1 to 1000"},
+		{"kernel-kmeans graph k=2 kernel=linear", notApplicable, "spec.kernel_kmeans.kernel.function", "its own affinity"},
+		{"kernel-kmeans kernel-matrix k=2 rho=1", notApplicable, "spec.kernel_kmeans.kernel.rho", "which is the kernel"},
+		{"kernel-kmeans points k=2 objective=ratio-cut weights=w.csv", notApplicable, "spec.kernel_kmeans.weights", "the ratio-cut sets the weights itself"},
+		{"kernel-kmeans points k=2 affinity-diagonal=zero", notApplicable, "spec.kernel_kmeans.affinity_diagonal", "here the diagonal is kept"},
+		{"kernel-kmeans points k=2 tolerance=-1", "BAD_TOLERANCE", "spec.tolerance", "at least 0"},
+		{"spectral points k=2 tolerance=0", "BAD_TOLERANCE", "spec.spectral.eigenvectors.tolerance", "1e-14 or more and below 1"},
+		{"kernel-kmeans points k=2 restarts=20000", "BAD_RESTARTS", "spec.restarts", "1 to 10000"},
+		{"kmeans points k=2 constraints=c.csv", notApplicable, "spec.supervision.constraints", "only to kernel-kmeans, cop-kmeans"},
+		{"kmeans points k=2 seeds=s.csv", notApplicable, "spec.supervision.seeds", "seeded-kmeans"},
+		{"seeded-kmeans points k=2", "NO_SEEDS", "spec.supervision.seeds", "needs seeds"},
+		{"pc-kmeans points k=2 metric=full", notApplicable, "spec.pc_kmeans.metric", "always identity; it goes with m-kmeans, mpc-kmeans or hmrf-kmeans"},
+		{"hmrf-kmeans points k=2 distortion=kl metric=full", notApplicable, "spec.hmrf_kmeans.metric", "nothing is learned for the distortion kl"},
+		{"m-kmeans points k=2 penalty=potts", notApplicable, "spec.m_kmeans.penalty", "only to mpc-kmeans or hmrf-kmeans"},
+		{"kmeans points k=2 inference=bp", notApplicable, "spec.kmeans.inference", ""},
+		{"kmeans points k=2 storage=float16", notApplicable, "spec.storage", "always auto"},
+		{"kmeans points k=2 init=farthest-first", notApplicable, "spec.initialization.start", "use kmeans++, random, labels or centroids"},
+		{"spectral points k=2 init=random", notApplicable, "spec.initialization.start", "depend on no start"},
+		{"kernel-kmeans points k=2 init=seeds", "BAD_START", "spec.supervision.seeds", ""},
+		{"kernel-kmeans points k=2 init=random seeds=s.csv", notApplicable, "spec.supervision.seeds", "no use with init random"},
+		{"kernel-kmeans points k=2 init=labels", "BAD_START", "spec.initialization.labels", "give both or neither"},
+		{"kmeans points k=2 initial-centroids=given", "BAD_START", "spec.initialization.centroids", "give both or neither"},
+		{"kernel-kmeans points k=2 farthest=mean", notApplicable, "spec.initialization.farthest", ""},
+		{"kernel-kmeans points k=2 entail=true", notApplicable, "spec.supervision.entail", ""},
+		{"kernel-kmeans graph k=2 storage=none", notApplicable, "spec.storage", "its edges"},
+		{"kernel-kmeans kernel-matrix k=2 storage=none", notApplicable, "spec.storage", "cannot be computed again"},
+		{"spectral points k=2 storage=float16", notApplicable, "spec.storage", "another matrix"},
+		{"spectral points k=2 objective=ratio-cut", notApplicable, "spec.spectral.objective", "only normalized-cut or ratio-association"},
+		{"spectral points k=2 beta=1", notApplicable, "spec.spectral.beta", "only to constrained-spectral"},
+		{"constrained-spectral points k=2 seeds=s.csv beta=Inf", "BAD_BETA", "spec.constrained_spectral.beta", "a finite number, auto or strict"},
+		{"constrained-spectral points k=2 seeds=s.csv components=join", notApplicable, "spec.constrained_spectral.components", "for graphs"},
+		{"constrained-spectral points k=2", "NO_BELIEFS", "spec.supervision.constraints", "something to respect"},
+		{"constrained-spectral points k=2 beliefs=b.csv seeds=s.csv", notApplicable, "spec.constrained_spectral.beliefs", "whole constraint matrix"},
+		{"constrained-spectral points k=2 beliefs=b.csv source-data=s.csv", notApplicable, "spec.source_data", "give one of them"},
+	} {
+		refusal := request(c.text).Check()
+		if refusal == nil || refusal.Reason != c.reason || refusal.Field() != c.field || !strings.Contains(refusal.Error(), c.says) {
+			t.Errorf("%s: got %+v, want %s on %s saying %q", c.text, refusal, c.reason, c.field, c.says)
+		}
+	}
+}
+
+// A refusal calls options by the names that its reader knows.
+func TestRefusalsSpeakTheReadersNames(t *testing.T) {
+	refusal := request("kernel-kmeans points k=2 init=random seeds=s.csv").Check()
+	if got := refusal.Text(func(option string) string { return "--" + option }); got != "--seeds are where the run starts; they have no use with --init random" {
+		t.Error(got)
+	}
+}
+
+// The tables speak of options and values that there are.
+func TestTheTablesAgree(t *testing.T) {
+	for _, a := range Algorithms {
+		for _, option := range slices.Concat(a.Options, a.Needs) {
+			if !a.Takes(option) {
+				t.Errorf("%s has the option %s, which there is not", a.Name, option)
+			}
+		}
+		for option, value := range a.Implied {
+			o, known := Find(option, a)
+			if _, err := o.Parse(value); !known || err != nil || a.Takes(option) {
+				t.Errorf("%s implies %s %s", a.Name, option, value)
+			}
+		}
+		starts, _ := Find("init", a)
+		for _, start := range a.Starts {
+			if _, err := starts.Parse(start); err != nil {
+				t.Errorf("%s starts by %s", a.Name, start)
+			}
+		}
+	}
+	for _, k := range Kernels {
+		for _, parameter := range k.Parameters {
+			if !slices.Contains(kernelOptions, parameter) {
+				t.Errorf("%s has the parameter %s, which there is not", k.Name, parameter)
+			}
+		}
+	}
+	for _, o := range Options {
+		if got, known := OptionAt(o.Path(Algorithms[0])); o.Field != "" && (!known || got.Name != o.Name) {
+			t.Errorf("%s stands at %s, where %s is found", o.Name, o.Path(Algorithms[0]), got.Name)
+		}
+		if !o.NoFlag && (o.Help == "" || !slices.Contains(Groups, o.Group)) {
+			t.Errorf("%s has no help or no group", o.Name)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package jobflags
+
+import (
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// loadTables reads the small files, constraints, seeds, weights and the like, into the spec of a job whose
+// data are known. The files number the rows of the data file; the spec then numbers those that are clustered.
+func (f *Flags) loadTables(j *Job) error {
+	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
+	if f.Given("constraints") {
+		constraints, err := format.LoadConstraints(f.path("constraints"), rows)
+		if err != nil {
+			return err
+		}
+		supervision(spec).Constraints = wire.InlineTable(table.FromConstraints(constraints))
+	}
+	if f.Given("seeds") {
+		seeds, err := loadSeeds(f.path("seeds"), rows, spec)
+		if err != nil {
+			return err
+		}
+		supervision(spec).Seeds = wire.InlineTable(table.FromSeeds(seeds))
+	}
+	if f.Given("weights") {
+		weights, err := format.LoadWeights(f.path("weights"), rows)
+		if err != nil {
+			return err
+		}
+		spec.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights))
+	}
+	if o := spec.GetConstrainedSpectral(); o != nil {
+		if err := f.loadBeliefs(o, rows); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch start := f.options["init"]; start.text {
+	case "labels":
+		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.K, j.Filter)
+	case "centroids":
+		spec.Initialization.Centroids, err = loadCentroids(start.path, j)
+	}
+	if err != nil {
+		return err
+	}
+	if err := j.Filter.Apply(spec); err != nil {
+		return err
+	}
+	if j.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", j.Rows, emptyTable, table.Constraints); err != nil {
+		return err
+	}
+	start := spec.GetInitialization()
+	if f.Given("constraints") && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+		// Without constraints the start is kmeans++, to which --farthest does not apply. Drop it, so that a
+		// series of runs with more and more constraints can begin with none by the same flags.
+		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
+	}
+	return nil
+}
+
+// emptyTable stands for a table that only the coordinator has.
+func emptyTable(string) (*table.Table, error) { return table.FromConstraints(nil), nil }
+
+func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
+	if spec.Supervision == nil {
+		spec.Supervision = &cleavev1.Supervision{}
+	}
+	return spec.Supervision
+}
+
+// loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
+// source graph, or the affinities of source data.
+func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
+	var beliefs []cut.Belief
+	switch {
+	case f.Given("beliefs"):
+		read, err := format.LoadBeliefs(f.path("beliefs"), rows)
+		if err != nil {
+			return err
+		}
+		for _, b := range read {
+			beliefs = append(beliefs, cut.Belief(b))
+		}
+		if len(beliefs) == 0 {
+			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.path("beliefs"))
+		}
+	case f.Given("source-graph"):
+		graph, err := format.LoadGraph(f.path("source-graph"), rows)
+		if err != nil {
+			return err
+		}
+		o.Transfer = true
+		for i := range graph.N {
+			neighbors, weights := graph.Row(i)
+			for at, j := range neighbors {
+				if int(j) >= i { // each edge once
+					beliefs = append(beliefs, cut.Belief{I: int32(i), J: j, Value: weights[at]})
+				}
+			}
+		}
+	case f.Given("source-data"):
+		points, _, err := format.LoadPoints(f.path("source-data"))
+		if err != nil {
+			return err
+		}
+		if points.N != rows {
+			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), shell.Plural(points.N, "row"), rows)
+		}
+		o.Transfer = true
+		if beliefs, err = cut.AffinityBeliefs(points); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	o.Beliefs = wire.InlineTable(table.FromBeliefs(beliefs))
+	return nil
+}

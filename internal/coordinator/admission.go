@@ -1,0 +1,162 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// create creates a job, or finds the one that the same request created before.
+func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
+	spec := request.GetSpec()
+	if spec == nil {
+		return nil, errNoSpec()
+	}
+	requestID, err := canonicalRequestID(request.GetRequestId())
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(encoded)
+	// First of all, so that a repeated request gets its answer even if the spec would be refused now.
+	if earlier, err := c.jobOfRequest(ctx, requestID, hash[:]); err != nil {
+		return nil, err
+	} else if earlier != "" {
+		return c.get(ctx, earlier)
+	}
+	if err := wire.CheckName("spec.display_name", spec.GetDisplayName()); err != nil {
+		return nil, err
+	}
+	problem, err := c.prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	id, err := newJobID()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.putBlob(ctx, specBlob(id), spec); err != nil {
+		return nil, err
+	}
+	record := &statev1.JobRecord{
+		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec),
+		Job: &cleavev1.Job{
+			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
+			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
+		},
+	}
+	admitted, err := c.admit(ctx, record, hash[:], problem)
+	if admitted != id {
+		_ = c.blobs.Delete(context.WithoutCancel(ctx), specBlob(id)) // no record refers to it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.get(ctx, admitted)
+}
+
+// admit makes a job durable, starts it, and returns its id; or the id of the job that the same request
+// created in the meantime.
+func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	id, requestID := record.GetJob().GetJobId(), record.GetJob().GetRequestId()
+	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
+	// stay.
+	if _, err := c.datasets.record(ctx, record.GetJob().GetDatasetId()); err != nil {
+		return "", err
+	}
+	for _, table := range record.GetTableIds() {
+		if _, err := c.tables.record(ctx, table); err != nil {
+			return "", err
+		}
+	}
+	entry, err := jobEntry(record)
+	if err != nil {
+		return "", err
+	}
+	txn := store.Txn{Put: []store.Entry{entry, {Key: unfinishedKey(id)}}}
+	if requestID != "" {
+		value, err := proto.Marshal(&statev1.RequestRecord{JobId: id, SpecSha256: hash})
+		if err != nil {
+			return "", err
+		}
+		txn.If = []store.Condition{{Key: requestKey(requestID)}}
+		txn.Put = append(txn.Put, store.Entry{Key: requestKey(requestID), Value: value})
+	}
+	err = c.commit(txn)
+	if errors.Is(err, store.ErrConflict) {
+		// Either another call with this request id came first, or this one was committed and the answer
+		// of the store was lost.
+		first, err := c.jobOfRequest(c.storeCtx, requestID, hash)
+		if err != nil || first != id {
+			return first, err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	c.launch(c.newJob(record, newEventLog(id, c.commit)), problem)
+	c.log.Info("job is accepted", "job", id, "dataset", record.GetJob().GetDatasetId())
+	return id, nil
+}
+
+// launch puts a durable job into the queue. The problem may be nil. It is handed to a job that may run at
+// once; one that has to wait prepares it again later, so that queued jobs take no memory.
+func (c *Coordinator) launch(j *job, problem *prepared) {
+	c.mu.Lock()
+	c.jobs[j.id] = j
+	c.mu.Unlock()
+	if atOnce := c.queue.enter(j); atOnce {
+		j.problem = problem
+	}
+	c.supervisors.Go(func() { c.supervise(j) })
+}
+
+func canonicalRequestID(id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	parsed, err := uuid.Parse(id)
+	if err != nil {
+		return "", fault.Invalid("INVALID_REQUEST_ID", "request_id %.60q is not a UUID; make one for each job, and repeat it only to retry", id).
+			OnField("request_id")
+	}
+	return parsed.String(), nil
+}
+
+// jobOfRequest is the id of the job that a request created, "" when there is none.
+func (c *Coordinator) jobOfRequest(ctx context.Context, requestID string, hash []byte) (string, error) {
+	if requestID == "" {
+		return "", nil
+	}
+	entry, err := c.state.Get(ctx, requestKey(requestID))
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	record := &statev1.RequestRecord{}
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return "", err
+	}
+	if !bytes.Equal(record.GetSpecSha256(), hash) {
+		return "", fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
+			"request_id %s made job %s from another spec; a new job needs a new request_id", requestID, record.GetJobId()).
+			OnField("request_id").With("job_id", record.GetJobId())
+	}
+	return record.GetJobId(), nil
+}

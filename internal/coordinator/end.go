@@ -1,0 +1,231 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// finish makes the end of a job durable and then visible. A job whose run was interrupted because this
+// coordinator shuts down is left as it is for the next one.
+func (c *Coordinator) finish(j *job, out runOutcome) {
+	cause := context.Cause(j.ctx)
+	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
+		c.log.Info("job is left for the next coordinator", "job", j.id)
+		return
+	}
+	if out.err == nil && cause == nil && !j.log.fullyRepeated() {
+		out.err = fmt.Errorf("%w: it ended before them", errReplayMismatch)
+	}
+	end := c.decideEnd(j, out, cause, j.beginEnd())
+	if err := c.commitEnd(j, end); err != nil {
+		c.log.Error("the end of a job cannot be stored", "job", j.id, "error", err)
+		if c.storeCtx.Err() == nil && !interrupted(err) {
+			j.refuseEnd(err)
+		}
+		return
+	}
+	c.log.Info("job ended", "job", j.id, "state", end.state, "stop", end.event.GetEnded().GetStopReason(), "error", end.failureProto().GetMessage())
+}
+
+// interrupted tells whether an error only says that this coordinator ends.
+func interrupted(err error) bool {
+	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
+}
+
+// jobEnd is how a job ends and what is written then.
+type jobEnd struct {
+	state   cleavev1.JobState
+	failure *fault.Error // nil unless it failed
+	run     runOutcome
+	events  []*cleavev1.Event        // of the whole job
+	event   *cleavev1.Event          // the last of them, a JobEnded
+	txn     store.Txn                // without the job's record
+	change  func(*statev1.JobRecord) // of the job's record
+}
+
+// decideEnd decides how a job ended and stores its blobs.
+func (c *Coordinator) decideEnd(j *job, out runOutcome, cause error, canceled bool) *jobEnd {
+	end := &jobEnd{run: out}
+	switch {
+	case canceled:
+		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
+	case cause != nil:
+		end.fail(cause)
+	case out.err != nil:
+		end.fail(out.err)
+	default:
+		end.state = cleavev1.JobState_JOB_STATE_SUCCEEDED
+	}
+	blobs, err := c.storeOutcome(j, end)
+	if err != nil {
+		c.log.Error("the result of a job cannot be stored", "job", j.id, "error", err)
+		end.fail(fault.New(fault.Internal, "RESULT_NOT_STORED", "the result cannot be stored: %v", err))
+		end.appendEnd(j) // again, for the job has failed now
+	}
+	end.prepareTxn(j, blobs)
+	return end
+}
+
+// fail turns the end into a failure.
+func (e *jobEnd) fail(err error) {
+	e.state = cleavev1.JobState_JOB_STATE_FAILED
+	e.run.result = nil
+	f, isFault := errors.AsType[*fault.Error](err)
+	switch {
+	case isFault:
+		e.failure = f
+	case errors.Is(err, errReplayMismatch):
+		e.failure = fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
+	default:
+		e.failure = fault.New(fault.Internal, "INTERNAL", "%v", err)
+	}
+}
+
+// appendEnd adds the last event to those of the log.
+func (e *jobEnd) appendEnd(j *job) {
+	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
+	others := j.log.all()
+	e.event = &cleavev1.Event{Sequence: uint64(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
+	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
+}
+
+func (e *jobEnd) stopReason() cleavev1.StopReason {
+	switch {
+	case e.run.result != nil:
+		return cleavev1.StopReason(e.run.result.StopReason)
+	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
+		return cleavev1.StopReason_STOP_REASON_CANCELLED
+	}
+	return cleavev1.StopReason_STOP_REASON_UNSPECIFIED
+}
+
+func (e *jobEnd) message() string {
+	switch {
+	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
+		return "cancelled before there were labels"
+	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
+		return "cancelled; the labels are those so far"
+	}
+	return ""
+}
+
+// failureProto is why the job failed, nil when it did not.
+func (e *jobEnd) failureProto() *cleavev1.Error {
+	if e.failure == nil {
+		return nil
+	}
+	return wire.ErrorProto(e.failure)
+}
+
+// endBlobs are the names of the blobs that were stored; empty for those that there are not.
+type endBlobs struct{ outcome, labels, model, embedding string }
+
+// storeOutcome stores the labels, the model, the embedding, and the outcome, which has the result and all
+// events.
+func (c *Coordinator) storeOutcome(j *job, end *jobEnd) (endBlobs, error) {
+	end.appendEnd(j)
+	blobs := endBlobs{outcome: outcomeBlob(j.id, c.term.Revision())}
+	outcome := &statev1.Outcome{Events: end.events}
+	if end.failure == nil {
+		outcome.Result = end.result()
+	}
+	if r := end.run.result; r != nil {
+		if err := c.storeResult(j.id, r, &blobs); err != nil {
+			return endBlobs{}, err
+		}
+	}
+	if err := c.putBlob(c.storeCtx, blobs.outcome, outcome); err != nil {
+		return endBlobs{}, err
+	}
+	return blobs, nil
+}
+
+// storeResult stores the parts of a result that are large.
+func (c *Coordinator) storeResult(id string, r *clustering.Result, blobs *endBlobs) error {
+	term := c.term.Revision()
+	put := func(name *string, blob string, write func(io.Writer) error) error {
+		*name = blob
+		return c.blobs.Put(c.storeCtx, blob, write)
+	}
+	err := put(&blobs.labels, labelsBlob(id, term), func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
+	if err == nil && r.Model != nil {
+		err = put(&blobs.model, modelBlob(id, term), func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
+	}
+	if err == nil && r.Embedding != nil {
+		err = put(&blobs.embedding, embeddingBlob(id, term), func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
+	}
+	return err
+}
+
+func (e *jobEnd) result() *cleavev1.Result {
+	result := &cleavev1.Result{}
+	if e.run.result != nil {
+		result = wire.ResultProto(e.run.result)
+	}
+	result.State, result.StopReason = e.state, e.stopReason()
+	result.Plan, result.Timings = e.run.plan, e.run.timings
+	return result
+}
+
+// prepareTxn prepares the transaction that ends the job: the record changes, and the job is no longer
+// listed as unfinished. If the outcome was stored, the events are deleted, because the outcome has them;
+// otherwise the last events are added to them.
+func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
+	e.txn.Delete = []string{unfinishedKey(j.id)}
+	if blobs.outcome != "" {
+		e.txn.Delete = append(e.txn.Delete, j.log.keys[:min(len(j.log.keys), maxTxnDeletes)]...)
+	} else if puts, err := j.log.intoBatches(e.events[len(j.log.durable):]); err == nil {
+		e.txn.Put = puts
+	}
+	e.change = func(record *statev1.JobRecord) {
+		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
+		if blobs.model != "" {
+			record.Model = wire.ModelHead(e.run.result.Model)
+		}
+		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
+			record.Embedding = wire.EmbeddingHead(e.run.result.Embedding)
+		}
+		job := record.GetJob()
+		job.State, job.StopReason = e.state, e.stopReason()
+		job.StatusMessage = e.message()
+		job.LastSequence = e.event.GetSequence()
+		if _, step := j.log.latest(); step != nil {
+			job.Iterations, job.Objective = step.GetIteration(), step.GetObjective()
+		}
+		if r := e.run.result; r != nil {
+			job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
+		}
+		job.Error = e.failureProto()
+	}
+}
+
+// commitEnd makes the end durable and then visible.
+func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
+	err := j.write(c.commit, end.txn, func(record *statev1.JobRecord) error {
+		end.change(record)
+		record.Job.EndTime = c.now()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.forget(j.id) // before anyone sees the end: from now on the record is the truth
+	j.log.publishEnd(end.events)
+	if len(end.txn.Delete) > maxTxnDeletes {
+		if err := c.deleteKeys(j.log.keys[maxTxnDeletes:]); err != nil {
+			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
+		}
+	}
+	return nil
+}

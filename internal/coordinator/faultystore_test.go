@@ -1,0 +1,145 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// faultyState is a state whose commits a test intercepts.
+type faultyState struct {
+	store.State
+	commits atomic.Int64
+	answer  func(count int64, commit func() error) error
+}
+
+func (f *faultyState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	var revision int64
+	err := f.answer(f.commits.Add(1), func() (err error) {
+		revision, err = f.State.Commit(ctx, txn)
+		return err
+	})
+	return revision, err
+}
+
+// intercept lets a test answer the commits from now on.
+func (h *harness) intercept(answer func(count int64, commit func() error) error) {
+	f := &faultyState{State: h.c.state, answer: answer}
+	h.c.state, h.c.datasets.state = f, f
+}
+
+var errLostAnswer = errors.New("the network is down")
+
+// Each transaction is committed, but every second answer of the store is lost.
+func TestLostAnswersHaveNoEffect(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	h.intercept(func(count int64, commit func() error) error {
+		if err := commit(); err != nil {
+			return err
+		}
+		if count%2 == 1 {
+			return errLostAnswer
+		}
+		return nil
+	})
+	data := h.upload()
+	response, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: uuid.NewString()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _ := h.watch(response.GetJob().GetJobId(), 0)
+	if len(events) != 4 {
+		t.Errorf("events are %v", events)
+	}
+	list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if err != nil || len(list.GetJobs()) != 1 || list.GetJobs()[0].GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("jobs are %v, %v", list, err)
+	}
+	blobs, err := h.c.blobs.List(t.Context(), datasetPrefix)
+	if err != nil || len(blobs) != 1 {
+		t.Errorf("data set blobs are %v, %v", blobs, err)
+	}
+}
+
+func TestShutdownDoesNotWaitForADeadStore(t *testing.T) {
+	cfg := testConfig()
+	cfg.ShutdownTimeout = 50 * time.Millisecond
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	h.firstEvents(h.create(spec(h.upload())), 1)
+	tried := make(chan struct{}, 100)
+	h.intercept(func(int64, func() error) error {
+		tried <- struct{}{}
+		return errLostAnswer
+	})
+	close(g.open) // the run ends, and its end cannot be stored
+	within(t, tried, "the attempt to store the end")
+	h.close()
+}
+
+// A store that refuses the end of a job for good is not asked again and again: whoever watches the job is
+// told, and the next coordinator runs it again.
+func TestStoreThatRefusesTheEnd(t *testing.T) {
+	cfg := durableConfig(t)
+	g := newGate()
+	h := newHarness(t, cfg, scripted(g.run))
+	id := h.create(spec(h.upload()))
+	h.firstEvents(id, 1)
+	stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: id, AfterSequence: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	h.intercept(func(int64, func() error) error {
+		refused.Add(1)
+		return fault.New(fault.ResourceExhausted, "STORE_FULL", "the store is full")
+	})
+	close(g.open)
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	wantError(t, err, codes.Internal, "END_NOT_STORED")
+	if count := refused.Load(); count > 2 { // the last events and the end
+		t.Errorf("the store was asked %d times", count)
+	}
+	_, err = h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	wantError(t, err, codes.FailedPrecondition, "JOB_NOT_ENDED")
+	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !strings.Contains(job.GetStatusMessage(), "the store is full") {
+		t.Errorf("the job is %v", job)
+	}
+	h.close()
+
+	if job := newHarness(t, cfg, scripted(steps(1))); job.end(id).GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("after the restart the job is %v", job.job(id))
+	}
+}
+
+func TestStoreThatDoesNotAnswerIsAskedLessAndLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := &faultyState{answer: func(int64, func() error) error { return errLostAnswer }}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		c := &Coordinator{state: state, storeCtx: ctx, log: hclog.NewNullLogger()}
+		if err := c.commit(store.Txn{}); !errors.Is(err, errLostAnswer) {
+			t.Errorf("got %v", err)
+		}
+		if count := state.commits.Load(); count < 10 || count > 40 {
+			t.Errorf("the store was asked %d times in ten minutes", count)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package coordinator
+
+import (
+	"context"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// jobService implements cleave.v1.JobService, in this file and in plan.go, watch.go, results.go and
+// predict.go.
+type jobService struct {
+	cleavev1.UnimplementedJobServiceServer
+	c *Coordinator
+}
+
+func (s *jobService) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+	job, err := s.c.create(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return &cleavev1.CreateJobResponse{Job: job}, nil
+}
+
+func errNoSpec() error {
+	return fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
+}
+
+// get is a job as clients see it.
+func (c *Coordinator) get(ctx context.Context, id string) (*cleavev1.Job, error) {
+	j, record, err := c.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if j != nil {
+		return j.view(), nil
+	}
+	return record.GetJob(), nil
+}
+
+func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
+	job, err := s.c.get(ctx, request.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	spec, err := s.c.readSpec(ctx, job.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	return &cleavev1.GetJobResponse{Job: job, Spec: spec}, nil
+}
+
+func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
+	size, err := pageSize(request.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	after, err := pageStart(request.GetPageToken(), jobPrefix)
+	if err != nil {
+		return nil, err
+	}
+	response := &cleavev1.ListJobsResponse{}
+	for {
+		entries, err := s.c.state.List(ctx, jobPrefix, after, maxPageSize)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			record, err := readJob(entry)
+			if err != nil {
+				return nil, err
+			}
+			job := record.GetJob()
+			if j := s.c.unfinished(job.GetJobId()); j != nil {
+				job = j.view()
+			}
+			if request.GetState() != cleavev1.JobState_JOB_STATE_UNSPECIFIED && job.GetState() != request.GetState() {
+				after = entry.Key
+				continue
+			}
+			if len(response.Jobs) == size {
+				response.NextPageToken = pageToken(after)
+				return response, nil
+			}
+			response.Jobs = append(response.Jobs, job)
+			after = entry.Key
+		}
+		if len(entries) < maxPageSize {
+			return response, nil
+		}
+	}
+}
+
+// CancelJob succeeds whatever the state of the job, so that it can be repeated when its answer was lost.
+func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
+	j, record, err := s.c.find(ctx, request.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	if j == nil {
+		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
+	}
+	requested, tooLate := false, false
+	err = j.write(s.c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
+			return errUnchanged
+		}
+		record.Job.CancelRequested, requested = true, true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if requested {
+		s.c.log.Info("job is being canceled", "job", j.id)
+		j.cancel(errCanceled)
+	}
+	if tooLate { // the answer shows how the job ended
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
+}

@@ -1,0 +1,104 @@
+package coordinator
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// liveProgress is what a job does at this moment. Nothing of it is stored.
+type liveProgress struct {
+	now   func() time.Time
+	began time.Time
+
+	mu       sync.Mutex
+	version  uint64 // grows with every change
+	progress *cleavev1.Progress
+
+	// What rates are computed from.
+	iterations   int       // since the first one
+	iterating    time.Time // when the first one was done
+	building     time.Time // when the workers began to build; zero while they do not
+	builtAtFirst uint32    // tiles that they had then
+	solver       solverClock
+}
+
+func newLiveProgress(now func() time.Time) *liveProgress {
+	return &liveProgress{
+		now: now, began: now(), version: 1,
+		progress: &cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for its turn"},
+	}
+}
+
+// update changes the progress.
+func (l *liveProgress) update(change func(*cleavev1.Progress)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.progress)
+	l.version++
+}
+
+// enter begins a phase.
+func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
+	l.update(func(p *cleavev1.Progress) { p.Phase, p.Message = phase, message })
+}
+
+// step counts an iteration.
+func (l *liveProgress) step(iteration *cleavev1.Iteration) {
+	l.update(func(p *cleavev1.Progress) {
+		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
+		p.Solver = nil // the solver only found the start
+		if l.iterating.IsZero() {
+			l.iterating = l.now()
+			return
+		}
+		l.iterations++
+	})
+}
+
+// solverStep counts a step of an eigensolver.
+func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
+	l.update(func(p *cleavev1.Progress) {
+		p.Solver = step
+		l.solver.tick(l.now(), step.StepsLeft)
+	})
+}
+
+// tiles notes how many tiles are built.
+func (l *liveProgress) tiles(workers, built, all int) {
+	l.update(func(p *cleavev1.Progress) {
+		p.Workers, p.TilesBuilt, p.Tiles = uint32(workers), uint32(built), uint32(all)
+		switch {
+		case built >= all:
+			l.building = time.Time{}
+		case l.building.IsZero():
+			l.building, l.builtAtFirst = l.now(), uint32(built)
+		}
+	})
+}
+
+// read returns the progress as of now, and its version.
+func (l *liveProgress) read() (*cleavev1.Progress, uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, p := l.now(), proto.CloneOf(l.progress)
+	p.Elapsed = durationpb.New(now.Sub(l.began))
+	if spent := now.Sub(l.iterating).Seconds(); !l.iterating.IsZero() && spent > 0 {
+		p.IterationsPerSecond = float64(l.iterations) / spent
+	}
+	// Nobody knows how many iterations there will be, but the tiles and the eigensolver can be estimated.
+	switch {
+	case p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !l.building.IsZero() && p.GetTilesBuilt() > l.builtAtFirst:
+		perTile := now.Sub(l.building) / time.Duration(p.GetTilesBuilt()-l.builtAtFirst)
+		p.TimeLeft = durationpb.New(perTile * time.Duration(p.GetTiles()-p.GetTilesBuilt()))
+	case p.GetSolver() != nil && (p.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || p.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
+		if left, known := l.solver.timeLeft(now); known {
+			p.TimeLeft = durationpb.New(left)
+		}
+	}
+	return p, l.version
+}

@@ -1,0 +1,65 @@
+package coordinator
+
+import (
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// The time left is the number of steps left times the duration of recent steps, less the time since the last
+// step. It is absent while tiles are built again and once iterations have begun.
+func TestTimeLeftOfAnEigensolver(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := newLiveProgress(func() time.Time { return now })
+	left := func() time.Duration {
+		p, _ := l.read()
+		if p.GetTimeLeft() == nil {
+			return -1
+		}
+		return p.GetTimeLeft().AsDuration()
+	}
+	step := func(after time.Duration, stepsLeft *uint32) {
+		now = now.Add(after)
+		l.solverStep(&cleavev1.SolverStep{StepsLeft: stepsLeft})
+	}
+	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
+	step(time.Minute, proto.Uint32(50)) // the time before the first step does not count
+	if got := left(); got != -1 {
+		t.Errorf("after one step %v are left", got)
+	}
+	step(2*time.Second, nil)
+	if got := left(); got != -1 {
+		t.Errorf("while nothing can be told %v are left", got)
+	}
+	step(2*time.Second, proto.Uint32(10))
+	if got := left(); got != 20*time.Second {
+		t.Errorf("%v are left, not 20s", got)
+	}
+	now = now.Add(time.Second)
+	if got := left(); got != 19*time.Second {
+		t.Errorf("a second later %v are left", got)
+	}
+	now = now.Add(time.Hour)
+	if got := left(); got != 0 {
+		t.Errorf("an hour later %v are left", got)
+	}
+	now = now.Add(-time.Hour - time.Second)
+	for range 100 {
+		step(time.Second, proto.Uint32(3))
+	}
+	if got := left(); got < 3*time.Second || got > 3100*time.Millisecond {
+		t.Errorf("at the new pace %v are left, not 3s", got)
+	}
+	l.enter(cleavev1.Phase_PHASE_BUILDING, "")
+	if got := left(); got != -1 {
+		t.Errorf("while tiles are built %v are left", got)
+	}
+	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
+	l.step(&cleavev1.Iteration{})
+	if p, _ := l.read(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
+		t.Errorf("an iteration shows %v", p)
+	}
+}

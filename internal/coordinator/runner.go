@@ -1,0 +1,135 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// runner runs a job of one of the families, once its problem is prepared.
+type runner interface {
+	// objective is the name of what is minimized or maximized.
+	objective() string
+	// need is what the job needs of the workers and the coordinator.
+	need() planning.Problem
+	// limitLanes limits how many restarts run side by side.
+	limitLanes(lanes int)
+	// execute places the job on workers, runs it and releases them. It returns what they held in the end,
+	// nil if they never held anything.
+	execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error)
+}
+
+// newRunner prepares a job; bytes is the size of the data set.
+func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+	switch options := spec.Algorithm.(type) {
+	case *centroid.Options:
+		problem, err := centroid.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		return &vectorRunner{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+	case *cut.Options:
+		problem, err := cut.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		return &spectralRunner{problem: problem, spec: spec, options: options, bytes: bytes}, nil
+	}
+	problem, err := kernelkmeans.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &kernelRunner{problem: problem, spec: spec, bytes: bytes}, nil
+}
+
+// kernelRunner runs a job of the kernel family.
+type kernelRunner struct {
+	problem *kernelkmeans.Problem
+	spec    clustering.Spec
+	bytes   int64
+}
+
+func (r *kernelRunner) objective() string { return r.problem.Objective.String() }
+
+func (r *kernelRunner) need() planning.Problem {
+	n := planning.Problem{
+		Matrix:        r.problem.Matrix,
+		DatasetBytes:  r.bytes,
+		K:             r.spec.K,
+		Lanes:         r.problem.Lanes(),
+		Products:      r.problem.Products(),
+		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
+		Restarts:      r.spec.Restarts,
+		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
+	}
+	if r.spec.Start == clustering.StartSpectral {
+		n.Eigen = &planning.Eigen{Pairs: r.spec.K, Start: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
+	}
+	switch r.problem.Objective {
+	case kernelkmeans.ObjectiveRatioCut:
+		n.Degrees = true
+		n.SparseEntries += int64(r.problem.Rows()) // the negative degrees
+	case kernelkmeans.ObjectiveNormalizedCut:
+		n.Degrees = true
+	}
+	return n
+}
+
+func (r *kernelRunner) limitLanes(lanes int) { r.problem.MostLanes = lanes }
+
+func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+	x, err := f.NewExecutor(ctx, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer x.Release()
+	result, err := kernelkmeans.Run(ctx, r.problem, x, o)
+	held := x.Held()
+	return result, &held, err
+}
+
+// vectorRunner runs a job of the vector family. Restarts run one after the other.
+type vectorRunner struct {
+	problem    *centroid.Problem
+	spec       clustering.Spec
+	bytes      int64
+	entries    []int64 // of each tile, for sparse points
+	fullMetric bool
+}
+
+func (r *vectorRunner) objective() string { return r.spec.Algorithm.Name() }
+
+func (r *vectorRunner) need() planning.Problem {
+	vectors := r.problem.Vectors
+	return planning.Problem{
+		Vectors: &planning.Vectors{
+			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
+			FullMetric: r.fullMetric, Entries: r.entries,
+		},
+		DatasetBytes: r.bytes,
+		K:            r.spec.K,
+		Restarts:     r.spec.Restarts,
+	}
+}
+
+func (r *vectorRunner) limitLanes(int) {}
+
+func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+	task.Vectors = r.problem.Vectors
+	x, err := f.NewVectorExecutor(ctx, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer x.Release()
+	result, err := centroid.Run(ctx, r.problem, x, o)
+	held := x.Held()
+	return result, &held, err
+}

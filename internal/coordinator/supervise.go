@@ -1,0 +1,143 @@
+package coordinator
+
+import (
+	"context"
+	"runtime/debug"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// engine has the steps of a run that need workers; tests replace them.
+type engine struct {
+	// await waits until a worker is ready.
+	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error
+	// execute runs a job on the workers.
+	execute func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error)
+}
+
+func realEngine() engine {
+	return engine{
+		await: awaitWorker,
+		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+			return r.execute(ctx, f, task, o)
+		},
+	}
+}
+
+// awaitWorker waits until a worker is ready. Until then the job is pending, not running.
+func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
+	for {
+		changed := f.Changed()
+		for _, w := range f.Workers() {
+			if w.State == fleet.WorkerReady {
+				return nil
+			}
+		}
+		report(fleet.Status{Waiting: "waiting for a worker: none is attached"})
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// runOutcome is how a run ended.
+type runOutcome struct {
+	result  *clustering.Result // nil if and only if there is an error
+	err     error
+	plan    *cleavev1.Plan // nil when it never got to the workers
+	timings *cleavev1.Timings
+}
+
+// supervise takes an unfinished job through the queue, its run and its end.
+func (c *Coordinator) supervise(j *job) {
+	defer close(j.done)
+	flushing, stopFlushing := context.WithCancel(context.Background())
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		if err := j.log.flushLoop(flushing); err != nil {
+			j.cancel(err)
+		}
+	}()
+	var out runOutcome
+	select {
+	case <-j.mayRun:
+		out = c.run(j)
+	case <-j.ctx.Done():
+		out.err = j.ctx.Err()
+	}
+	j.problem = nil // of a job that was canceled before it ran
+	c.queue.leave(j)
+	stopFlushing()
+	<-flushed
+	c.finish(j, out)
+	j.cancel(nil)
+}
+
+// run runs a job from its spec to its labels.
+func (c *Coordinator) run(j *job) (out runOutcome) {
+	o := newObserver(j, c.cfg.Now)
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
+			out = runOutcome{err: panicFault(p)}
+		}
+		out.timings = o.timings()
+	}()
+
+	o.enter(cleavev1.Phase_PHASE_LOADING)
+	ready, err := c.problemOf(j)
+	if err != nil {
+		return runOutcome{err: err}
+	}
+	o.enter(cleavev1.Phase_PHASE_WAITING)
+	if err := c.engine.await(j.ctx, c.fleet, o.report); err != nil {
+		return runOutcome{err: err}
+	}
+	if err := c.markRunning(j, ready.runner); err != nil {
+		return runOutcome{err: err}
+	}
+	ready.fitLanes(c.fleet)
+	o.enter(cleavev1.Phase_PHASE_BUILDING)
+	var held *fleet.Held
+	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
+	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
+	if held != nil {
+		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
+	}
+	return out
+}
+
+// problemOf is the problem that was prepared when the job was created, or else prepares it.
+func (c *Coordinator) problemOf(j *job) (*prepared, error) {
+	if problem := j.problem; problem != nil {
+		j.problem = nil
+		return problem, nil
+	}
+	p, err := c.readSpec(j.ctx, j.id)
+	if err != nil {
+		return nil, err
+	}
+	return c.prepare(j.ctx, p)
+}
+
+// markRunning makes it durable that the job runs.
+func (c *Coordinator) markRunning(j *job, r runner) error {
+	err := j.write(c.commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
+		record.Job.StartTime = c.now()
+		record.Job.ObjectiveName = r.objective()
+		return nil
+	})
+	if err == nil {
+		j.setWaiting("")
+		c.log.Info("job runs", "job", j.id, "objective", r.objective())
+	}
+	return err
+}

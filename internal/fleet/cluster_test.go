@@ -1,0 +1,196 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	heartbeat = 50 * time.Millisecond
+	lostAfter = 400 * time.Millisecond
+)
+
+// memoryDatasets is a DatasetSource in memory that counts its readers.
+type memoryDatasets struct {
+	mu    sync.Mutex
+	sets  map[string][]byte
+	opens atomic.Int64
+	block atomic.Bool   // readers block until their context ends
+	began chan struct{} // one for each blocked reader
+	ended chan struct{} // one for each blocked reader whose context ended
+}
+
+func (s *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	s.opens.Add(1)
+	if s.block.Load() {
+		s.began <- struct{}{}
+		<-ctx.Done()
+		s.ended <- struct{}{}
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, found := s.sets[id]
+	if !found {
+		return nil, fmt.Errorf("no data set %s", id)
+	}
+	data = data[offset:]
+	if length > 0 {
+		data = data[:length]
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+func (s *memoryDatasets) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
+	t.Helper()
+	data, err := dataset.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(data)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sets[hex.EncodeToString(hash[:])] = data
+	return hex.EncodeToString(hash[:]), int64(len(data))
+}
+
+// cluster is a fleet that listens on the loopback interface.
+type cluster struct {
+	*testing.T
+	fleet    *fleet.Fleet
+	datasets *memoryDatasets
+	addr     string
+	ctx      context.Context // ends when the test takes too long
+	stop     func()
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
+	c.addr = "127.0.0.1:0"
+	c.start()
+	t.Cleanup(func() {
+		c.stop()
+		cancel()
+	})
+	return c
+}
+
+func (c *cluster) start() {
+	c.Helper()
+	c.fleet = fleet.New(fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, Datasets: c.datasets})
+	listener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.addr = listener.Addr().String()
+	server := grpc.NewServer(fleet.ServerOptions()...)
+	c.fleet.Register(server)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := server.Serve(listener); err != nil {
+			c.Error(err)
+		}
+	}()
+	c.stop = func() {
+		c.fleet.Close()
+		server.Stop()
+		<-served
+	}
+}
+
+// restart replaces the fleet by a new one at the same address.
+func (c *cluster) restart() {
+	c.Helper()
+	c.stop()
+	c.start()
+}
+
+// testWorker is a worker of a cluster, with its network link.
+type testWorker struct {
+	cluster *cluster
+	name    string
+	link    *link
+	cancel  context.CancelFunc
+	done    chan error
+}
+
+func (c *cluster) startWorker(name string, change ...func(*worker.Config)) *testWorker {
+	c.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &testWorker{cluster: c, name: name, link: newLink(), cancel: cancel, done: make(chan error, 1)}
+	cfg := worker.Config{
+		Coordinator: "passthrough:///" + c.addr,
+		Name:        name,
+		Threads:     2,
+		Version:     "test",
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(w.link.dial)},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	go func() { w.done <- worker.Run(ctx, cfg) }()
+	c.Cleanup(func() { w.kill() })
+	c.until(name+" is attached", func() bool { return c.worker(name) != nil })
+	return w
+}
+
+// kill ends a worker as kill -9 would: it cannot say goodbye to the coordinator.
+func (w *testWorker) kill() {
+	w.link.refuse()
+	w.cancel()
+	select {
+	case <-w.done:
+	case <-w.cluster.ctx.Done():
+		w.cluster.Errorf("worker %s does not end", w.name)
+	}
+	w.done <- nil // so that it can be killed twice
+}
+
+func (c *cluster) worker(name string) *fleet.WorkerInfo {
+	for _, w := range c.fleet.Workers() {
+		if w.Name == name {
+			return &w
+		}
+	}
+	return nil
+}
+
+// until waits for a condition, and checks it after every change of the fleet.
+func (c *cluster) until(what string, condition func() bool) {
+	c.Helper()
+	for {
+		changed := c.fleet.Changed()
+		if condition() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+			c.Fatalf("still waiting: %s; workers: %+v", what, c.fleet.Workers())
+		}
+	}
+}
+
+// timeout is longer than any test takes.
+func (c *cluster) timeout() time.Duration { return time.Minute }

@@ -1,0 +1,338 @@
+package fleet_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+// vectorProblem is vectors with their data set, and a local shard of all their tiles to compare with.
+type vectorProblem struct {
+	data       dataset.Dataset
+	spec       *vector.Spec
+	distortion metric.Distortion
+	full       bool // models have a full metric
+	k          int
+	shard      *vector.Shard
+	tiles      []int
+	step       uint64
+}
+
+func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Distortion, full bool) *vectorProblem {
+	t.Helper()
+	preparation := map[metric.Distortion]vector.Preparation{
+		metric.SquaredEuclidean: vector.Plain, metric.Cosine: vector.Unit, metric.KL: vector.Probability, metric.IDivergence: vector.NonNegative,
+	}[distortion]
+	spec, err := vector.NewSpec(data, preparation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := vector.NewSource(spec, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, shard: vector.NewShard(source, 1), tiles: partition.All(data.Rows())}
+	if _, err := p.shard.Build(t.Context(), p.tiles); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *vectorProblem) need(size int64) planning.Problem {
+	return planning.Problem{DatasetBytes: size, K: p.k, Vectors: &planning.Vectors{
+		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
+}
+
+func (p *vectorProblem) task(id string, size int64, report func(fleet.Status)) fleet.Task {
+	return fleet.Task{JobID: "job", DatasetID: id, Need: p.need(size), Vectors: p.spec, Report: report}
+}
+
+// memory gives a worker of two threads memory for a number of tiles.
+func (p *vectorProblem) memory(size, tiles int64) func(*worker.Config) {
+	need := p.need(size)
+	bytes := max(need.JoinBytes(2), need.SeatBytes(2)+tiles*need.TileSize(0).Stored)
+	return func(cfg *worker.Config) { cfg.MemoryBytes = uint64(bytes) }
+}
+
+func (c *cluster) submitVectors(p *vectorProblem, report func(fleet.Status)) *fleet.VectorExecutor {
+	c.Helper()
+	id, size := c.datasets.put(c.T, p.data)
+	e, err := c.fleet.NewVectorExecutor(c.ctx, p.task(id, size, report))
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(e.Release)
+	return e
+}
+
+// positivePoints are random points without negative values. About one value in oneIn is not zero.
+func positivePoints(t *testing.T, n, d, oneIn int, seed uint64) *dataset.Points {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	values := make([]float64, n*d)
+	for i := range values {
+		if i%d == 0 || random.IntN(oneIn) == 0 {
+			values[i] = random.Float64()
+		}
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+func sparsePoints(t *testing.T, n, d, oneIn int, seed uint64) *dataset.SparsePoints {
+	t.Helper()
+	dense := positivePoints(t, n, d, oneIn, seed)
+	starts, columns, values := []int64{0}, []int32{}, []float64{}
+	for i := range n {
+		for f, v := range dense.Row(i) {
+			if v != 0 {
+				columns, values = append(columns, int32(f)), append(values, v)
+			}
+		}
+		starts = append(starts, int64(len(columns)))
+	}
+	points, err := dataset.NewSparsePoints(n, d, starts, columns, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+// vectorProblems has one problem of every kind. Models and sums of the wide one are sent by reference.
+var vectorProblems = map[string]func(t *testing.T) *vectorProblem{
+	"dense": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, false)
+	},
+	"full metric": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, true)
+	},
+	"spherical": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.Cosine, false)
+	},
+	"sparse": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, sparsePoints(t, 300, 40, 5, 1), metric.SquaredEuclidean, false)
+	},
+	"probabilities": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, positivePoints(t, 203, 7, 3, 1), metric.KL, false)
+	},
+	"sparse probabilities": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, sparsePoints(t, 203, 30, 4, 1), metric.KL, false)
+	},
+	"wide": func(t *testing.T) *vectorProblem {
+		return newVectorProblem(t, sparsePoints(t, 203, 1500, 100, 1), metric.IDivergence, false)
+	},
+}
+
+// vectorSequence runs the same random operations on an executor and on a local shard, and compares every
+// bit.
+type vectorSequence struct {
+	*testing.T
+	ctx    context.Context
+	remote *fleet.VectorExecutor
+	local  *vectorProblem
+	random *rand.Rand
+	labels []int32
+	counts []int32
+	sums   []float64
+}
+
+func newVectorSequence(c *cluster, e *fleet.VectorExecutor, p *vectorProblem, seed uint64) *vectorSequence {
+	return &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
+}
+
+func (s *vectorSequence) run(ops int, disturb func(op int)) {
+	s.Helper()
+	s.load()
+	for op := range ops {
+		disturb(op)
+		s.randomOp()
+	}
+	s.assign()
+}
+
+func (s *vectorSequence) randomOp() {
+	s.Helper()
+	l := s.local
+	m := s.model()
+	switch r := s.random.IntN(20); {
+	case r < 2:
+		s.load()
+	case r < 7:
+		s.update()
+	case r < 11:
+		s.assign()
+	case r < 14:
+		points := s.somePoints()
+		want, err := l.shard.Distances(s.ctx, l.tiles, m, points)
+		s.check("distances", err)
+		got, err := s.remote.Distances(s.ctx, m, points)
+		s.wantFloats("distances", got, want, err)
+	case r < 17:
+		kind := vector.Total
+		if l.distortion == metric.SquaredEuclidean {
+			kind = []vector.Scatter{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
+		}
+		tiles, err := l.shard.Scatter(s.ctx, l.tiles, l.step, m, kind)
+		s.check("scatter", err)
+		got, err := s.remote.Scatter(s.ctx, m, kind)
+		s.wantFloats("scatter", got, centroid.AddTiles(tiles, len(l.tiles)), err)
+	case r < 18:
+		skip := s.somePoints()
+		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, m, skip, s.counts)
+		s.check("farthest", err)
+		got, err := s.remote.Farthest(s.ctx, m, skip, s.counts)
+		if s.check("farthest", err); got != want {
+			s.Fatalf("farthest: got %v, want %v", got, want)
+		}
+	default:
+		if s.random.IntN(2) == 0 {
+			m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
+		}
+		want, err := l.shard.Nearest(s.ctx, l.tiles, m)
+		s.check("nearest", err)
+		got, err := s.remote.Nearest(s.ctx, m)
+		s.wantFloats("nearest", got, want, err)
+	}
+}
+
+// model is the means of the clusters, with a random metric if the distortion allows one. Empty clusters
+// are absent.
+func (s *vectorSequence) model() *vector.Model {
+	l := s.local
+	d, width := l.spec.Columns, l.spec.Width()
+	m := &vector.Model{Distortion: l.distortion, Clusters: l.k, Centroids: make([]float64, l.k*d), Absent: make([]bool, l.k)}
+	for c := range l.k {
+		mean := m.Centroids[c*d : (c+1)*d]
+		if m.Absent[c] = s.counts[c] == 0; !m.Absent[c] {
+			l.spec.Centroid(mean, s.sums[c*width:(c+1)*width], int(s.counts[c]))
+			m.Absent[c] = !l.distortion.Centre(mean)
+		}
+	}
+	if slices.Equal(m.Absent, make([]bool, l.k)) && s.random.IntN(2) == 0 {
+		m.Absent = nil
+	}
+	if l.distortion == metric.SquaredEuclidean && s.random.IntN(2) == 0 {
+		m.Metric = make([]float64, d)
+		for f := range m.Metric {
+			m.Metric[f] = s.random.Float64()
+		}
+	}
+	if l.full {
+		m.Metric = make([]float64, d*d)
+		for f := range d {
+			m.Metric[f*d+f] = 1 + s.random.Float64()
+		}
+	}
+	return m
+}
+
+// somePoints draws points, in ascending order.
+func (s *vectorSequence) somePoints() []int32 {
+	var points []int32
+	share := s.random.Float64()
+	for i := range s.local.spec.Rows {
+		if s.random.Float64() < share*share {
+			points = append(points, int32(i))
+		}
+	}
+	return points
+}
+
+func (s *vectorSequence) cluster() int32 { return int32(s.random.IntN(s.local.k+1)) - 1 }
+
+func (s *vectorSequence) load() {
+	s.Helper()
+	l := s.local
+	s.labels = make([]int32, l.spec.Rows)
+	for i := range s.labels {
+		s.labels[i] = s.cluster()
+	}
+	s.labels[0] = 0 // so that at least one cluster is not empty
+	l.step++
+	want, err := l.shard.Load(s.ctx, l.tiles, l.step, l.k, s.labels)
+	s.check("load", err)
+	got, err := s.remote.Load(s.ctx, s.labels)
+	s.wantFloats("load", got, want, err)
+	s.sums = want
+	s.count()
+}
+
+func (s *vectorSequence) count() {
+	s.counts = make([]int32, s.local.k)
+	for _, c := range s.labels {
+		if c >= 0 {
+			s.counts[c]++
+		}
+	}
+}
+
+func (s *vectorSequence) update() {
+	s.Helper()
+	var moves []kernel.Move
+	share := s.random.Float64()
+	for i, from := range s.labels[1:] {
+		if to := s.cluster(); to != from && s.random.Float64() < share {
+			moves = append(moves, kernel.Move{Point: int32(i + 1), From: from, To: to})
+		}
+	}
+	s.move(moves)
+}
+
+func (s *vectorSequence) move(moves []kernel.Move) {
+	s.Helper()
+	for _, m := range moves {
+		s.labels[m.Point] = m.To
+	}
+	want, err := s.local.shard.Update(s.ctx, s.local.tiles, s.local.step, moves)
+	s.check("update", err)
+	s.local.step++
+	got, err := s.remote.Update(s.ctx, moves)
+	s.wantFloats("update", got, want, err)
+	s.sums = want
+	s.count()
+}
+
+func (s *vectorSequence) assign() {
+	s.Helper()
+	m, skip := s.model(), s.somePoints()
+	want, err := s.local.shard.Assign(s.ctx, s.local.tiles, s.local.step, m, skip)
+	s.check("assign", err)
+	got, err := s.remote.Assign(s.ctx, m, skip)
+	if s.check("assign", err); !slices.Equal(got, want) {
+		s.Fatalf("assign: got %v, want %v", got, want)
+	}
+	if s.random.IntN(2) == 0 {
+		s.move(want)
+	}
+}
+
+func (s *vectorSequence) check(name string, err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%s: %v", name, err)
+	}
+}
+
+func (s *vectorSequence) wantFloats(name string, got, want []float64, err error) {
+	s.Helper()
+	s.check(name, err)
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	if !slices.EqualFunc(got, want, same) {
+		s.Fatalf("%s: got %v, want %v", name, got, want)
+	}
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"gocloud.dev/gcerrors"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The outcomes that callers tell apart with errors.Is. After any other error from Commit, such
+// as a canceled context, the transaction may or may not have happened: read before retrying.
+var (
+	ErrNotFound  = errors.New("store: not found")
+	ErrConflict  = errors.New("store: a condition of the transaction does not hold")
+	ErrNotLeader = errors.New("store: this process is not the leader")
+	ErrClosed    = errors.New("store: closed")
+	ErrExists    = errors.New("store: the blob exists already")
+)
+
+// IsPermanent tells whether the same call would fail again until somebody intervenes: the store refuses
+// it (a *fault.Error, ErrNotFound, ErrConflict, ErrExists), or this process may no longer use the store
+// (ErrNotLeader, ErrClosed). Other errors are temporary, such as an etcd that does not answer, or say
+// nothing about the store, such as the end of the caller's context.
+func IsPermanent(err error) bool {
+	if _, isFault := errors.AsType[*fault.Error](err); isFault {
+		return true
+	}
+	for _, refusal := range []error{ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// explain turns the errors of etcd that a person can do something about into faults.
+func (s *etcdState) explain(err error) error {
+	if s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return explainEtcd(err)
+}
+
+func explainEtcd(err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
+			"etcd refuses a transaction with so many operations; start etcd with --max-txn-ops=1024")
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
+			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return fault.New(fault.ResourceExhausted, "STORE_FULL",
+			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
+				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
+	case errors.Is(err, rpctypes.ErrCorrupt):
+		return fault.New(fault.Internal, "STORE_DAMAGED",
+			"etcd reports damaged data; restore it from a backup or start with another data directory")
+	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
+		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
+			"etcd denies access to the keys under cleave/ (%v); allow them without a user, or use another etcd", err)
+	}
+	return err
+}
+
+// blobError says which blob an error is about. The path of a local file would only repeat its name.
+func blobError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		err = ErrNotFound
+	case errors.Is(err, syscall.ENOSPC):
+		return fault.New(fault.ResourceExhausted, "DISK_FULL",
+			"no space is left on the disk of the blob store; free some and try again").With("blob", name)
+	}
+	if file, is := errors.AsType[*fs.PathError](err); is {
+		err = fmt.Errorf("%s: %w", file.Op, file.Err)
+	} else if link, is := errors.AsType[*os.LinkError](err); is {
+		err = fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	return fmt.Errorf("blob %q: %w", name, err)
+}

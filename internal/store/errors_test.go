@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+func TestIsPermanent(t *testing.T) {
+	permanent := []error{
+		ErrNotFound, ErrConflict, ErrNotLeader, ErrClosed, ErrExists,
+		fmt.Errorf("blob %q: %w", "x", ErrExists),
+		fault.New(fault.ResourceExhausted, "STORE_FULL", "full"),
+		fault.Wrap(fault.New(fault.ResourceExhausted, "STORE_FULL", "full"), "leader election"),
+		Txn{Delete: []string{""}}.validate(),
+		Txn{Delete: []string{"a", "a"}}.validate(),
+		Txn{Delete: make([]string, MaxCommitOps+1)}.validate(),
+		checkName("../x"),
+	}
+	for _, etcd := range []error{
+		rpctypes.ErrTooManyOps, rpctypes.ErrRequestTooLarge, rpctypes.ErrNoSpace, rpctypes.ErrCorrupt,
+		rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty,
+	} {
+		permanent = append(permanent, explainEtcd(etcd))
+	}
+	for _, err := range permanent {
+		if !IsPermanent(err) {
+			t.Errorf("%v may pass", err)
+		}
+	}
+	temporary := []error{
+		nil, context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF,
+		status.Error(codes.Unavailable, "no connection"),
+		explainEtcd(rpctypes.ErrNoLeader), explainEtcd(rpctypes.ErrTimeout), explainEtcd(rpctypes.ErrLeaderChanged),
+		explainEtcd(rpctypes.ErrTooManyRequests),
+	}
+	for _, err := range temporary {
+		if IsPermanent(err) {
+			t.Errorf("%v is permanent", err)
+		}
+	}
+}
+
+func TestAFullDiskSaysSo(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "/data/blobs/jobs/1/labels.17ab.tmp", Err: syscall.ENOSPC}
+	err := blobError("jobs/1/labels", full)
+	if !fault.Is(err, "DISK_FULL") || !IsPermanent(err) || strings.Contains(err.Error(), "/data") {
+		t.Errorf("got %v", err)
+	}
+	_, err = blobWriter{failingWriter{full}, "jobs/1/labels"}.Write([]byte("x"))
+	wantReason(t, err, "DISK_FULL")
+}
+
+func TestBlobErrorsLeaveOutPaths(t *testing.T) {
+	for _, cause := range []error{
+		&fs.PathError{Op: "open", Path: "/data/blobs/jobs/1/labels", Err: syscall.EIO},
+		&os.LinkError{Op: "rename", Old: "/data/blobs/x.tmp", New: "/data/blobs/x", Err: syscall.EIO},
+	} {
+		err := blobError("jobs/1/labels", cause)
+		if !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "/data") || !strings.Contains(err.Error(), "jobs/1/labels") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// If the directory of an open store is gone, the error names the blob and not the path.
+func TestAMissingDirectoryNamesTheBlob(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "blobs")
+	b, err := OpenBlobs(t.Context(), dir)
+	check(t, err)
+	defer b.Close()
+	check(t, os.RemoveAll(dir))
+	check(t, os.WriteFile(dir, nil, 0o600)) // so that it cannot be created again
+	err = b.Put(t.Context(), "jobs/1", func(io.Writer) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "jobs/1") || strings.Contains(err.Error(), dir) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }

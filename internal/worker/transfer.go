@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// retryTransfer repeats a transfer as long as the connection is down. It stops with the job's context,
+// which ends if the coordinator gives up the session before the connection is back.
+func retryTransfer(ctx context.Context, transfer func() error) error {
+	for pause := backoff.New(retryPolicy); ; {
+		err := transfer()
+		if status.Code(err) != codes.Unavailable {
+			return err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// payloadBytes fetches the bytes of a payload.
+func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
+	var data []byte
+	err := j.receivePayload(p, func(at int, chunk []byte) error {
+		data = append(data[:at], chunk...)
+		return nil
+	})
+	return data, err
+}
+
+// receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the
+// connection breaks it starts again at offset 0. The coordinator may have freed the payload: then nobody
+// waits for the command any more.
+func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte) error) error {
+	reference := p.GetReference()
+	if reference == "" {
+		return take(0, p.GetInline())
+	}
+	err := retryTransfer(j.ctx, func() error {
+		ctx, cancel := context.WithCancel(j.ctx)
+		defer cancel()
+		stream, err := j.session.worker.client.FetchPayload(ctx, &workerv1.FetchPayloadRequest{SessionId: j.session.id, Reference: reference})
+		if err != nil {
+			return err
+		}
+		for at := 0; ; {
+			m, err := stream.Recv()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := take(at, m.GetData()); err != nil {
+				return err
+			}
+			at += len(m.GetData())
+		}
+	})
+	if status.Code(err) == codes.NotFound {
+		return fmt.Errorf("%w: %w", kernel.ErrNotReady, err)
+	}
+	return err
+}
+
+// resultPayload makes a payload of a result: inline when it is small, otherwise sent by reference.
+func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload, error) {
+	if len(data) <= wire.InlineBytes {
+		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}, nil
+	}
+	return j.sendResult(c, slices.Chunk(data, wire.ChunkBytes))
+}
+
+// sendResult sends a result in chunks, again if the connection breaks, and returns a payload that refers
+// to it by the command's id.
+func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
+	reference := strconv.FormatUint(c.GetCommandId(), 10)
+	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
+	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
+}
+
+func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
+	ctx, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	stream, err := j.session.worker.client.SendResult(ctx)
+	if err != nil {
+		return err
+	}
+	for chunk := range chunks {
+		if stream.Send(&workerv1.SendResultRequest{SessionId: j.session.id, Reference: reference, Data: chunk}) != nil {
+			break // CloseAndRecv gives the reason
+		}
+	}
+	_, err = stream.CloseAndRecv()
+	return err
+}
+
+// fetchDataset fetches a whole data set and verifies its hash.
+func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
+	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
+	var data dataset.Dataset
+	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
+		data, err = decodeVerified(id, size, r)
+		return err
+	})
+	return data, err
+}
+
+// fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
+func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
+	offset, length := dataset.RowRange(columns, from, to)
+	var values []float64
+	err := j.readDataset(ctx, id, offset, length, func(r io.Reader) (err error) {
+		values, err = dataset.DecodeRows(r, columns*(to-from))
+		return err
+	})
+	return values, err
+}
+
+// readDataset gives use a reader of a range of a data set, and a new one if the connection breaks.
+func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
+	return retryTransfer(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := j.session.worker.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
+			SessionId: j.session.id, DatasetId: id, Offset: uint64(offset), Length: uint64(length),
+		})
+		if err != nil {
+			return err
+		}
+		reader := &datasetReader{stream: stream}
+		err = use(reader)
+		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
+	})
+}
+
+// datasetReader reads the bytes of a stream and keeps the error that broke it.
+type datasetReader struct {
+	stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	rest   []byte
+	err    error
+}
+
+func (r *datasetReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		m, err := r.stream.Recv()
+		if err != nil {
+			if err != io.EOF {
+				r.err = err
+			}
+			return 0, err
+		}
+		r.rest = m.GetData()
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
