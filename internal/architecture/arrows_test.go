@@ -59,6 +59,7 @@ var packages = []packageRule{
 	{"clustering/cut", pure, "clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
 	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
+	{"table", pure, "clustering clustering/cut constraint fault"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
@@ -67,15 +68,15 @@ var packages = []packageRule{
 	{"store", io, "fault"},
 	{"backoff", io, ""},
 
-	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral vector"},
+	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning vector wire"},
-	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
+	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut dataset fault format wire"},
-	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
+	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table wire"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},

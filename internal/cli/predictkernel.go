@@ -15,6 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -64,9 +66,11 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if f.weights != "" {
-		if options.Weights, err = format.LoadWeights(f.weights, fileRows); err != nil {
+		weights, err := format.LoadWeights(f.weights, fileRows)
+		if err != nil {
 			return nil, err
 		}
+		options.Weights = wire.InlineTable(table.FromWeights(weights))
 	}
 	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter)
 	if err != nil {

@@ -24,15 +24,15 @@ type apiEnum interface {
 // either side can take its next number freely.
 type enumMap[P apiEnum, D comparable] map[P]D
 
-// read is the domain's value. A value that is not in the map becomes the first fault, on its field.
-func (m enumMap[P, D]) read(first *firstFault, value P, field string) D {
+// read is the domain's value. A value that is not in the map is noted as a fault of its field.
+func (m enumMap[P, D]) read(r *specReader, value P, field string) D {
 	d, known := m[value]
 	switch {
 	case known:
 	case value == 0:
-		first.note(fault.Invalid("VALUE_MISSING", "%s is unspecified, and there is no default", field).OnField(field))
+		r.note(fault.Invalid("VALUE_MISSING", "%s is unspecified, and there is no default", field).OnField(field))
 	default:
-		first.note(fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", field, int32(value)).OnField(field))
+		r.note(fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", field, int32(value)).OnField(field))
 	}
 	return d
 }
@@ -47,15 +47,6 @@ func (m enumMap[P, D]) write(value D) P {
 		}
 	}
 	return found
-}
-
-// firstFault keeps the first of the faults that are found while a message is read.
-type firstFault struct{ err error }
-
-func (f *firstFault) note(err error) {
-	if f.err == nil && err != nil {
-		f.err = err
-	}
 }
 
 var (

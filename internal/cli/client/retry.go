@@ -10,7 +10,7 @@ import (
 
 // retryPolicy is the gRPC service config by which a call is repeated when the coordinator is UNAVAILABLE.
 // Its answer may have been lost on the way, so that only those methods are named that may be called twice:
-// jobs are created with a request id, and data sets are identified by their content. A second
+// jobs are created with a request id, and data sets and tables are identified by their content. A second
 // DeleteDataset would fail.
 func retryPolicy() string {
 	var names []string
@@ -31,6 +31,11 @@ func retryPolicy() string {
 		cleavev1.DatasetService_CreateDataset_FullMethodName,
 		cleavev1.DatasetService_GetDataset_FullMethodName,
 		cleavev1.DatasetService_ListDatasets_FullMethodName,
+		cleavev1.TableService_CreateTable_FullMethodName,
+		cleavev1.TableService_GetTable_FullMethodName,
+		cleavev1.TableService_GetTableRows_FullMethodName,
+		cleavev1.TableService_ListTables_FullMethodName,
+		cleavev1.TableService_DeleteTable_FullMethodName,
 		cleavev1.ClusterService_ListWorkers_FullMethodName,
 		cleavev1.ClusterService_DrainWorker_FullMethodName,
 	} {
