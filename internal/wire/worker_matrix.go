@@ -13,8 +13,13 @@ import (
 // MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
 // PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
 func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
+	source := matrixSources.write(spec.Function)
+	if source == workerv1.MatrixSource_MATRIX_SOURCE_UNSPECIFIED {
+		source = workerv1.MatrixSource_MATRIX_SOURCE_KERNEL
+	}
 	return &workerv1.MatrixSpec{
-		Function:     workerKernelFunctions.toProto(spec.Function),
+		Source:       source,
+		Function:     kernelFunctions.write(spec.Function),
 		Rho:          spec.Rho,
 		Gamma:        spec.Gamma,
 		Coef0:        spec.Coef0,
@@ -31,7 +36,7 @@ func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv
 
 // MatrixSpecFromProto reads a matrix spec. The caller has fetched its two arrays.
 func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.Spec, error) {
-	function, err := workerKernelFunctions.fromProto(m.GetFunction())
+	function, err := matrixFunction(m)
 	if err != nil {
 		return kernel.Spec{}, err
 	}

@@ -148,14 +148,14 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		says    string
 	}{
 		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
-		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown distortion"},
+		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown Distortion"},
 		"too many clusters":      {nearest(func(m *workerv1.VectorModel) { m.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
 		"other centroids":        {nearest(func(m *workerv1.VectorModel) { m.Clusters = 2 }), internal, "6 values instead of 4"},
 		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
-		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "distortion 257"},
+		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "Distortion 257"},
 		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
 		"absent is no bool":      {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
-		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
+		"unknown scatter":        {scatter(257, 1), internal, "ScatterKind 257"},
 		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
 		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
 		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
