@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One coordinator and three workers on loopback: two circles with a linear and a gaussian kernel,
-# then a larger job twice, once undisturbed and once with a worker killed on the way. Everything it
-# starts it stops; its files stay in demo-out/ for a look.
+# One coordinator and three workers on the loopback interface: two circles with a linear and a gaussian
+# kernel, then a larger job twice, once undisturbed and once while a worker is killed. It stops
+# everything that it starts; its files stay in demo-out/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -73,7 +73,7 @@ while read -r line; do
 		wait "${process[grace]}" 2>/dev/null || true
 		unset "process[grace]"
 		killed=yes
-		echo "--- worker grace is killed (SIGKILL); her tiles go to the others ---"
+		echo "--- worker grace is killed (SIGKILL); its tiles go to the others ---"
 	fi
 done < <(bin/cleave watch --server "$server" "$job" 2>&1)
 bin/cleave result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" --out "$out/disturbed"

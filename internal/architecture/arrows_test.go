@@ -16,41 +16,42 @@ const (
 	generated = module + "/gen/"
 )
 
-// kind says what a package may touch besides the packages of its line.
+// kind says what a package may use besides the packages of its line.
 type kind int
 
 const (
-	pure     kind = iota // computes: no files, network, clock, logs, global randomness or gRPC
-	advice               // asks the system for what no result depends on: pure packages may import it
-	io                   // touches the world, but not the generated API
-	api                  // touches the world and the generated API
-	testOnly             // imports what it likes; only tests import it
+	pure     kind = iota // only computes: no files, network, clock, logs, global randomness or gRPC
+	advice               // calls the system, but results do not depend on it: pure packages may import it
+	io                   // may use files, the network and the clock, but not the generated API
+	api                  // may also use the generated API
+	testOnly             // may import anything; only tests may import it
 )
 
-// room is one internal package and the packages that its non-test files may import.
-type room struct {
+// packageRule is one internal package and the packages that its non-test files may import.
+type packageRule struct {
 	name    string
 	kind    kind
-	imports string // space separated, all of them from lines above
+	imports string // separated by spaces; all of them on lines above
 }
 
-// house is the architecture, from the ground up: a package imports only what its line names, and
-// a line names only packages above it, so that arrows cannot turn round.
-var house = []room{
+// packages are all internal packages, from the bottom up: a package imports only what its line names, and a
+// line names only packages above it, so that there are no cycles.
+var packages = []packageRule{
 	{"fault", pure, ""},
 	{"hugepage", advice, ""},
 	{"dataset", pure, "fault"},
 	{"constraint", pure, "fault"},
+	{"labeling", pure, ""},
 	{"partition", pure, "fault"},
 	{"parallel", pure, ""},
-	{"kernel", pure, "constraint dataset fault hugepage parallel partition"},
-	{"planning", pure, "dataset fault kernel partition"},
+	{"kernel", pure, "constraint dataset fault hugepage labeling parallel partition"},
 	{"metric", pure, "constraint dataset fault partition"},
-	{"vector", pure, "dataset fault kernel metric parallel partition"},
+	{"vector", pure, "dataset fault kernel labeling metric parallel partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"text", pure, ""},
 	{"catalog", pure, ""},
+	{"planning", pure, "catalog dataset fault kernel partition spectral vector"},
 	{"clustering", pure, "constraint dataset fault inference kernel metric partition text"},
 	{"clustering/centroid", pure, "clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
@@ -87,38 +88,38 @@ var house = []room{
 	{"architecture", testOnly, ""},
 }
 
-// commands is what a main may import from internal: it reads flags and calls Run.
+// commands are the internal packages that a main may import: it reads flags and calls Run.
 var commands = []string{"cli", "cli/shell", "coordinator", "worker"}
 
 // pureModules are the only foreign modules that pure packages import.
 var pureModules = []string{"gonum.org/v1/gonum", "golang.org/x/sys/cpu"}
 
-// impure are standard packages, with all below them, that pure packages do without.
+// impure are standard packages that pure packages must not import, nor any package below them.
 var impure = []string{"crypto/rand", "log", "net", "os", "plugin", "syscall", "time"}
 
-// seeded are the names of math/rand and math/rand/v2 that take their source from the caller;
-// every other function there draws from the global one.
+// seeded are the names in math/rand and math/rand/v2 that use a source given by the caller; every other
+// function there uses the global source.
 var seeded = []string{
 	"ChaCha8", "New", "NewChaCha8", "NewPCG", "NewSource", "NewZipf",
 	"PCG", "Rand", "Source", "Source64", "Zipf",
 }
 
-func TestArrowsPointDown(t *testing.T) {
+func TestImportsFollowTheTable(t *testing.T) {
 	for _, f := range goFiles(t) {
-		for _, complaint := range arrowComplaints(f) {
-			t.Errorf("%s: %s", f.path, complaint)
+		for _, problem := range importProblems(f) {
+			t.Errorf("%s: %s", f.path, problem)
 		}
 	}
 }
 
-func TestHouseIsBuiltFromTheGroundUp(t *testing.T) {
+func TestTableImportsOnlyPackagesAbove(t *testing.T) {
 	var below []string
-	for _, r := range house {
+	for _, r := range packages {
 		for _, name := range strings.Fields(r.imports) {
 			if !slices.Contains(below, name) {
 				t.Errorf("the line of %s names %s, which is not above it in the table", r.name, name)
 			}
-			if r.kind == pure && find(name).kind > advice {
+			if r.kind == pure && ruleOf(name).kind > advice {
 				t.Errorf("%s is pure and may not import %s, which is not", r.name, name)
 			}
 		}
@@ -129,63 +130,63 @@ func TestHouseIsBuiltFromTheGroundUp(t *testing.T) {
 	}
 }
 
-// arrowComplaints says what is wrong with the imports of one file. Tests may import anything, so
-// that a low package can be tested through a high one.
-func arrowComplaints(f goFile) []string {
+// importProblems says what is wrong with the imports of one file. Tests may import anything, so that a
+// package can be tested with one above it.
+func importProblems(f goFile) []string {
 	if f.isTest() {
 		return nil
 	}
 	dir := path.Dir(f.path)
 	switch name, isInternal := strings.CutPrefix(dir, "internal/"); {
 	case isInternal:
-		r := find(name)
+		r := ruleOf(name)
 		if r == nil {
 			return []string{fmt.Sprintf("package %s is not in the table of "+
 				"internal/architecture/arrows_test.go: add a line that says what it may import", dir)}
 		}
-		return r.complaints(f)
+		return r.problems(f)
 	case strings.HasPrefix(dir, "cmd/"):
-		return ourComplaints(f, "a main", commands)
+		return internalImportProblems(f, "a main", commands)
 	case strings.HasPrefix(dir, "gen/"):
-		return ourComplaints(f, "generated code", nil)
+		return internalImportProblems(f, "generated code", nil)
 	}
 	return nil
 }
 
-func (r room) complaints(f goFile) []string {
+func (r packageRule) problems(f goFile) []string {
 	if r.kind == testOnly {
 		return nil
 	}
-	complaints := ourComplaints(f, r.name, strings.Fields(r.imports))
+	problems := internalImportProblems(f, r.name, strings.Fields(r.imports))
 	for _, imported := range f.imports() {
 		if r.kind != api && strings.HasPrefix(imported, generated) {
-			complaints = append(complaints, fmt.Sprintf("%s may not import generated code (%s): "+
+			problems = append(problems, fmt.Sprintf("%s may not import generated code (%s): "+
 				"convert in package wire", r.name, imported))
 		}
 		if r.kind == pure && !isPure(imported) {
-			complaints = append(complaints, fmt.Sprintf("%s is pure and may not import %s: "+
+			problems = append(problems, fmt.Sprintf("%s is pure and may not import %s: "+
 				"pass in what it needs", r.name, imported))
 		}
 	}
 	if r.kind == pure {
-		complaints = append(complaints, globalRandomness(f)...)
+		problems = append(problems, globalRandomness(f)...)
 	}
-	return complaints
+	return problems
 }
 
-// ourComplaints checks the arrows among internal packages.
-func ourComplaints(f goFile, who string, allowed []string) []string {
-	var complaints []string
+// internalImportProblems checks imports of internal packages.
+func internalImportProblems(f goFile, who string, allowed []string) []string {
+	var problems []string
 	for _, imported := range f.imports() {
 		name, isOurs := strings.CutPrefix(imported, internal)
 		if isOurs && !slices.Contains(allowed, name) {
-			complaints = append(complaints, fmt.Sprintf("%s may not import %s", who, imported))
+			problems = append(problems, fmt.Sprintf("%s may not import %s", who, imported))
 		}
 	}
-	return complaints
+	return problems
 }
 
-// isPure tells whether a pure package may import this; arrows among our own are checked elsewhere.
+// isPure tells whether a pure package may import this; internalImportProblems checks our own packages.
 func isPure(imported string) bool {
 	within := func(root string) bool {
 		return imported == root || strings.HasPrefix(imported, root+"/")
@@ -199,10 +200,10 @@ func isPure(imported string) bool {
 	return !slices.ContainsFunc(impure, within)
 }
 
-// globalRandomness finds calls that draw from the process's own random source. A variable that
-// hides the package's name is reported too: call it rng.
+// globalRandomness finds uses of the global random source. It also reports variables that have the name of
+// the package: call them rng.
 func globalRandomness(f goFile) []string {
-	var complaints []string
+	var problems []string
 	for _, spec := range f.syntax.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
 		if imported != "math/rand" && imported != "math/rand/v2" {
@@ -218,28 +219,28 @@ func globalRandomness(f goFile) []string {
 				return true
 			}
 			if x, ok := selector.X.(*ast.Ident); ok && x.Name == name && !slices.Contains(seeded, selector.Sel.Name) {
-				complaints = append(complaints, fmt.Sprintf("line %d: %s.%s draws from the global source: "+
+				problems = append(problems, fmt.Sprintf("line %d: %s.%s draws from the global source: "+
 					"take a *rand.Rand or a seed", f.line(selector.Pos()), name, selector.Sel.Name))
 			}
 			return true
 		})
 	}
-	return complaints
+	return problems
 }
 
-func find(name string) *room {
-	for i := range house {
-		if house[i].name == name {
-			return &house[i]
+func ruleOf(name string) *packageRule {
+	for i := range packages {
+		if packages[i].name == name {
+			return &packages[i]
 		}
 	}
 	return nil
 }
 
-func TestArrowComplaints(t *testing.T) {
+func TestImportProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, path, source string
-		want               string // part of the only complaint; empty for none
+		want               string // part of the only problem; empty for none
 	}{
 		{"downward", "internal/kernel/a.go", `import "` + internal + `dataset"`, ""},
 		{"upward", "internal/dataset/a.go", `import "` + internal + `kernel"`, "dataset may not import"},
@@ -267,12 +268,12 @@ func TestArrowComplaints(t *testing.T) {
 		{"renamed global source", "internal/synth/a.go", "import r \"math/rand\"\nvar x = r.Intn(3)", "global source"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := arrowComplaints(parse(t, c.path, "package p\n"+c.source))
+			got := importProblems(parse(t, c.path, "package p\n"+c.source))
 			if c.want == "" && len(got) > 0 {
-				t.Errorf("complains without need: %q", got)
+				t.Errorf("found a problem where there is none: %q", got)
 			}
 			if c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
-				t.Errorf("got %q, want one complaint with %q", got, c.want)
+				t.Errorf("got %q, want one problem with %q", got, c.want)
 			}
 		})
 	}

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestDependenciesAreExplained keeps the first column of docs/dependencies.md equal to the direct
-// requirements and tools of the go.mod files.
+// TestDependenciesAreExplained: the first column of docs/dependencies.md lists exactly the direct
+// requirements and the tools of the go.mod files.
 func TestDependenciesAreExplained(t *testing.T) {
 	page := read(t, "docs/dependencies.md")
 	var explained []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(page, -1) {
 		explained = append(explained, row[1])
 	}
-	needed := slices.Concat(direct(read(t, "go.mod")), direct(read(t, "tools/go.mod")), direct(read(t, "tools/asm/go.mod")))
+	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/go.mod")), directRequirements(read(t, "tools/asm/go.mod")))
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)
@@ -29,8 +29,8 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
-// direct lists what a go.mod requires directly, and its tools.
-func direct(mod string) []string {
+// directRequirements lists what a go.mod requires directly, and its tools.
+func directRequirements(mod string) []string {
 	var names []string
 	block := ""
 	for line := range strings.Lines(mod) {
@@ -54,7 +54,7 @@ func direct(mod string) []string {
 	return names
 }
 
-func TestDirect(t *testing.T) {
+func TestDirectRequirements(t *testing.T) {
 	const mod = `module m
 
 go 1.26
@@ -73,7 +73,7 @@ tool (
 )
 `
 	want := []string{"example.com/single", "example.com/alone", "example.com/one", "example.com/cmd/tool"}
-	if got := direct(mod); !slices.Equal(got, want) {
+	if got := directRequirements(mod); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	mostLines     = 500 // a file holds one idea: about 300 lines
-	mostMainLines = 60  // a main reads flags and calls Run
+	maxLines     = 400 // a file has one subject: about 300 lines
+	maxMainLines = 60  // a main reads flags and calls Run
 )
 
-// leftovers must not stand anywhere in the text. They are spelled in two parts here, so that this
-// file passes its own test.
+// leftovers must not occur in any file. Here they are in two parts, so that this file passes the test.
 var leftovers = []string{"TO" + "DO", "FIX" + "ME", ".." + "/shared"}
 
 func TestFilesAreShort(t *testing.T) {
@@ -25,28 +24,28 @@ func TestFilesAreShort(t *testing.T) {
 		if f.isTest() || ast.IsGenerated(f.syntax) {
 			continue
 		}
-		if n := f.lines(); n > mostLines {
-			t.Errorf("%s has %d lines, more than %d: split it by ideas", f.path, n, mostLines)
+		if n := f.lines(); n > maxLines {
+			t.Errorf("%s has %d lines, more than %d: split it by ideas", f.path, n, maxLines)
 		}
 		if strings.HasPrefix(f.path, "cmd/") {
 			mains[path.Dir(f.path)] += f.lines()
 		}
 	}
 	for dir, n := range mains {
-		if n > mostMainLines {
-			t.Errorf("%s has %d lines, more than %d: move the work to an internal package", dir, n, mostMainLines)
+		if n > maxMainLines {
+			t.Errorf("%s has %d lines, more than %d: move the work to an internal package", dir, n, maxMainLines)
 		}
 	}
 }
 
-func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+func TestPackagesHaveComments(t *testing.T) {
 	said := map[string]bool{}
 	for _, f := range goFiles(t) {
 		dir := path.Dir(f.path)
 		if f.isTest() || !strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "cmd/") {
 			continue
 		}
-		said[dir] = said[dir] || saysWhatItIsFor(f)
+		said[dir] = said[dir] || hasPackageComment(f)
 	}
 	for dir, ok := range said {
 		if !ok {
@@ -55,8 +54,8 @@ func TestPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// saysWhatItIsFor tells whether a file carries its package's comment in the form that go doc shows.
-func saysWhatItIsFor(f goFile) bool {
+// hasPackageComment tells whether a file has its package's comment, in the form that go doc expects.
+func hasPackageComment(f goFile) bool {
 	start := "Package " + f.syntax.Name.Name + " "
 	if f.syntax.Name.Name == "main" {
 		start = "Command " + path.Base(path.Dir(f.path)) + " "
@@ -64,27 +63,27 @@ func saysWhatItIsFor(f goFile) bool {
 	return strings.HasPrefix(f.syntax.Doc.Text(), start)
 }
 
-func TestNothingIsLeftOver(t *testing.T) {
+func TestNoLeftoverMarkers(t *testing.T) {
 	for _, f := range textFiles(t) {
-		for _, complaint := range leftoverComplaints(f.text) {
-			t.Errorf("%s:%s", f.path, complaint)
+		for _, problem := range leftoverProblems(f.text) {
+			t.Errorf("%s:%s", f.path, problem)
 		}
 	}
 }
 
-func leftoverComplaints(text []byte) []string {
-	var complaints []string
+func leftoverProblems(text []byte) []string {
+	var problems []string
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		for _, word := range leftovers {
 			if bytes.Contains(line, []byte(word)) {
-				complaints = append(complaints, fmt.Sprintf("%d: %q must not be left in the text", i+1, word))
+				problems = append(problems, fmt.Sprintf("%d: %q must not be left in the text", i+1, word))
 			}
 		}
 	}
-	return complaints
+	return problems
 }
 
-func TestLeftoverComplaints(t *testing.T) {
+func TestLeftoverProblems(t *testing.T) {
 	for text, want := range map[string]int{
 		"a finished sentence\n":       0,
 		"one\n// TO" + "DO: later\n":  1,
@@ -92,13 +91,13 @@ func TestLeftoverComplaints(t *testing.T) {
 		"see .." + "/shared/NOTES.md": 1,
 		"FIX" + "ME TO" + "DO":        2,
 	} {
-		if got := leftoverComplaints([]byte(text)); len(got) != want {
-			t.Errorf("%q: %d complaints (%q), want %d", text, len(got), got, want)
+		if got := leftoverProblems([]byte(text)); len(got) != want {
+			t.Errorf("%q: %d problems (%q), want %d", text, len(got), got, want)
 		}
 	}
 }
 
-func TestSaysWhatItIsFor(t *testing.T) {
+func TestHasPackageComment(t *testing.T) {
 	for source, want := range map[string]bool{
 		"// Package p is for tests.\npackage p":            true,
 		"// It is for tests.\npackage p":                   false,
@@ -107,13 +106,13 @@ func TestSaysWhatItIsFor(t *testing.T) {
 		"// Command worker computes.\npackage main":        true,
 		"// Package main is nothing to say.\npackage main": false,
 	} {
-		if got := saysWhatItIsFor(parse(t, "cmd/worker/main.go", source)); got != want {
+		if got := hasPackageComment(parse(t, "cmd/worker/main.go", source)); got != want {
 			t.Errorf("%q: %v, want %v", source, got, want)
 		}
 	}
 }
 
-func TestTheWalkSeesTheTree(t *testing.T) {
+func TestTextFilesOfTheProject(t *testing.T) {
 	var seen []string
 	for _, f := range textFiles(t) {
 		seen = append(seen, f.path)

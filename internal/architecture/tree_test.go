@@ -24,7 +24,7 @@ func (f textFile) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
 func (f textFile) lines() int { return bytes.Count(f.text, []byte("\n")) }
 
-// goFile is a parsed Go file. Build constraints are not looked at: every file counts.
+// goFile is a parsed Go file, whatever its build constraints.
 type goFile struct {
 	textFile
 	positions *token.FileSet
@@ -36,13 +36,13 @@ func (f goFile) line(p token.Pos) int { return f.positions.Position(p).Line }
 func (f goFile) imports() []string {
 	var paths []string
 	for _, spec := range f.syntax.Imports {
-		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		imported, _ := strconv.Unquote(spec.Path.Value) // cannot fail: the parser has checked it
 		paths = append(paths, imported)
 	}
 	return paths
 }
 
-// ignored are the folders at the root that git does not keep.
+// ignored are folders at the root that are not in git.
 var ignored = []string{".git", ".cleave", "bin", "demo-out"}
 
 // textFiles reads all text of the project, except go.sum files.
@@ -63,7 +63,7 @@ func textFiles(t *testing.T) []textFile {
 		if err != nil {
 			return err
 		}
-		if !bytes.ContainsRune(text, 0) { // a NUL: data, a program, a profile
+		if !bytes.ContainsRune(text, 0) { // files with a NUL byte are not text
 			files = append(files, textFile{name, text})
 		}
 		return nil

@@ -1,9 +1,9 @@
-// Package bench is `make bench`: it measures this machine, our code and our peers in one run, in
-// turns, and makes one table of the ratios beside the goals set for them.
+// Package bench is `make bench`: it measures this machine, our code and other libraries (the peers) in one
+// run, in turns, and writes a table of the ratios and of the goals for them.
 //
-// Absolute times on a shared machine are noise, so everything is compared within the run: with the
-// memory read limit of the machine, and with NumPy, SciPy and scikit-learn in a process of their own
-// that is asked for one measurement at a time. A peer that is not installed is reported as missing.
+// Absolute times on a shared machine vary a lot, so everything is compared within the run: with how fast
+// the machine can read memory, and with NumPy, SciPy and scikit-learn, in a process of their own that
+// takes one measurement at a time. A peer that is not installed is reported as missing.
 package bench
 
 import (
@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// Config is what a run measures, and where it finds what it needs.
+// Config says what to measure, and where to find what that needs.
 type Config struct {
-	Quick    bool     // sizes that only show that everything works
+	Quick    bool     // small sizes, which only show that everything works
 	Stages   []string // names of stages; none: all
-	Rounds   int      // turns of everything that is compared; 0: as many as the size asks for
+	Rounds   int      // how often everything is measured; 0: depending on how long it takes
 	Threads  int      // for us and for the peers
 	Data     string   // a folder with pendigits/data.csv and others; empty: synthetic data of the same shapes
 	Python   string   // the interpreter of the peers; empty: no peers
-	Script   string   // the peers' program
+	Script   string   // the Python program of the peers
 	Cleave   string   // the cleave program; empty: not measured
 	Version  string   // of this source, for the report
 	Progress io.Writer
@@ -35,10 +35,10 @@ type Config struct {
 type stage struct {
 	name  string
 	title string
-	run   func(ctx context.Context, b *run) error
+	run   func(ctx context.Context, b *benchmark) error
 }
 
-// stages is all there is to measure, in the order of the table.
+// stages are all stages in the order of the table.
 func stages() []stage {
 	return []stage{
 		{"sweep", "Sweeps over a stored matrix", measureSweeps},
@@ -63,19 +63,20 @@ func StageNames() []string {
 	return names
 }
 
-// run is the state that stages share.
-type run struct {
+// benchmark is what the stages share.
+type benchmark struct {
 	Config
 	sizes
 	temp   string
 	peer   *peer // nil: none
 	report *Report
-	// The read limit in bytes per second, once it is measured: of the best rounds, and of the median ones.
-	limit, usualLimit float64
+	// How many bytes per second the machine can read, in the best and in the median rounds; 0 before
+	// it was measured.
+	limit, medianLimit float64
 }
 
-// Run measures everything that was asked for. A stage that fails leaves its rows so far and does not
-// keep the others from running: with the error comes the report of all that went well.
+// Run measures everything that was asked for. If a stage fails, its rows so far stay in the report and the
+// other stages still run; Run then returns both the report and the error.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = io.Discard
@@ -90,16 +91,16 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	b := &run{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
+	b := &benchmark{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
 	if cfg.Quick {
 		b.sizes = quickSizes()
 	}
 	if cfg.Rounds > 0 {
 		b.rounds, b.longRounds = cfg.Rounds, cfg.Rounds
 	}
-	before := readStealing()
+	before := readStolenTime()
 	b.report.Facts = machineFacts(cfg.Threads)
-	if err := b.hirePeer(ctx); err != nil {
+	if err := b.connectPeer(ctx); err != nil {
 		return nil, err
 	}
 	defer b.peer.close()
@@ -124,12 +125,12 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	return b.report, errors.Join(failures...)
 }
 
-func (b *run) progress(format string, arguments ...any) {
+func (b *benchmark) progress(format string, arguments ...any) {
 	fmt.Fprintf(b.Progress, "bench: "+format+"\n", arguments...)
 }
 
-// hirePeer starts the peers, if there are any, and tells what they are.
-func (b *run) hirePeer(ctx context.Context) error {
+// connectPeer starts the process of the peers, if there are any, and adds their versions to the report.
+func (b *benchmark) connectPeer(ctx context.Context) error {
 	if b.Python == "" {
 		b.report.Facts = append(b.report.Facts, Fact{"Peers", "not asked for"})
 		return nil
@@ -146,23 +147,23 @@ func (b *run) hirePeer(ctx context.Context) error {
 
 // sizes is how large everything is.
 type sizes struct {
-	rounds, longRounds int // turns; longRounds where one takes many seconds
-	sweepRows          int
-	sweepClusters      []int
-	moved              float64 // share of the points that a delta moves
-	buildRows          int
-	pendigits, letter  int // rows; the whole set when it is there
-	mnist              int
-	restarts           int
-	equalRows          int // stored against matrix-free, to the bit
-	freeRows           int // matrix-free alone
-	freeIterations     int
-	steps              int // operations over gRPC
-	vertices           int
-	edgesPerVertex     float64
-	lloydRows          int
-	spectralRows       int
-	spectralVertices   int
+	rounds, longRounds   int // how often something is measured; longRounds if it takes many seconds
+	sweepRows            int
+	sweepClusters        []int
+	moved                float64 // share of the points that a delta moves
+	buildRows            int
+	pendigits, letter    int // rows
+	mnist                int
+	restarts             int
+	equalRows            int // of the comparison of stored and matrix-free, bit by bit
+	matrixFreeRows       int // of the run that is matrix-free only
+	matrixFreeIterations int
+	steps                int // operations over gRPC
+	vertices             int
+	edgesPerVertex       float64
+	lloydRows            int
+	spectralRows         int
+	spectralVertices     int
 }
 
 func fullSizes() sizes {
@@ -171,7 +172,7 @@ func fullSizes() sizes {
 		sweepRows: 20_000, sweepClusters: []int{10, 100}, moved: 0.05,
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
-		restarts: 10, equalRows: 6_000, freeRows: 200_000, freeIterations: 3,
+		restarts: 10, equalRows: 6_000, matrixFreeRows: 200_000, matrixFreeIterations: 3,
 		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
@@ -182,7 +183,7 @@ func quickSizes() sizes {
 		sweepRows: 800, sweepClusters: []int{10, 100}, moved: 0.05,
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
-		restarts: 10, equalRows: 400, freeRows: 1_000, freeIterations: 3,
+		restarts: 10, equalRows: 400, matrixFreeRows: 1_000, matrixFreeIterations: 3,
 		steps: 20, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestQuickRun: a run without peers has every row, judges none by its size, and names what is missing.
+// TestQuickRun: a quick run without peers has every row, no verdicts on times, and says what is missing.
 func TestQuickRun(t *testing.T) {
 	report, err := Run(t.Context(), Config{Quick: true, Threads: 2, Version: "test", Progress: t.Output()})
 	if err != nil {
@@ -62,12 +62,12 @@ func TestQuickRun(t *testing.T) {
 		}
 	}
 	counts := report.Counts()
-	if counts[Met] != 1 || counts[NotMet] != 0 || counts[Missing] == 0 || counts[TooTiny] == 0 {
+	if counts[Met] != 1 || counts[NotMet] != 0 || counts[Missing] == 0 || counts[TooSmall] == 0 {
 		t.Errorf("verdicts %v: want the same bits met, the peers missing and the rest undecided", counts)
 	}
-	for _, nonsense := range []string{"NaN", "Inf", "%!"} {
-		if strings.Contains(page.String(), nonsense) {
-			t.Errorf("the page has %q:\n%s", nonsense, page.String())
+	for _, bad := range []string{"NaN", "Inf", "%!"} {
+		if strings.Contains(page.String(), bad) {
+			t.Errorf("the page has %q:\n%s", bad, page.String())
 		}
 	}
 	if widths := columns(page.String()); len(widths) != 1 {
@@ -93,7 +93,7 @@ func TestUnknownStage(t *testing.T) {
 	}
 }
 
-// TestMissingPeer: an interpreter that is not there is named in the facts, and stops nothing.
+// TestMissingPeer: an interpreter that is not installed is named in the facts, and the run goes on.
 func TestMissingPeer(t *testing.T) {
 	report, err := Run(t.Context(), Config{Quick: true, Stages: []string{"build"}, Threads: 1, Python: filepath.Join(t.TempDir(), "python3")})
 	if err != nil {
@@ -110,8 +110,8 @@ func TestMissingPeer(t *testing.T) {
 	}
 }
 
-// TestFailureLeavesTheRest: one stage that fails is named, and the others are in the report.
-func TestFailureLeavesTheRest(t *testing.T) {
+// TestOneStageFails: the error names the stage, and the report has the others.
+func TestOneStageFails(t *testing.T) {
 	report, err := Run(t.Context(), Config{
 		Quick: true, Stages: []string{"endtoend", "coordination"}, Threads: 1, Cleave: filepath.Join(t.TempDir(), "cleave"),
 	})
@@ -123,8 +123,8 @@ func TestFailureLeavesTheRest(t *testing.T) {
 	}
 }
 
-// TestPeerTalks drives the other end of the pipe by a shell script in the place of Python.
-func TestPeerTalks(t *testing.T) {
+// TestPeerAnswers has a shell script instead of Python at the other end of the pipe.
+func TestPeerAnswers(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "peer")
 	answers := `while read -r line; do case "$line" in
 *facts*) echo '{"missing": ["sklearn"], "python": "3", "numpy": "1", "scipy": "2", "blas": "none"}';;
@@ -145,7 +145,7 @@ func TestPeerTalks(t *testing.T) {
 	}
 }
 
-// startScript starts a peer whose interpreter is a shell: -u is no harm to it.
+// startScript starts a peer whose interpreter is a shell, which accepts -u too.
 func startScript(t *testing.T, script string) *peer {
 	t.Helper()
 	p, err := startPeer(context.Background(), "sh", script, 2, t.Output())
@@ -188,10 +188,10 @@ func TestTimes(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	r := &Report{}
 	r.begin("x")
-	r.against("fast", times{1, 2}, times{3, 9}, "", "", 3)
-	r.against("slow", times{1, 1}, times{2.9, 9}, "", "", 3)
-	r.against("alone", times{1}, nil, "", "", 3)
-	r.against("no goal", times{2}, times{1}, "", "", 0)
+	r.compare("fast", times{1, 2}, times{3, 9}, "", "", 3)
+	r.compare("slow", times{1, 1}, times{2.9, 9}, "", "", 3)
+	r.compare("alone", times{1}, nil, "", "", 3)
+	r.compare("no goal", times{2}, times{1}, "", "", 0)
 	got, _ := json.Marshal(r.Sections[0].Rows)
 	var verdicts, ratios []string
 	for _, row := range r.Sections[0].Rows {
@@ -208,7 +208,7 @@ func TestVerdicts(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.01234: "0.0123", 1: "1.00", 31.27: "31.3", 1234.4: "1234"} {
-		if got := figures(v); got != want {
+		if got := threeDigits(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}

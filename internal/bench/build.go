@@ -9,13 +9,14 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// The peers' ways to build the matrix: the one that the goals speak of, and a better one.
+// The two ways in which the peers build the matrix: a plain one, which the goals refer to, and a faster
+// one.
 const (
 	plainBuild = "product, then exp in place"
 	tunedBuild = "the same in cached blocks and threads"
 )
 
-// buildGoal is how many times the plain way of NumPy we should be.
+// buildGoal is how many times as fast as NumPy's plain way we should be.
 func buildGoal(features int) float64 {
 	if features > 100 {
 		return 1
@@ -23,7 +24,7 @@ func buildGoal(features int) float64 {
 	return 3
 }
 
-func measureBuilds(ctx context.Context, b *run) error {
+func measureBuilds(ctx context.Context, b *benchmark) error {
 	for _, load := range []func() (set, error){b.loadNarrow, b.loadMnist} {
 		s, err := load()
 		if err != nil {
@@ -38,19 +39,19 @@ func measureBuilds(ctx context.Context, b *run) error {
 }
 
 // loadNarrow makes points of few features.
-func (b *run) loadNarrow() (set, error) {
-	points, _, err := synth.Gaussians(b.buildRows, 16, 10, overlap, rand.New(rand.NewPCG(3, 3)))
+func (b *benchmark) loadNarrow() (set, error) {
+	points, _, err := synth.Gaussians(b.buildRows, 16, 10, clusterSpread, rand.New(rand.NewPCG(3, 3)))
 	return set{name: "synthetic", points: points, k: 10}, err
 }
 
-func (b *run) measureBuild(ctx context.Context, s set) error {
+func (b *benchmark) measureBuild(ctx context.Context, s set) error {
 	n, d := s.points.N, s.points.D
 	problem, err := gaussian(s, 0, make([]int32, n), 0)
 	if err != nil {
 		return err
 	}
 	var ours, plain, tuned times
-	contestants := []contestant{{func() (float64, error) {
+	measurements := []measurement{{func() (float64, error) {
 		debug.FreeOSMemory()
 		return stopwatch(func() error {
 			_, err := newSweeper(ctx, problem, s.points, b.Threads, true)
@@ -67,17 +68,17 @@ func (b *run) measureBuild(ctx context.Context, s set) error {
 				return b.peer.seconds(map[string]any{"do": "build", "points": path, "n": n, "d": d, "rho": problem.Matrix.Rho, "variant": variant})
 			}
 		}
-		contestants = append(contestants, contestant{ask(plainBuild), &plain}, contestant{ask(tunedBuild), &tuned})
+		measurements = append(measurements, measurement{ask(plainBuild), &plain}, measurement{ask(tunedBuild), &tuned})
 	}
-	if err := b.interleave(b.rounds, contestants...); err != nil {
+	if err := b.interleave(b.rounds, measurements...); err != nil {
 		return err
 	}
 	entries := float64(n) * float64(n) / 1e6
 	what := fmt.Sprintf("build, n = %d, d = %d (%s)", n, d, s.name)
-	b.report.against(what, ours, plain, rate(entries, ours, "M entries/s"),
+	b.report.compare(what, ours, plain, rate(entries, ours, "M entries/s"),
 		"NumPy, "+plainBuild+": "+rate(entries, plain, "M entries/s"), buildGoal(d))
 	if len(tuned) > 0 {
-		b.report.against(what+", a better peer", ours, tuned, rate(entries, ours, "M entries/s"),
+		b.report.compare(what+", a better peer", ours, tuned, rate(entries, ours, "M entries/s"),
 			tunedBuild+": "+rate(entries, tuned, "M entries/s"), 0)
 	}
 	return nil

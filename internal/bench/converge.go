@@ -13,22 +13,22 @@ import (
 
 // The goals of whole runs.
 const (
-	iterateGoal    = 15  // times NumPy, from first labels to last
-	withBuildGoal  = 5   // the same, with the building of the matrix
-	bytesGoal      = 2.5 // matrices read by a whole run
-	longRun        = 40  // iterations from which on bytesGoal counts
+	iterateGoal    = 15  // times as fast as NumPy, from the first labels to the last
+	withBuildGoal  = 5   // the same, with the time to build the matrix
+	bytesGoal      = 2.5 // how often a whole run reads the matrix
+	longRun        = 40  // bytesGoal applies to runs of at least this many iterations
 	iterationLimit = 1000
 )
 
-// counting is an executor that counts the columns that are read: a step that moves many points may be
-// a full sweep instead of a delta.
-type counting struct {
+// columnCounter is an executor that counts the columns that are read. A step that moves many points may
+// read all of them.
+type columnCounter struct {
 	kernelkmeans.Executor
 	n       int
 	columns int
 }
 
-func (c *counting) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
+func (c *columnCounter) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
 	for _, label := range labels {
 		if label >= 0 {
 			c.columns++
@@ -37,7 +37,7 @@ func (c *counting) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 	return c.Executor.Load(ctx, labels)
 }
 
-func (c *counting) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (c *columnCounter) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
 	if kernel.MadeAnew(c.n, len(moves)) {
 		c.columns += c.n
 	} else {
@@ -46,30 +46,30 @@ func (c *counting) Update(ctx context.Context, moves []kernel.Move) ([]kernel.In
 	return c.Executor.Update(ctx, moves)
 }
 
-func (c *counting) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+func (c *columnCounter) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
 	for _, columns := range lists {
 		c.columns += len(columns)
 	}
 	return c.Executor.ColumnSums(ctx, lists)
 }
 
-func (c *counting) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+func (c *columnCounter) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	c.columns += c.n
 	return c.Executor.Multiply(ctx, x)
 }
 
-// runs are the whole runs on one set, ours and NumPy's.
-type runs struct {
+// convergenceRuns are whole runs on one set, ours and NumPy's.
+type convergenceRuns struct {
 	set
-	rho                float64
-	first              []int32
-	ours, oursBuild    times
-	result             *clustering.Result
-	columns            int
-	plainNumpy, sparse peerRuns
-	usualColumns       int // of a run from the usual start, k-means++, which the peers do not have
-	usualIterations    int
-	numpyBuild         times
+	rho                      float64
+	first                    []int32
+	ours, oursBuild          times
+	result                   *clustering.Result
+	columns                  int
+	plainNumpy, sparse       peerRuns
+	kmeansPlusPlusColumns    int // of a run from a k-means++ start, which the peers do not have
+	kmeansPlusPlusIterations int
+	numpyBuild               times
 }
 
 // peerRuns are the runs of one variant of the product.
@@ -80,7 +80,7 @@ type peerRuns struct {
 	iterations int
 }
 
-func measureConvergence(ctx context.Context, b *run) error {
+func measureConvergence(ctx context.Context, b *benchmark) error {
 	for _, load := range []func() (set, error){b.loadPendigits, b.loadLetter} {
 		s, err := load()
 		if err != nil {
@@ -94,14 +94,14 @@ func measureConvergence(ctx context.Context, b *run) error {
 	return b.peer.free()
 }
 
-func (b *run) measureRuns(ctx context.Context, s set) error {
-	r := &runs{set: s, first: randomLabels(s.points.N, s.k, 5)}
+func (b *benchmark) measureRuns(ctx context.Context, s set) error {
+	r := &convergenceRuns{set: s, first: randomLabels(s.points.N, s.k, 5)}
 	problem, err := gaussian(s, 0, r.first, iterationLimit)
 	if err != nil {
 		return err
 	}
 	r.rho = problem.Matrix.Rho
-	if err := b.usualRun(ctx, r); err != nil {
+	if err := b.kmeansPlusPlusRun(ctx, r); err != nil {
 		return err
 	}
 	for round := range b.longRounds {
@@ -122,9 +122,9 @@ func (b *run) measureRuns(ctx context.Context, s set) error {
 }
 
 // ourRun builds the matrix and clusters.
-func (b *run) ourRun(ctx context.Context, r *runs) error {
+func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 	debug.FreeOSMemory()
-	b.settle()
+	b.waitForIdle()
 	var problem *kernelkmeans.Problem
 	var local *kernelkmeans.Local
 	build, err := stopwatch(func() (err error) {
@@ -137,7 +137,7 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 	if err != nil {
 		return err
 	}
-	counted := &counting{Executor: local, n: r.points.N}
+	counted := &columnCounter{Executor: local, n: r.points.N}
 	seconds, err := stopwatch(func() (err error) {
 		r.result, err = kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 		return err
@@ -146,8 +146,8 @@ func (b *run) ourRun(ctx context.Context, r *runs) error {
 	return err
 }
 
-// usualRun counts what a run from the usual start reads.
-func (b *run) usualRun(ctx context.Context, r *runs) error {
+// kmeansPlusPlusRun counts the columns that a run from a k-means++ start reads.
+func (b *benchmark) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
 	problem, err := kernelkmeans.Prepare(r.points, clustering.Spec{
 		K: r.k, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
 		Algorithm: &kernelkmeans.Options{Rho: r.rho},
@@ -159,17 +159,17 @@ func (b *run) usualRun(ctx context.Context, r *runs) error {
 	if err != nil {
 		return err
 	}
-	counted := &counting{Executor: local, n: r.points.N}
+	counted := &columnCounter{Executor: local, n: r.points.N}
 	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 	if err != nil {
 		return err
 	}
-	r.usualColumns, r.usualIterations = counted.columns, result.Iterations
+	r.kmeansPlusPlusColumns, r.kmeansPlusPlusIterations = counted.columns, result.Iterations
 	return nil
 }
 
-// numpyRuns does the same by NumPy's best product, found in the first round, and by SciPy's.
-func (b *run) numpyRuns(r *runs, round int) error {
+// numpyRuns does the same with NumPy's best product, found in the first round, and with SciPy's.
+func (b *benchmark) numpyRuns(r *convergenceRuns, round int) error {
 	path, err := b.writePoints(r.points)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (b *run) numpyRuns(r *runs, round int) error {
 		}
 		r.sparse.variant = sparse
 	}
-	b.settle()
+	b.waitForIdle()
 	build, err := b.peer.seconds(map[string]any{"do": "kmeans_build", "points": path, "n": r.points.N, "d": r.points.D, "rho": r.rho, "variant": plainBuild})
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (b *run) numpyRuns(r *runs, round int) error {
 		if p.variant == "" {
 			continue
 		}
-		b.settle()
+		b.waitForIdle()
 		out := filepath.Join(b.temp, "last-labels")
 		var answer struct {
 			Seconds    float64
@@ -216,25 +216,25 @@ func (b *run) numpyRuns(r *runs, round int) error {
 	return nil
 }
 
-func (b *run) reportRuns(r *runs) {
+func (b *benchmark) reportRuns(r *convergenceRuns) {
 	what := fmt.Sprintf("%s, k = %d", r.name, r.k)
-	b.report.against(what+": iterations", r.ours, r.plainNumpy.times, r.ours.String(), "NumPy: "+r.plainNumpy.times.String(), iterateGoal)
+	b.report.compare(what+": iterations", r.ours, r.plainNumpy.times, r.ours.String(), "NumPy: "+r.plainNumpy.times.String(), iterateGoal)
 	whole, peerWhole := sum(r.oursBuild, r.ours), sum(r.numpyBuild, r.plainNumpy.times)
-	b.report.against(what+": build and iterations", whole, peerWhole, whole.String(), "NumPy: "+peerWhole.String(), withBuildGoal)
+	b.report.compare(what+": build and iterations", whole, peerWhole, whole.String(), "NumPy: "+peerWhole.String(), withBuildGoal)
 	if len(r.sparse.times) > 0 {
-		b.report.against(what+": iterations, against SciPy", r.ours, r.sparse.times, r.ours.String(), "sparse H' @ K: "+r.sparse.times.String(), 0)
+		b.report.compare(what+": iterations, against SciPy", r.ours, r.sparse.times, r.ours.String(), "sparse H' @ K: "+r.sparse.times.String(), 0)
 	}
 	row := b.bytesRow(what+": bytes read, random start", r.points.N, r.columns, r.result.Iterations)
 	if len(r.plainNumpy.times) > 0 {
 		row.Peer = fmt.Sprintf("NumPy: %d x 4n^2, %d iterations", r.plainNumpy.iterations+1, r.plainNumpy.iterations)
 	}
 	b.report.add(row)
-	b.report.add(b.bytesRow(what+": bytes read, k-means++ start", r.points.N, r.usualColumns, r.usualIterations))
+	b.report.add(b.bytesRow(what+": bytes read, k-means++ start", r.points.N, r.kmeansPlusPlusColumns, r.kmeansPlusPlusIterations))
 	if r.plainNumpy.labels != nil {
 		same := agreement(r.result.Labels, r.plainNumpy.labels)
 		b.report.add(Row{
 			What: what + ": points with the same final label", Ours: fmt.Sprintf("%.3f %%", 100*same),
-			Goal: "all", Verdict: b.report.judge(same == 1),
+			Goal: "all", Verdict: b.report.verdict(same == 1),
 		})
 	}
 	n := float64(r.points.N)
@@ -246,12 +246,12 @@ func (b *run) reportRuns(r *runs) {
 	b.report.note("%s. NumPy's best product is %s.", note, orMissing(r.plainNumpy.variant))
 }
 
-// bytesRow is how often a whole run read the matrix, its start counted.
-func (b *run) bytesRow(what string, n, columns, iterations int) Row {
+// bytesRow says how often a whole run, its start included, read the matrix.
+func (b *benchmark) bytesRow(what string, n, columns, iterations int) Row {
 	share := float64(columns) / float64(n)
 	row := Row{What: what, Ours: fmt.Sprintf("%.2f x 4n^2, %d iterations", share, iterations)}
 	if iterations >= longRun {
-		row.Goal, row.Verdict = fmt.Sprintf("<= %g", bytesGoal), b.report.judge(share <= bytesGoal)
+		row.Goal, row.Verdict = fmt.Sprintf("<= %g", bytesGoal), b.report.verdict(share <= bytesGoal)
 	}
 	return row
 }

@@ -25,16 +25,16 @@ import (
 )
 
 const (
-	hands            = 8    // workers
-	coordinationRows = 512  // so few that computing takes next to no time
-	coordinationGoal = 1e-3 // seconds per iteration beyond the computation
+	workerCount      = 8    // workers
+	coordinationRows = 512  // so few that computing takes almost no time
+	coordinationGoal = 1e-3 // seconds per iteration besides the computation
 	movesPerStep     = 8
 )
 
-// shelf is one data set for the workers to fetch.
-type shelf []byte
+// datasetSource is the canonical bytes of the one data set, for the workers to fetch.
+type datasetSource []byte
 
-func (s shelf) OpenDataset(_ context.Context, _ string, offset, length int64) (io.ReadCloser, error) {
+func (s datasetSource) OpenDataset(_ context.Context, _ string, offset, length int64) (io.ReadCloser, error) {
 	part := s[offset:]
 	if length > 0 {
 		part = part[:length]
@@ -42,10 +42,10 @@ func (s shelf) OpenDataset(_ context.Context, _ string, offset, length int64) (i
 	return io.NopCloser(bytes.NewReader(part)), nil
 }
 
-// measureCoordination times an iteration, Assign and then Update, over gRPC on the loopback with
-// eight workers, and the same on a shard in this process.
-func measureCoordination(ctx context.Context, b *run) error {
-	points, _, err := synth.Gaussians(coordinationRows, 4, 4, overlap, rand.New(rand.NewPCG(2, 2)))
+// measureCoordination times iterations, each of Assign and Update, over gRPC on the loopback interface with
+// eight workers, and the same iterations on a shard in this process.
+func measureCoordination(ctx context.Context, b *benchmark) error {
+	points, _, err := synth.Gaussians(coordinationRows, 4, 4, clusterSpread, rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
 		return err
 	}
@@ -57,29 +57,29 @@ func measureCoordination(ctx context.Context, b *run) error {
 	if err != nil {
 		return err
 	}
-	var near, far, farAssign, farUpdate times
-	if err := b.iterate(ctx, local, points.N, &near, &times{}, &times{}); err != nil {
+	var inProcess, remote, remoteAssign, remoteUpdate times
+	if err := b.iterate(ctx, local, points.N, &inProcess, &times{}, &times{}); err != nil {
 		return err
 	}
-	err = withFleet(ctx, problem, points, func(remote kernelkmeans.Executor) error {
-		return b.iterate(ctx, remote, points.N, &far, &farAssign, &farUpdate)
+	err = withFleet(ctx, problem, points, func(executor kernelkmeans.Executor) error {
+		return b.iterate(ctx, executor, points.N, &remote, &remoteAssign, &remoteUpdate)
 	})
 	if err != nil {
 		return err
 	}
-	beyond := far.median() - near.median()
+	overhead := remote.median() - inProcess.median()
 	b.report.add(Row{
-		What: fmt.Sprintf("one iteration over gRPC, %d workers, loopback: p50 beyond the computation", hands),
-		Ours: duration(beyond), Peer: "in one process: " + duration(near.median()),
-		Goal: "<= 1 ms", Verdict: b.report.judge(beyond <= coordinationGoal),
+		What: fmt.Sprintf("one iteration over gRPC, %d workers, loopback: p50 beyond the computation", workerCount),
+		Ours: duration(overhead), Peer: "in one process: " + duration(inProcess.median()),
+		Goal: "<= 1 ms", Verdict: b.report.verdict(overhead <= coordinationGoal),
 	})
 	b.report.note("an iteration is Assign and then Update of %d moved points; n = %d in %d tiles, %d iterations, p50 of Assign %s and of Update %s. All workers share this machine's %d cores.",
-		movesPerStep, points.N, partition.TileCount(points.N), len(far), duration(farAssign.median()), duration(farUpdate.median()), b.Threads)
+		movesPerStep, points.N, partition.TileCount(points.N), len(remote), duration(remoteAssign.median()), duration(remoteUpdate.median()), b.Threads)
 	return nil
 }
 
-// iterate moves a few points to and fro, and times every iteration.
-func (b *run) iterate(ctx context.Context, x kernelkmeans.Executor, n int, both, assigns, updates *times) error {
+// iterate moves a few points in every iteration and times it.
+func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int, both, assigns, updates *times) error {
 	const k = 4
 	weights, labels := make([]float64, n), randomLabels(n, k, 1)
 	stats := kernel.Stats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
@@ -117,7 +117,8 @@ func (b *run) iterate(ctx context.Context, x kernelkmeans.Executor, n int, both,
 	return nil
 }
 
-// withFleet starts a fleet and its workers, joined by TCP on the loopback, for as long as use takes.
+// withFleet starts a coordinator's fleet and workers that connect to it over TCP on the loopback interface,
+// calls use with an executor, and stops them.
 func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, use func(kernelkmeans.Executor) error) (err error) {
 	content, err := dataset.Marshal(points)
 	if err != nil {
@@ -127,17 +128,17 @@ func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *datas
 	if err != nil {
 		return err
 	}
-	f := fleet.New(fleet.Config{Datasets: shelf(content)})
+	f := fleet.New(fleet.Config{Datasets: datasetSource(content)})
 	server := grpc.NewServer(fleet.ServerOptions()...)
 	f.Register(server)
 	var serving, working sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) }) // it ends when it is stopped
-	workersCtx, dismiss := context.WithCancel(ctx)
-	failures := make(chan error, hands)
+	serving.Go(func() { _ = server.Serve(listener) }) // it returns when the server is stopped
+	workersCtx, stopWorkers := context.WithCancel(ctx)
+	failures := make(chan error, workerCount)
 	defer func() {
-		f.Close() // first, so that leaving workers do not wait to be relieved
+		f.Close() // first, so that workers do not wait for their tiles to be moved
 		server.Stop()
-		dismiss()
+		stopWorkers()
 		working.Wait()
 		serving.Wait()
 		close(failures)
@@ -147,12 +148,12 @@ func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *datas
 			}
 		}
 	}()
-	for i := range hands {
+	for i := range workerCount {
 		working.Go(func() {
 			failures <- worker.Run(workersCtx, worker.Config{Coordinator: listener.Addr().String(), Name: fmt.Sprintf("worker-%d", i), Threads: 1, Version: "bench"})
 		})
 	}
-	for changed := f.Changed(); len(f.Workers()) < hands; changed = f.Changed() {
+	for changed := f.Changed(); len(f.Workers()) < workerCount; changed = f.Changed() {
 		select {
 		case <-changed:
 		case <-ctx.Done():

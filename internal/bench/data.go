@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// set is points to cluster, and what they are called in the report.
+// set is a set of points to cluster, with its name in the report.
 type set struct {
 	name   string
 	points *dataset.Points
@@ -23,12 +23,13 @@ type set struct {
 	k      int
 }
 
-// overlap is the spread of synthetic clusters whose centres lie in a cube of side 20: they overlap, so
-// that a run takes many iterations, as it does on real data.
-const overlap = 10
+// clusterSpread is the standard deviation of synthetic clusters whose centers lie in a cube of side 20. They
+// overlap, so that a run takes many iterations, as on real data.
+const clusterSpread = 10
 
-// load reads at most so many rows of a known set from the data folder, or makes points of its shape.
-func (b *run) load(name, file, labels string, rows, features, k int) (set, error) {
+// load reads the first rows of a data set from the data folder, or makes synthetic points with as
+// many rows and features.
+func (b *benchmark) load(name, file, labels string, rows, features, k int) (set, error) {
 	path := filepath.Join(b.Data, name, file)
 	if b.Data != "" {
 		points, _, err := format.LoadPoints(path)
@@ -41,7 +42,7 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 		b.progress("%s is not there: synthetic points of its shape take its place", path)
 	}
 	rng := rand.New(rand.NewPCG(uint64(rows), uint64(features)))
-	points, truth, err := synth.Gaussians(rows, features, k, overlap, rng)
+	points, truth, err := synth.Gaussians(rows, features, k, clusterSpread, rng)
 	if err != nil {
 		return set{}, err
 	}
@@ -52,8 +53,8 @@ func (b *run) load(name, file, labels string, rows, features, k int) (set, error
 	return s, nil
 }
 
-// known cuts a set that was read to the rows of this run.
-func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
+// known is a data set that was read from files, cut to at most the given number of rows.
+func (b *benchmark) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
 	truth, err := format.LoadLabels(labels, points.N)
 	if err != nil {
 		return set{}, err
@@ -68,26 +69,26 @@ func (b *run) known(name, labels string, points *dataset.Points, rows, k int) (s
 	return set{name: name, points: points, truth: truth, k: k}, nil
 }
 
-func (b *run) loadPendigits() (set, error) {
+func (b *benchmark) loadPendigits() (set, error) {
 	return b.load("pendigits", "data.csv", "labels.csv", b.pendigits, 16, 10)
 }
 
-func (b *run) loadLetter() (set, error) {
+func (b *benchmark) loadLetter() (set, error) {
 	return b.load("letter", "data.csv", "labels.csv", b.letter, 16, 26)
 }
 
-func (b *run) loadMnist() (set, error) {
+func (b *benchmark) loadMnist() (set, error) {
 	return b.load("mnist-10k", "data_test10k.csv.gz", "labels_test10k.csv", b.mnist, 784, 10)
 }
 
-// write makes a file in the run's temporary folder and tells its path.
-func (b *run) write(name string, content any) (string, error) {
+// write makes a file in the temporary folder of the run and returns its path.
+func (b *benchmark) write(name string, content any) (string, error) {
 	path := filepath.Join(b.temp, name)
 	return path, format.WriteFile(path, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, content) })
 }
 
-// writePoints writes points as the peers read them, in float32 row by row.
-func (b *run) writePoints(points *dataset.Points) (string, error) {
+// writePoints writes points for the peers, in float32 row by row.
+func (b *benchmark) writePoints(points *dataset.Points) (string, error) {
 	values := make([]float32, len(points.Values))
 	for i, v := range points.Values {
 		values[i] = float32(v)
@@ -117,7 +118,8 @@ func agreement(a, b []int32) float64 {
 	return float64(same) / float64(len(a))
 }
 
-// gaussian is a problem with this kernel width (0: the median distance) and the given first labels.
+// gaussian is a problem with a gaussian kernel of width rho (0: the median distance) and the given first
+// labels.
 func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
 	return kernelkmeans.Prepare(s.points, clustering.Spec{
 		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
@@ -125,7 +127,7 @@ func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans
 	})
 }
 
-// randomLabels gives every cluster its share of the points.
+// randomLabels are random labels that give all clusters the same size, within one point.
 func randomLabels(n, k int, seed uint64) []int32 {
 	rng := rand.New(rand.NewPCG(seed, uint64(k)))
 	labels := make([]int32, n)

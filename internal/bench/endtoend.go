@@ -13,11 +13,11 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// endToEndGoal is how many times scikit-learn's SpectralClustering the whole program should be.
+// endToEndGoal is how many times as fast as scikit-learn's SpectralClustering the program should be.
 const endToEndGoal = 50
 
 // measureEndToEnd runs the cleave program on a file, and scikit-learn on the same file.
-func measureEndToEnd(ctx context.Context, b *run) error {
+func measureEndToEnd(ctx context.Context, b *benchmark) error {
 	s, err := b.loadPendigits()
 	if err != nil {
 		return err
@@ -41,37 +41,37 @@ func measureEndToEnd(ctx context.Context, b *run) error {
 	}
 	out, theirOut := filepath.Join(b.temp, "out"), filepath.Join(b.temp, "spectral-labels")
 	var ours, theirs times
-	contestants := []contestant{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out) }, &ours}}
+	measurements := []measurement{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out) }, &ours}}
 	if b.peer.has("sklearn") {
-		contestants = append(contestants, contestant{func() (float64, error) {
+		measurements = append(measurements, measurement{func() (float64, error) {
 			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k, "rho": problem.Matrix.Rho, "out": theirOut})
 			b.progress("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})
 	}
-	if err := b.interleave(b.longRounds, contestants...); err != nil {
+	if err := b.interleave(b.longRounds, measurements...); err != nil {
 		return err
 	}
-	b.report.against(what, ours, theirs, ours.String(), "SpectralClustering, rbf: "+theirs.String(), endToEndGoal)
+	b.report.compare(what, ours, theirs, ours.String(), "SpectralClustering, rbf: "+theirs.String(), endToEndGoal)
 	b.report.note("cleave is a process of its own with its start, its reading and its pictures counted; of scikit-learn reading, fitting and writing count, but not the start of Python and its imports.")
 	return b.noteQuality(s, out, theirOut, len(theirs) > 0)
 }
 
 // runCleave times one run of the program.
-func (b *run) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
+func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
 	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--kernel", "gaussian",
 		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
-	var complaints bytes.Buffer
-	process.Stderr = &complaints
+	var stderr bytes.Buffer
+	process.Stderr = &stderr
 	seconds, err := stopwatch(process.Run)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", process, err, bytes.TrimSpace(complaints.Bytes()))
+		return 0, fmt.Errorf("%s: %w: %s", process, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return seconds, nil
 }
 
-// noteQuality says how near to the truth both came: they are not the same algorithm.
-func (b *run) noteQuality(s set, out, theirOut string, haveTheirs bool) error {
+// noteQuality compares the labels of both with the truth: they are not the same algorithm.
+func (b *benchmark) noteQuality(s set, out, theirOut string, haveTheirs bool) error {
 	if s.truth == nil {
 		return nil
 	}

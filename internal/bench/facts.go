@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// machineFacts describes this machine as far as Linux tells; other systems tell less.
+// machineFacts describes this machine. Much of it comes from Linux's /proc and /sys and is unknown on
+// other systems.
 func machineFacts(threads int) []Fact {
 	facts := []Fact{
 		{"Processor", firstValue("/proc/cpuinfo", "model name", runtime.GOARCH)},
@@ -18,7 +19,7 @@ func machineFacts(threads int) []Fact {
 		{"Caches", caches()},
 		{"Memory", memory()},
 		{"System", runtime.GOOS + " " + firstLine("/proc/sys/kernel/osrelease")},
-		{"Huge pages", choice(firstLine("/sys/kernel/mm/transparent_hugepage/enabled"))},
+		{"Huge pages", bracketed(firstLine("/sys/kernel/mm/transparent_hugepage/enabled"))},
 		{"Go", runtime.Version()},
 		{"Load before the run", firstFields("/proc/loadavg", 3)},
 	}
@@ -30,7 +31,7 @@ func machineFacts(threads int) []Fact {
 	return facts
 }
 
-// firstValue is the value of the first "key : value" line of a file, or else the fallback.
+// firstValue is the value of the first line "key : value" of a file, or the fallback if there is none.
 func firstValue(path, key, fallback string) string {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
@@ -52,8 +53,8 @@ func firstFields(path string, count int) string {
 	return strings.Join(fields[:min(count, len(fields))], " ")
 }
 
-// choice is the word in brackets of a line such as "always [madvise] never".
-func choice(line string) string {
+// bracketed is the word in brackets of a line such as "always [madvise] never".
+func bracketed(line string) string {
 	_, after, found := strings.Cut(line, "[")
 	if !found {
 		return line
@@ -84,13 +85,14 @@ func memory() string {
 	return fmt.Sprintf("%.1f GiB", kilobytes/(1<<20))
 }
 
-// stealing is the time that the processors were given to others, out of all time, in ticks.
-type stealing struct{ stolen, all float64 }
+// stolenTime is the time, in ticks, that the hypervisor gave the processors to other virtual machines, and
+// all time.
+type stolenTime struct{ stolen, all float64 }
 
-func readStealing() stealing {
+func readStolenTime() stolenTime {
 	const stolen = 7 // user nice system idle iowait irq softirq steal
 	fields := strings.Fields(firstLine("/proc/stat"))
-	var s stealing
+	var s stolenTime
 	for i, field := range fields[min(1, len(fields)):] {
 		ticks, _ := strconv.ParseFloat(field, 64)
 		if i <= stolen {
@@ -103,9 +105,9 @@ func readStealing() stealing {
 	return s
 }
 
-// since is the share of stolen time from then to now.
-func (s stealing) since() string {
-	now := readStealing()
+// since is the share of stolen time since s was read.
+func (s stolenTime) since() string {
+	now := readStolenTime()
 	if now.all <= s.all {
 		return "unknown"
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// lloydGoal is how many times scikit-learn's speed an iteration of k-means should have.
+// lloydGoal is how many times as fast as scikit-learn an iteration of k-means should be.
 const lloydGoal = 1
 
-// An iteration is the difference between a long run and a short one, so that what happens once, on
-// either side, does not count.
+// The time of an iteration is computed from the difference of a long and a short run, so that what happens
+// once in a run does not count.
 const (
 	shortLloyd = 2
 	longLloyd  = 12
 )
 
-// measureLloyd is plain k-means against scikit-learn's, from the same first centroids.
-func measureLloyd(ctx context.Context, b *run) error {
+// measureLloyd compares plain k-means with scikit-learn's, from the same first centroids.
+func measureLloyd(ctx context.Context, b *benchmark) error {
 	const d, k = 16, 100
 	n := b.lloydRows
-	points, _, err := synth.Gaussians(n, d, k, overlap, rand.New(rand.NewPCG(5, 5)))
+	points, _, err := synth.Gaussians(n, d, k, clusterSpread, rand.New(rand.NewPCG(5, 5)))
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func measureLloyd(ctx context.Context, b *run) error {
 		}
 	}
 	var ours, double, single times
-	contestants := []contestant{{difference(func(iterations int) (float64, int, error) {
+	measurements := []measurement{{difference(func(iterations int) (float64, int, error) {
 		var result *clustering.Result
 		seconds, err := stopwatch(func() (err error) {
 			result, err = centroid.Run(ctx, problems[iterations], executor, clustering.Silent{})
@@ -86,15 +86,15 @@ func measureLloyd(ctx context.Context, b *run) error {
 				return seconds, iterations, err
 			}
 		}
-		contestants = append(contestants, contestant{difference(ask("float64")), &double}, contestant{difference(ask("float32")), &single})
+		measurements = append(measurements, measurement{difference(ask("float64")), &double}, measurement{difference(ask("float32")), &single})
 	}
-	if err := b.interleave(b.longRounds, contestants...); err != nil {
+	if err := b.interleave(b.longRounds, measurements...); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("k-means, %d x %d, k = %d: one iteration", n, d, k)
-	b.report.against(what, ours, double, ours.String(), "scikit-learn, Lloyd, float64: "+double.String(), lloydGoal)
+	b.report.compare(what, ours, double, ours.String(), "scikit-learn, Lloyd, float64: "+double.String(), lloydGoal)
 	if len(single) > 0 {
-		b.report.against(what+", against float32", ours, single, ours.String(), "scikit-learn, Lloyd, float32: "+single.String(), lloydGoal)
+		b.report.compare(what+", against float32", ours, single, ours.String(), "scikit-learn, Lloyd, float32: "+single.String(), lloydGoal)
 	}
 	b.report.note("an iteration assigns all points, takes the means and, on our side, sums up the objective twice, before and after the means. It is the difference of runs of %d and %d iterations from the same centroids, divided.", shortLloyd, longLloyd)
 	return nil

@@ -19,28 +19,29 @@ import (
 )
 
 const (
-	freeFeatures = 16
-	freeClusters = 10
-	// freeFactor allows for the collector and the program beside the n (k + d) numbers of 8 bytes.
-	freeFactor = 6
+	matrixFreeFeatures = 16
+	matrixFreeClusters = 10
+	// matrixFreeFactor is how many times the n (k + d) numbers of 8 bytes a run may take, with the garbage
+	// collector and the program.
+	matrixFreeFactor = 6
 )
 
-// measureMatrixFree compares the bits of stored and recomputed matrices, then runs where no matrix
-// would fit.
-func measureMatrixFree(ctx context.Context, b *run) error {
+// measureMatrixFree compares the results with stored and with recomputed matrices bit by bit, then runs on
+// points whose matrix would not fit into memory.
+func measureMatrixFree(ctx context.Context, b *benchmark) error {
 	if err := b.compareStorage(ctx); err != nil {
 		return err
 	}
-	points, err := freePoints(b.freeRows)
+	points, err := matrixFreePoints(b.matrixFreeRows)
 	if err != nil {
 		return err
 	}
 	var result *clustering.Result
 	var seconds float64
-	counted := &counting{n: points.N}
+	counted := &columnCounter{n: points.N}
 	before, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() (err error) {
-			result, err = b.freeRun(ctx, points, false, b.freeIterations, counted)
+			result, err = b.matrixFreeRun(ctx, points, false, b.matrixFreeIterations, counted)
 			return err
 		})
 		return err
@@ -49,32 +50,32 @@ func measureMatrixFree(ctx context.Context, b *run) error {
 		return err
 	}
 	n := float64(points.N)
-	what := fmt.Sprintf("matrix-free, n = %d, d = %d, k = %d", points.N, points.D, freeClusters)
-	need := 8 * n * (freeClusters + float64(points.D))
+	what := fmt.Sprintf("matrix-free, n = %d, d = %d, k = %d", points.N, points.D, matrixFreeClusters)
+	need := 8 * n * (matrixFreeClusters + float64(points.D))
 	extra := float64(peak - before)
 	b.report.add(Row{
-		What: what + ": peak memory", Ours: fmt.Sprintf("%s MiB", figures(extra/(1<<20))),
-		Peer:  fmt.Sprintf("the matrix: %s MiB", figures(4*n*n/(1<<20))),
+		What: what + ": peak memory", Ours: fmt.Sprintf("%s MiB", threeDigits(extra/(1<<20))),
+		Peer:  fmt.Sprintf("the matrix: %s MiB", threeDigits(4*n*n/(1<<20))),
 		Ratio: fmt.Sprintf("%.1f x 8n(k+d)", extra/need),
-		Goal:  fmt.Sprintf("<= %d x 8n(k+d)", freeFactor), Verdict: b.report.judge(extra <= freeFactor*need),
+		Goal:  fmt.Sprintf("<= %d x 8n(k+d)", matrixFreeFactor), Verdict: b.report.verdict(extra <= matrixFreeFactor*need),
 	})
 	b.report.add(Row{
 		What: fmt.Sprintf("%s: k-means++ start and %d iterations", what, result.Iterations),
-		Ours: fmt.Sprintf("%s, %s M entries/s", duration(seconds), figures(float64(counted.columns)*n/seconds/1e6)),
+		Ours: fmt.Sprintf("%s, %s M entries/s", duration(seconds), threeDigits(float64(counted.columns)*n/seconds/1e6)),
 	})
 	b.report.note("peak memory is the growth of the resident set while the run lasts, points not counted. %.2f matrices were computed on the way.", float64(counted.columns)/n)
 	return nil
 }
 
-func freePoints(n int) (*dataset.Points, error) {
-	points, _, err := synth.Gaussians(n, freeFeatures, freeClusters, overlap, rand.New(rand.NewPCG(9, 9)))
+func matrixFreePoints(n int) (*dataset.Points, error) {
+	points, _, err := synth.Gaussians(n, matrixFreeFeatures, matrixFreeClusters, clusterSpread, rand.New(rand.NewPCG(9, 9)))
 	return points, err
 }
 
-// freeRun clusters with tiles that are stored or not.
-func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *counting) (*clustering.Result, error) {
+// matrixFreeRun clusters with tiles that are stored, for comparison, or not.
+func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *columnCounter) (*clustering.Result, error) {
 	problem, err := kernelkmeans.Prepare(points, clustering.Spec{
-		K: freeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, Algorithm: &kernelkmeans.Options{},
+		K: matrixFreeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, Algorithm: &kernelkmeans.Options{},
 	})
 	if err != nil {
 		return nil, err
@@ -83,15 +84,15 @@ func (b *run) freeRun(ctx context.Context, points *dataset.Points, stored bool, 
 	if err != nil {
 		return nil, err
 	}
-	counted.Executor = whole{s}
+	counted.Executor = shardExecutor{s}
 	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
 	counted.Executor = nil
 	return result, err
 }
 
-// compareStorage runs to the end with and without a stored matrix and compares every bit.
-func (b *run) compareStorage(ctx context.Context) error {
-	points, err := freePoints(b.equalRows)
+// compareStorage runs to convergence with and without a stored matrix and compares the results bit by bit.
+func (b *benchmark) compareStorage(ctx context.Context) error {
+	points, err := matrixFreePoints(b.equalRows)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (b *run) compareStorage(ctx context.Context) error {
 	var took [2]float64
 	for i, stored := range []bool{true, false} {
 		took[i], err = stopwatch(func() (err error) {
-			results[i], err = b.freeRun(ctx, points, stored, iterationLimit, &counting{n: points.N})
+			results[i], err = b.matrixFreeRun(ctx, points, stored, iterationLimit, &columnCounter{n: points.N})
 			return err
 		})
 		if err != nil {
@@ -123,12 +124,12 @@ func sameEntry(a, b clustering.Entry) bool {
 	return a.Iteration == b.Iteration && a.Moved == b.Moved && math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
 }
 
-// peakMemory tells the resident bytes before some work, and the most of them during it. Where the
-// system does not tell, it is what the Go runtime has taken from it.
+// peakMemory is the resident memory in bytes before some work and its largest value during it. On systems
+// that do not say, it is the memory of the Go runtime.
 func peakMemory(work func() error) (before, peak int64, err error) {
 	runtime.GC()
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak
 	before = resident("VmRSS")
 	err = work()
 	return before, max(before, resident("VmHWM")), err

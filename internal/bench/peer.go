@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// peer is the process in which NumPy, SciPy and scikit-learn work. It answers one command, a line of
-// JSON, at a time; while it waits it takes no time from us.
+// peer is the process in which NumPy, SciPy and scikit-learn run. It takes one command at a time, a line of
+// JSON, and answers with another; while it waits it uses no processor time.
 type peer struct {
 	process *exec.Cmd
 	in      io.WriteCloser
@@ -24,19 +24,19 @@ type peer struct {
 	facts   peerFacts
 }
 
-// peerFacts are the versions, empty for what is missing.
+// peerFacts are the versions of the libraries, empty for those that are missing.
 type peerFacts struct {
 	Missing                             []string
 	Python, Numpy, Scipy, Sklearn, Blas string
 	environment                         []string
 }
 
-// startPeer starts the peers' program. It is an error when not even NumPy is there.
+// startPeer starts the process. It is an error if NumPy is missing.
 func startPeer(ctx context.Context, python, script string, threads int, log io.Writer) (*peer, error) {
 	process := exec.CommandContext(ctx, python, "-u", script, fmt.Sprint(threads))
 	environment := []string{fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads), fmt.Sprintf("OMP_NUM_THREADS=%d", threads)}
 	if cpu.X86.HasAVX512F && os.Getenv("OPENBLAS_CORETYPE") == "" {
-		// Older libraries do not know newer processors and fall back to slower code.
+		// Older versions do not know newer processors and take slower code for them.
 		environment = append(environment, "OPENBLAS_CORETYPE=SkylakeX")
 	}
 	process.Env = append(os.Environ(), environment...)
@@ -64,7 +64,7 @@ func startPeer(ctx context.Context, python, script string, threads int, log io.W
 	return p, nil
 }
 
-// has tells whether a library is there; nobody has anything.
+// has tells whether a library is installed. Without a peer there is none.
 func (p *peer) has(library string) bool {
 	return p != nil && !slices.Contains(p.facts.Missing, library)
 }
@@ -98,7 +98,7 @@ func (p *peer) seconds(command map[string]any) (float64, error) {
 	return answer.Seconds, err
 }
 
-// free lets go of the peers' matrices.
+// free releases the matrices of the peers.
 func (p *peer) free() error {
 	if p == nil {
 		return nil
@@ -112,7 +112,7 @@ func (p *peer) close() {
 		return
 	}
 	p.in.Close()
-	_ = p.process.Wait() // how it ends does not matter any more
+	_ = p.process.Wait() // how it ends does not matter anymore
 }
 
 func (f peerFacts) list() []Fact {

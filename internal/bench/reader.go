@@ -1,16 +1,16 @@
 package bench
 
-// Reading memory as fast as the machine can. A turn reads eight cache lines that lie a stride
-// apart, then all eight advance by a step. With a large stride and a step of one line these are
-// eight sequential streams; with a stride of one line and a step of eight they are one.
+// Readers read memory as fast as the machine can. A turn reads eight cache lines at distances of a stride;
+// for the next turn all eight advance by a step. With a large stride and a step of one line these are eight
+// sequential streams; with a stride of one line and a step of eight lines it is one stream.
 
 const (
 	wordsPerLine = 8 // a cache line in 64-bit words
 	linesPerTurn = 8
 )
 
-// reader reads count turns from the start of words, with the stride and the step in words, and
-// returns the sum of what it read.
+// reader has a function that reads count turns from the start of words, with the stride and the step in
+// words, and returns the sum of the words that it read.
 type reader struct {
 	name string
 	read func(words []uint64, stride, step, count int) uint64
@@ -29,11 +29,12 @@ func readLines(words []uint64, stride, step, count int) uint64 {
 	return sum
 }
 
-// turnsPerCall keeps one call of assembly at 128 KiB, some microseconds: it cannot be preempted.
+// turnsPerCall makes one call of assembly read 128 KiB, which takes some microseconds: the Go scheduler
+// cannot interrupt it.
 const turnsPerCall = 256
 
-// readStreams reads all of words but for a rest of less than eight lines per stream, in one or
-// eight streams, and returns the sum and the number of bytes.
+// readStreams reads words in one or eight streams, except less than eight lines at the end, and returns
+// the sum of the words and the number of bytes.
 func (r reader) readStreams(words []uint64, streams int) (sum uint64, bytes int) {
 	stride, step := wordsPerLine, linesPerTurn*wordsPerLine
 	turns := len(words) / step

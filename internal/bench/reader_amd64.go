@@ -12,7 +12,7 @@ func readLinesAVX512(base *byte, stride, step, count uintptr) uint64
 //go:noescape
 func readLinesAVX2(base *byte, stride, step, count uintptr) uint64
 
-// readers lists the ways to read that this processor has, the widest first.
+// readers are those that this processor supports, the widest first.
 func readers() []reader {
 	var all []reader
 	if cpu.X86.HasAVX512F {
@@ -24,7 +24,7 @@ func readers() []reader {
 	return append(all, reader{"portable", readLines})
 }
 
-// vectorReader puts a slice, whose bounds are checked here, in front of assembly.
+// vectorReader checks the bounds of a slice before it calls the assembly.
 func vectorReader(read func(base *byte, stride, step, count uintptr) uint64) func([]uint64, int, int, int) uint64 {
 	return func(words []uint64, stride, step, count int) uint64 {
 		if count == 0 {

@@ -2,5 +2,5 @@
 
 package bench
 
-// readers lists the ways to read that this processor has, the widest first.
+// readers are those that this processor supports, the widest first.
 func readers() []reader { return []reader{{"portable", readLines}} }

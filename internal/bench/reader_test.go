@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReadersReadEveryWord: the sum of all words tells that each was read exactly once.
+// TestReadersReadEveryWord: the sum of all words shows that each was read exactly once.
 func TestReadersReadEveryWord(t *testing.T) {
 	for _, r := range readers() {
 		for _, size := range []int{0, 1, 64, 64 * 3, 64*257 + 5, 64 * 1000} {

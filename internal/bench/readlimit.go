@@ -3,11 +3,12 @@ package bench
 import (
 	"fmt"
 	"sync"
-	"unsafe"
+
+	"github.com/cleave-project/cleave/internal/hugepage"
 )
 
-// readLimit is the buffers that tell how fast this machine reads memory. They are as large as the
-// matrix that is swept: what a cache keeps of one, it keeps of the other.
+// readLimit measures how fast this machine reads memory. Its buffers are as large as the matrix of the
+// sweeps, so that caches hold the same share of both.
 type readLimit struct {
 	huge, usual []uint64
 	release     func()
@@ -33,7 +34,7 @@ func newReadLimit(bytes, threads int) (*readLimit, error) {
 		releaseHuge()
 		return nil, err
 	}
-	hugePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(huge))), 8*len(huge)))
+	hugepage.Advise(huge)
 	fill(huge)
 	fill(usual)
 	release := func() {
@@ -60,8 +61,8 @@ func (l *readLimit) measure(words []uint64, streams int) func() (float64, error)
 	}
 }
 
-func (l *readLimit) contestants() []contestant {
-	return []contestant{
+func (l *readLimit) measurements() []measurement {
+	return []measurement{
 		{l.measure(l.huge, 8), &l.eightHuge},
 		{l.measure(l.usual, 8), &l.eightUsual},
 		{l.measure(l.huge, 1), &l.oneHuge},
@@ -70,13 +71,13 @@ func (l *readLimit) contestants() []contestant {
 
 func (l *readLimit) bytes() float64 { return 8 * float64(len(l.huge)) }
 
-// limit is the most bytes per second that any way of reading reached.
+// limit is the largest number of bytes per second over all ways of reading.
 func (l *readLimit) limit() float64 {
 	return l.bytes() / min(l.eightHuge.best(), l.eightUsual.best(), l.oneHuge.best())
 }
 
-// usualLimit is the same of the median rounds.
-func (l *readLimit) usualLimit() float64 {
+// medianLimit is the same for the median rounds.
+func (l *readLimit) medianLimit() float64 {
 	return l.bytes() / min(l.eightHuge.median(), l.eightUsual.median(), l.oneHuge.median())
 }
 
@@ -85,7 +86,7 @@ func (l *readLimit) rows() []Row {
 	row := func(streams, pages string, t times) Row {
 		return Row{
 			What: fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
-			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.usualLimit()),
+			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.medianLimit()),
 		}
 	}
 	return []Row{
@@ -95,7 +96,7 @@ func (l *readLimit) rows() []Row {
 	}
 }
 
-// percent is a share of the limit: of the best rounds, and of the median ones.
+// percent formats a share of the limit, in the best rounds and in the median ones.
 func percent(best, median float64) string {
 	return fmt.Sprintf("%.0f %% (%.0f %%) of the limit", 100*best, 100*median)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Report is what a run found.
+// Report is the result of a run.
 type Report struct {
 	Quick    bool
 	Version  string
@@ -18,7 +18,7 @@ type Report struct {
 	Sections []Section
 }
 
-// Fact is a line about the machine or the programs.
+// Fact is one fact about the machine or the programs.
 type Fact struct{ Name, Value string }
 
 // Section is the rows of one stage.
@@ -34,16 +34,16 @@ type Row struct {
 	Verdict                       Verdict
 }
 
-// Verdict is how a row stands to its goal.
+// Verdict says whether a row meets its goal.
 type Verdict string
 
 // The verdicts.
 const (
-	NoGoal  Verdict = ""
-	Met     Verdict = "met"
-	NotMet  Verdict = "not met"
-	Missing Verdict = "missing"         // a peer or a program is not there
-	TooTiny Verdict = "sizes too small" // a quick run decides nothing
+	NoGoal   Verdict = ""
+	Met      Verdict = "met"
+	NotMet   Verdict = "not met"
+	Missing  Verdict = "missing"         // a peer or a program is not there
+	TooSmall Verdict = "sizes too small" // a quick run decides nothing
 )
 
 func (r *Report) begin(title string) { r.Sections = append(r.Sections, Section{Title: title}) }
@@ -58,19 +58,20 @@ func (r *Report) note(format string, arguments ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// judge is the verdict on a goal that asks for a value of at least or at most a bound.
-func (r *Report) judge(met bool) Verdict {
+// verdict is that of a goal that was met or not; a quick run has none.
+func (r *Report) verdict(met bool) Verdict {
 	switch {
 	case r.Quick:
-		return TooTiny
+		return TooSmall
 	case met:
 		return Met
 	}
 	return NotMet
 }
 
-// against adds a row of a peer's time over ours. A peer that was not measured is missing.
-func (r *Report) against(what string, ours, peer times, ourText, peerText string, atLeast float64) {
+// compare adds a row with the ratio of a peer's time to ours, which should be at least so large (0: no
+// goal). A peer that was not measured is missing.
+func (r *Report) compare(what string, ours, peer times, ourText, peerText string, atLeast float64) {
 	row := Row{What: what, Ours: ourText, Peer: peerText}
 	if atLeast > 0 {
 		row.Goal = fmt.Sprintf(">= %gx", atLeast)
@@ -84,12 +85,12 @@ func (r *Report) against(what string, ours, peer times, ourText, peerText string
 	ratio := peer.best() / ours.best()
 	row.Ratio = fmt.Sprintf("%.2fx (%.2fx)", ratio, peer.median()/ours.median())
 	if atLeast > 0 {
-		row.Verdict = r.judge(ratio >= atLeast)
+		row.Verdict = r.verdict(ratio >= atLeast)
 	}
 	r.add(row)
 }
 
-// Counts tells how many goals have which verdict.
+// Counts is the number of goals with each verdict.
 func (r *Report) Counts() map[Verdict]int {
 	counts := map[Verdict]int{}
 	for _, s := range r.Sections {
@@ -106,7 +107,7 @@ func (r *Report) Counts() map[Verdict]int {
 func (r *Report) summary() string {
 	var parts []string
 	counts := r.Counts()
-	for _, v := range []Verdict{Met, NotMet, Missing, TooTiny} {
+	for _, v := range []Verdict{Met, NotMet, Missing, TooSmall} {
 		if counts[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
@@ -147,7 +148,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// method says how the numbers came about; it closes the page.
+// method explains how the numbers were measured; it is the last section of the page.
 //
 //go:embed method.md
 var method string
@@ -184,7 +185,7 @@ func (r *Report) WriteMarkdown(w io.Writer, now time.Time) error {
 	return err
 }
 
-// seconds shows a time in three figures, and the median behind it.
+// String is the best time, and the median in parentheses.
 func (t times) String() string {
 	if len(t) == 0 {
 		return "missing"
@@ -192,7 +193,7 @@ func (t times) String() string {
 	return fmt.Sprintf("%s (%s)", duration(t.best()), duration(t.median()))
 }
 
-// duration shows seconds in three figures.
+// duration formats seconds with three digits.
 func duration(seconds float64) string {
 	switch {
 	case seconds < 1e-3:
@@ -205,16 +206,16 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.0f s", seconds)
 }
 
-// rate shows an amount per second, by the best and the median time.
+// rate formats an amount per second: in the best time, and in parentheses in the median time.
 func rate(amount float64, t times, unit string) string {
 	if len(t) == 0 {
 		return "missing"
 	}
-	return fmt.Sprintf("%s (%s) %s", figures(amount/t.best()), figures(amount/t.median()), unit)
+	return fmt.Sprintf("%s (%s) %s", threeDigits(amount/t.best()), threeDigits(amount/t.median()), unit)
 }
 
-// figures is three of them.
-func figures(v float64) string {
+// threeDigits formats a number with three significant digits, or more before the decimal point.
+func threeDigits(v float64) string {
 	if digits := 2 - int(math.Floor(math.Log10(math.Abs(v)))); v != 0 && digits >= 0 && digits < 9 {
 		return fmt.Sprintf("%.*f", digits, v)
 	}

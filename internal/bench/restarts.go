@@ -9,25 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 )
 
-// restartsGoal is how many times one run ten of them may take.
+// restartsGoal is how many times as long as one run ten restarts may take.
 const restartsGoal = 3
 
-// iterations counts what an observer hears.
-type iterations struct {
+// iterationCounter counts the iterations of a run.
+type iterationCounter struct {
 	clustering.Silent
 	count int
 }
 
-func (o *iterations) Iteration(int, clustering.Entry) { o.count++ }
+func (o *iterationCounter) Iteration(int, clustering.Entry) { o.count++ }
 
-// restartRun is a number of restarts, measured in turns with another.
+// restartRun are the measurements with one number of restarts.
 type restartRun struct {
 	restarts   int
 	build, run times
 	iterations int
 }
 
-func measureRestarts(ctx context.Context, b *run) error {
+func measureRestarts(ctx context.Context, b *benchmark) error {
 	s, err := b.loadPendigits()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func measureRestarts(ctx context.Context, b *run) error {
 			What: fmt.Sprintf("%s, k = %d: %d restarts against 1, %s", s.name, s.k, b.restarts, what),
 			Ours: many.String(), Peer: "1: " + one.String(),
 			Ratio: fmt.Sprintf("%.2fx (%.2fx)", ratio, many.median()/one.median()),
-			Goal:  fmt.Sprintf("<= %dx", restartsGoal), Verdict: b.report.judge(ratio <= restartsGoal),
+			Goal:  fmt.Sprintf("<= %dx", restartsGoal), Verdict: b.report.verdict(ratio <= restartsGoal),
 		})
 	}
 	add("with the build", sum(one.build, one.run), sum(many.build, many.run))
@@ -57,9 +57,9 @@ func measureRestarts(ctx context.Context, b *run) error {
 	return nil
 }
 
-func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
+func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 	debug.FreeOSMemory()
-	b.settle()
+	b.waitForIdle()
 	var problem *kernelkmeans.Problem
 	var local *kernelkmeans.Local
 	build, err := stopwatch(func() (err error) {
@@ -76,11 +76,11 @@ func (b *run) restart(ctx context.Context, s set, r *restartRun) error {
 	if err != nil {
 		return err
 	}
-	heard := &iterations{}
+	counter := &iterationCounter{}
 	seconds, err := stopwatch(func() error {
-		_, err := kernelkmeans.Run(ctx, problem, local, heard)
+		_, err := kernelkmeans.Run(ctx, problem, local, counter)
 		return err
 	})
-	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), heard.count-r.restarts
+	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), counter.count-r.restarts
 	return err
 }

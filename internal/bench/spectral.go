@@ -19,68 +19,68 @@ import (
 
 // The goals of eigenvectors.
 const (
-	spectralGoal        = 8       // times scikit-learn's SpectralClustering on the same affinity
-	constrainedGoal     = 3       // times spectral's own time
-	spectralConstraints = 300     // of constrained-spectral on a dense affinity
-	sparseShare         = 100     // one constraint for so many vertices of the large graph
-	sparseSeconds       = 600     // what "minutes" is taken to mean
-	sparseMemory        = 8 << 30 // bytes
+	spectralGoal          = 8       // times as fast as scikit-learn's SpectralClustering on the same affinity
+	constrainedGoal       = 3       // times as long as spectral clustering, at most
+	spectralConstraints   = 300     // of constrained-spectral on a dense affinity
+	verticesPerConstraint = 100     // of the large graph
+	sparseSeconds         = 600     // the goal is "minutes"
+	sparseMemory          = 8 << 30 // bytes
 )
 
-// measureSpectral is spectral clustering of a dense affinity against scikit-learn, constrained spectral
-// clustering against that, and a constrained cut of a large sparse graph.
-func measureSpectral(ctx context.Context, b *run) error {
+// measureSpectral compares spectral clustering of a dense affinity with scikit-learn, and constrained with
+// plain spectral clustering; then it measures a constrained cut of a large sparse graph.
+func measureSpectral(ctx context.Context, b *benchmark) error {
 	if err := b.measureDense(ctx); err != nil {
 		return err
 	}
 	return b.measureSparse(ctx)
 }
 
-// eigen is a spectral problem on data that is in place.
-type eigen struct {
+// spectralRun is a spectral problem whose matrix is built.
+type spectralRun struct {
 	problem *cut.Problem
 	local   *kernelkmeans.Local
 	result  *clustering.Result
 }
 
-func (b *run) newEigen(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*eigen, error) {
+func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*spectralRun, error) {
 	problem, err := cut.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
 	local, err := kernelkmeans.NewLocal(ctx, problem.Problem, data, b.Threads)
-	return &eigen{problem: problem, local: local}, err
+	return &spectralRun{problem: problem, local: local}, err
 }
 
-// run is from the matrix in place to labels.
-func (e *eigen) run(ctx context.Context) (float64, error) {
+// run is the time from the built matrix to labels.
+func (e *spectralRun) run(ctx context.Context) (float64, error) {
 	return stopwatch(func() (err error) {
 		e.result, err = cut.Run(ctx, e.problem, e.local, clustering.Silent{})
 		return err
 	})
 }
 
-func (b *run) measureDense(ctx context.Context) error {
+func (b *benchmark) measureDense(ctx context.Context) error {
 	s, err := b.load("pendigits", "data.csv", "labels.csv", b.spectralRows, 16, 10)
 	if err != nil {
 		return err
 	}
-	pairs, err := synth.Constraints(narrow(s.truth), spectralConstraints, rand.New(rand.NewPCG(6, 6)))
+	pairs, err := synth.Constraints(toInt32(s.truth), spectralConstraints, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		return err
 	}
-	plain, err := b.newEigen(ctx, s.points, clustering.Spec{K: s.k, Algorithm: &cut.Options{Algorithm: cut.Spectral}})
+	plain, err := b.newSpectralRun(ctx, s.points, clustering.Spec{K: s.k, Algorithm: &cut.Options{Algorithm: cut.Spectral}})
 	if err != nil {
 		return err
 	}
-	constrained, err := b.newEigen(ctx, s.points, clustering.Spec{
+	constrained, err := b.newSpectralRun(ctx, s.points, clustering.Spec{
 		K: s.k, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
 	})
 	if err != nil {
 		return err
 	}
 	var ours, cuts, theirs times
-	contestants := []contestant{
+	measurements := []measurement{
 		{func() (float64, error) { return plain.run(ctx) }, &ours},
 		{func() (float64, error) { return constrained.run(ctx) }, &cuts},
 	}
@@ -95,37 +95,37 @@ func (b *run) measureDense(ctx context.Context) error {
 		}, &struct{}{}); err != nil {
 			return err
 		}
-		contestants = append(contestants, contestant{func() (float64, error) {
+		measurements = append(measurements, measurement{func() (float64, error) {
 			seconds, err := b.peer.seconds(map[string]any{"do": "precomputed", "k": s.k, "out": out})
 			b.progress("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})
 	}
-	if err := b.interleave(b.longRounds, contestants...); err != nil {
+	if err := b.interleave(b.longRounds, measurements...); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s, k = %d: ", s.name, s.k)
-	b.report.against(what+"spectral, affinity in memory", ours, theirs, ours.String(), "SpectralClustering, precomputed: "+theirs.String(), spectralGoal)
+	b.report.compare(what+"spectral, affinity in memory", ours, theirs, ours.String(), "SpectralClustering, precomputed: "+theirs.String(), spectralGoal)
 	ratio := cuts.best() / ours.best()
 	b.report.add(Row{
 		What: fmt.Sprintf("%sconstrained-spectral, %d constraints", what, spectralConstraints), Ours: cuts.String(), Peer: "spectral: " + ours.String(),
 		Ratio: fmt.Sprintf("%.2fx (%.2fx) the time", ratio, cuts.median()/ours.median()),
-		Goal:  fmt.Sprintf("<= %dx", constrainedGoal), Verdict: b.report.judge(ratio <= constrainedGoal),
+		Goal:  fmt.Sprintf("<= %dx", constrainedGoal), Verdict: b.report.verdict(ratio <= constrainedGoal),
 	})
 	b.report.note("from the affinity in memory to labels, k-means on the eigenvectors (10 starts) counted on both sides; scikit-learn has its default eigensolver and tolerance. spectral multiplied the matrix with %d vectors, constrained-spectral with %d.",
 		plain.result.Eigen.Products, constrained.result.Eigen.Products)
-	if err := b.noteEigenQuality(s, plain, constrained, out, len(theirs) > 0); err != nil {
+	if err := b.noteSpectralQuality(s, plain, constrained, out, len(theirs) > 0); err != nil {
 		return err
 	}
 	return b.peer.free()
 }
 
-// noteEigenQuality says how near to the truth everybody came.
-func (b *run) noteEigenQuality(s set, plain, constrained *eigen, out string, haveTheirs bool) error {
+// noteSpectralQuality compares the labels of all with the truth.
+func (b *benchmark) noteSpectralQuality(s set, plain, constrained *spectralRun, out string, haveTheirs bool) error {
 	if s.truth == nil {
 		return nil
 	}
-	truth := narrow(s.truth)
+	truth := toInt32(s.truth)
 	score := func(labels []int32) (float64, error) {
 		scores, err := evaluate.Compare(labels, truth, nil)
 		return scores.NMI, err
@@ -154,11 +154,11 @@ func (b *run) noteEigenQuality(s set, plain, constrained *eigen, out string, hav
 	return nil
 }
 
-// measureSparse cuts a large graph of two blocks in two, under constraints.
-func (b *run) measureSparse(ctx context.Context) error {
-	neighbours := 2 * b.edgesPerVertex
+// measureSparse cuts a large graph of two blocks into two clusters, under constraints.
+func (b *benchmark) measureSparse(ctx context.Context) error {
+	neighbors := 2 * b.edgesPerVertex
 	b.progress("drawing a graph of %d vertices", b.spectralVertices)
-	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideOdds*neighbours, (1-insideOdds)*neighbours, rand.New(rand.NewPCG(7, 7)))
+	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		return err
 	}
@@ -168,18 +168,18 @@ func (b *run) measureSparse(ctx context.Context) error {
 		return err
 	}
 	var pairs []constraint.Constraint
-	if pairs, err = synth.Constraints(truth, b.spectralVertices/sparseShare, rand.New(rand.NewPCG(8, 8))); err != nil {
+	if pairs, err = synth.Constraints(truth, b.spectralVertices/verticesPerConstraint, rand.New(rand.NewPCG(8, 8))); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("constrained-spectral, %d vertices, %d edges, k = 2, %d constraints", graph.N, count, len(pairs))
-	// A run that takes far longer than the goal says no more by its end.
+	// A run that takes far longer than the goal need not end.
 	limited, cancel := context.WithTimeout(ctx, 3*sparseSeconds/2*time.Second)
 	defer cancel()
 	var result *clustering.Result
 	var seconds float64
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
-			e, err := b.newEigen(limited, graph, clustering.Spec{
+			e, err := b.newSpectralRun(limited, graph, clustering.Spec{
 				K: 2, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
 			})
 			if err != nil {
@@ -200,11 +200,11 @@ func (b *run) measureSparse(ctx context.Context) error {
 		took = "not done after " + took
 	}
 	b.report.add(Row{
-		What: what, Ours: took, Goal: fmt.Sprintf("minutes (<= %d s)", sparseSeconds), Verdict: b.report.judge(!late && seconds <= sparseSeconds),
+		What: what, Ours: took, Goal: fmt.Sprintf("minutes (<= %d s)", sparseSeconds), Verdict: b.report.verdict(!late && seconds <= sparseSeconds),
 	})
 	b.report.add(Row{
-		What: what + ": peak memory", Ours: fmt.Sprintf("%s GiB", figures(float64(peak)/(1<<30))),
-		Goal: fmt.Sprintf("<= %d GiB", sparseMemory>>30), Verdict: b.report.judge(peak <= sparseMemory),
+		What: what + ": peak memory", Ours: fmt.Sprintf("%s GiB", threeDigits(float64(peak)/(1<<30))),
+		Goal: fmt.Sprintf("<= %d GiB", sparseMemory>>30), Verdict: b.report.verdict(peak <= sparseMemory),
 	})
 	if late {
 		return nil
@@ -218,8 +218,8 @@ func (b *run) measureSparse(ctx context.Context) error {
 	return nil
 }
 
-// narrow turns true labels, which are few, into those that constraints are drawn from.
-func narrow(truth []int64) []int32 {
+// toInt32 converts true labels, which are small numbers.
+func toInt32(truth []int64) []int32 {
 	labels := make([]int32, len(truth))
 	for i, label := range truth {
 		labels[i] = int32(label)

@@ -19,19 +19,19 @@ const (
 	numpyGoal = 3   // times NumPy's product
 )
 
-// deltasPerRound many deltas are timed together: one takes milliseconds.
+// deltasPerRound is how many deltas are timed together, as one takes only milliseconds.
 const deltasPerRound = 10
 
-// sweeper is a whole matrix in one shard, and labels that change from sweep to sweep.
+// sweeper is the whole matrix in one shard, and labels that change from sweep to sweep.
 type sweeper struct {
-	ctx    context.Context
-	shard  *kernel.Shard
-	tiles  []int
-	n, k   int
-	step   uint64
-	arming uint64
-	labels []int32
-	rng    *rand.Rand
+	ctx        context.Context
+	shard      *kernel.Shard
+	tiles      []int
+	n, k       int
+	step       uint64
+	operandsID uint64
+	labels     []int32
+	rng        *rand.Rand
 }
 
 // newSweeper builds all tiles.
@@ -46,26 +46,26 @@ func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *data
 	return s, err
 }
 
-// arm makes it a problem of k clusters of equal size.
-func (s *sweeper) arm(k int) error {
+// setOperands makes it a problem of k clusters of equal size.
+func (s *sweeper) setOperands(k int) error {
 	s.k = k
-	s.arming++
+	s.operandsID++
 	weights := make([]float64, s.n)
 	for i := range weights {
 		weights[i] = 1
 	}
-	s.labels = randomLabels(s.n, k, s.arming)
-	return s.shard.Arm(kernel.Armament{ID: s.arming, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
+	s.labels = randomLabels(s.n, k, s.operandsID)
+	return s.shard.Arm(kernel.Armament{ID: s.operandsID, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
-// full is a sweep over all columns: a new step leaves nothing to reuse.
+// full is a sweep over all columns: of an unknown step no sums can be reused.
 func (s *sweeper) full() error {
 	s.step++
 	_, err := s.shard.Load(s.ctx, s.tiles, s.step, s.labels)
 	return err
 }
 
-// moves lets some points change their cluster.
+// moves changes the clusters of a random share of the points.
 func (s *sweeper) moves(share float64) []kernel.Move {
 	var moves []kernel.Move
 	for i, from := range s.labels {
@@ -78,7 +78,7 @@ func (s *sweeper) moves(share float64) []kernel.Move {
 	return moves
 }
 
-// delta is a sweep over the columns of points that moved.
+// delta is a sweep over the columns of the points that moved.
 func (s *sweeper) delta(moves []kernel.Move) error {
 	_, err := s.shard.Update(s.ctx, s.tiles, s.step, moves)
 	s.step++
@@ -95,9 +95,9 @@ type sweepTimes struct {
 	bytes, columnBytes float64
 }
 
-func measureSweeps(ctx context.Context, b *run) error {
+func measureSweeps(ctx context.Context, b *benchmark) error {
 	rng := rand.New(rand.NewPCG(7, 7))
-	points, _, err := synth.Gaussians(b.sweepRows, 4, 10, overlap, rng)
+	points, _, err := synth.Gaussians(b.sweepRows, 4, 10, clusterSpread, rng)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func measureSweeps(ctx context.Context, b *run) error {
 		return err
 	}
 	defer limit.release()
-	contestants := limit.contestants()
+	measurements := limit.measurements()
 	var results []*sweepTimes
 	variants, sparse, err := b.prepareProducts(points.N)
 	if err != nil {
@@ -124,22 +124,22 @@ func measureSweeps(ctx context.Context, b *run) error {
 	for _, k := range b.sweepClusters {
 		r := &sweepTimes{k: k, bytes: 4 * n * n, columnBytes: 4 * n}
 		results = append(results, r)
-		contestants = append(contestants, b.sweepContestants(sweeper, r)...)
+		measurements = append(measurements, b.sweepMeasurements(sweeper, r)...)
 		if b.peer == nil {
 			continue
 		}
 		if r.variant, err = b.bestProduct(k, variants); err != nil {
 			return err
 		}
-		contestants = append(contestants, contestant{b.product(k, r.variant), &r.numpy})
+		measurements = append(measurements, measurement{b.product(k, r.variant), &r.numpy})
 		if sparse != "" {
-			contestants = append(contestants, contestant{b.product(k, sparse), &r.sparse})
+			measurements = append(measurements, measurement{b.product(k, sparse), &r.sparse})
 		}
 	}
-	if err := b.interleave(b.rounds, contestants...); err != nil {
+	if err := b.interleave(b.rounds, measurements...); err != nil {
 		return err
 	}
-	b.limit, b.usualLimit = limit.limit(), limit.usualLimit()
+	b.limit, b.medianLimit = limit.limit(), limit.medianLimit()
 	for _, row := range limit.rows() {
 		b.report.add(row)
 	}
@@ -151,12 +151,12 @@ func measureSweeps(ctx context.Context, b *run) error {
 	return b.peer.free()
 }
 
-// sweepContestants are a full sweep and a delta. Each is preceded by one that is not measured: the
-// first sweep of an armament allocates the sums.
-func (b *run) sweepContestants(s *sweeper, r *sweepTimes) []contestant {
-	return []contestant{
+// sweepMeasurements are a full sweep and a delta. Before each there is one that is not measured, because
+// the first sweep with new operands allocates the sums.
+func (b *benchmark) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
+	return []measurement{
 		{func() (float64, error) {
-			if err := s.arm(r.k); err != nil {
+			if err := s.setOperands(r.k); err != nil {
 				return 0, err
 			}
 			if err := s.full(); err != nil {
@@ -181,7 +181,7 @@ func (b *run) sweepContestants(s *sweeper, r *sweepTimes) []contestant {
 				}
 				return nil
 			})
-			// Rounds move slightly different numbers of points: all are brought to the same bytes.
+			// Rounds move slightly different numbers of points: scale the time to the same number.
 			usual := b.moved * float64(s.n)
 			r.deltaBytes = r.columnBytes * usual
 			return seconds * usual / float64(max(1, columns)), err
@@ -189,26 +189,26 @@ func (b *run) sweepContestants(s *sweeper, r *sweepTimes) []contestant {
 	}
 }
 
-func (b *run) reportSweeps(r *sweepTimes, sparse bool) {
+func (b *benchmark) reportSweeps(r *sweepTimes, sparse bool) {
 	add := func(what string, bytes float64, t times, goal float64) {
 		share := bytes / t.best() / b.limit
 		b.report.add(Row{
-			What: what, Ours: rate(bytes/1e9, t, "GB/s"), Ratio: percent(share, bytes/t.median()/b.usualLimit),
-			Goal: fmt.Sprintf(">= %.0f %%", 100*goal), Verdict: b.report.judge(share >= goal),
+			What: what, Ours: rate(bytes/1e9, t, "GB/s"), Ratio: percent(share, bytes/t.median()/b.medianLimit),
+			Goal: fmt.Sprintf(">= %.0f %%", 100*goal), Verdict: b.report.verdict(share >= goal),
 		})
 	}
 	add(fmt.Sprintf("full sweep, k = %d", r.k), r.bytes, r.full, fullGoal)
-	b.report.against(fmt.Sprintf("full sweep, k = %d, against NumPy", r.k), r.full, r.numpy,
+	b.report.compare(fmt.Sprintf("full sweep, k = %d, against NumPy", r.k), r.full, r.numpy,
 		rate(r.bytes/1e9, r.full, "GB/s"), fmt.Sprintf("%s: %s", r.variant, rate(r.bytes/1e9, r.numpy, "GB/s")), numpyGoal)
 	if sparse {
-		b.report.against(fmt.Sprintf("full sweep, k = %d, against SciPy", r.k), r.full, r.sparse,
+		b.report.compare(fmt.Sprintf("full sweep, k = %d, against SciPy", r.k), r.full, r.sparse,
 			rate(r.bytes/1e9, r.full, "GB/s"), "sparse H' @ K in threads: "+rate(r.bytes/1e9, r.sparse, "GB/s"), 0)
 	}
 	add(fmt.Sprintf("delta, k = %d, %.0f %% of the points moved", r.k, 100*b.moved), r.deltaBytes, r.delta, deltaGoal)
 }
 
-// prepareProducts makes the peers' matrix and lists their ways to multiply.
-func (b *run) prepareProducts(n int) (variants []string, sparse string, err error) {
+// prepareProducts makes the matrix of the peers and lists their variants of the product.
+func (b *benchmark) prepareProducts(n int) (variants []string, sparse string, err error) {
 	if b.peer == nil {
 		return nil, "", nil
 	}
@@ -220,24 +220,25 @@ func (b *run) prepareProducts(n int) (variants []string, sparse string, err erro
 	return answer.Variants, answer.Sparse, err
 }
 
-func (b *run) product(k int, variant string) func() (float64, error) {
+func (b *benchmark) product(k int, variant string) func() (float64, error) {
 	return func() (float64, error) {
 		return b.peer.seconds(map[string]any{"do": "product", "k": k, "variant": variant})
 	}
 }
 
-// bestProduct tries every variant, those that are not hopeless several times, and names the fastest.
-func (b *run) bestProduct(k int, variants []string) (string, error) {
-	const further, hopeless = 3, 10
+// bestProduct measures every variant once, those that are not far too slow several times more, and returns
+// the fastest.
+func (b *benchmark) bestProduct(k int, variants []string) (string, error) {
+	const moreRounds, tooSlow = 3, 10
 	taken := make([]times, len(variants))
-	try := func(rounds int, worth func(times) bool) error {
-		var contestants []contestant
+	try := func(rounds int, include func(times) bool) error {
+		var measurements []measurement
 		for i, variant := range variants {
-			if worth(taken[i]) {
-				contestants = append(contestants, contestant{b.product(k, variant), &taken[i]})
+			if include(taken[i]) {
+				measurements = append(measurements, measurement{b.product(k, variant), &taken[i]})
 			}
 		}
-		return b.interleave(rounds, contestants...)
+		return b.interleave(rounds, measurements...)
 	}
 	fastest := func() int {
 		least := 0
@@ -252,7 +253,7 @@ func (b *run) bestProduct(k int, variants []string) (string, error) {
 		return "", err
 	}
 	least := taken[fastest()].best()
-	if err := try(further, func(t times) bool { return t.best() < hopeless*least }); err != nil {
+	if err := try(moreRounds, func(t times) bool { return t.best() < tooSlow*least }); err != nil {
 		return "", err
 	}
 	for i, t := range taken {

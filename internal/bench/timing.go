@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// times are the seconds that one thing took, one for each round.
+// times are the seconds that something took, one for each round.
 type times []float64
 
-// best is the least: what disturbs a measurement only ever adds to it.
+// best is the shortest time: whatever disturbs a measurement makes it longer.
 func (t times) best() float64 {
 	if len(t) == 0 {
 		return math.NaN()
@@ -30,18 +30,18 @@ func (t times) median() float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// contestant is one of several things that are measured in turns.
-type contestant struct {
+// measurement is one of several things that are measured alternately.
+type measurement struct {
 	measure func() (float64, error) // seconds
 	into    *times
 }
 
-// interleave measures all contestants once in each round, one after the other, so that a slow minute
-// of the machine meets them all.
-func (b *run) interleave(rounds int, contestants ...contestant) error {
+// interleave takes every measurement once in each round, one after the other, so that a slow minute of the
+// machine affects all of them.
+func (b *benchmark) interleave(rounds int, measurements ...measurement) error {
 	for range rounds {
-		for _, c := range contestants {
-			b.settle()
+		for _, c := range measurements {
+			b.waitForIdle()
 			seconds, err := c.measure()
 			if err != nil {
 				return err
@@ -52,14 +52,14 @@ func (b *run) interleave(rounds int, contestants ...contestant) error {
 	return nil
 }
 
-// settlingTime is how long the threads of a BLAS library spin after their work.
-const settlingTime = 100 * time.Millisecond
+// spinTime is how long the threads of a BLAS library busy-wait after their work.
+const spinTime = 100 * time.Millisecond
 
-// settle leaves nothing of the last measurement running: neither spinning threads nor a collection.
-func (b *run) settle() {
+// waitForIdle waits until nothing of the last measurement runs: no garbage collection and no busy threads.
+func (b *benchmark) waitForIdle() {
 	runtime.GC()
 	if b.peer != nil {
-		<-time.After(settlingTime)
+		<-time.After(spinTime)
 	}
 }
 

@@ -1,11 +1,10 @@
 package constraint
 
-// Components partitions the points into classes that must be together, numbered by their lowest
-// point.
+// Components partitions the points into sets that must be together, numbered by their lowest point.
 type Components struct {
-	of      []int32
-	start   []int32
-	members []int32
+	of      []int32 // the component of each point
+	members []int32 // the points, component by component
+	start   []int32 // where each component starts in members, and where the last one ends
 }
 
 // Count is the number of components.
@@ -19,7 +18,7 @@ func (c *Components) Members(component int32) []int32 {
 	return c.members[c.start[component]:c.start[component+1]]
 }
 
-// unionFind joins sets by size with path halving: no recursion, so a chain of any length is fine.
+// unionFind joins sets by size with path halving. It does not recurse, so chains may have any length.
 type unionFind struct {
 	parent []int32
 	size   []int32
@@ -56,7 +55,7 @@ func (u *unionFind) union(i, j int32) {
 func (u *unionFind) components() *Components {
 	n := len(u.parent)
 	c := &Components{of: make([]int32, n), members: make([]int32, n)}
-	number := make([]int32, n) // of each root, plus one; 0 = not yet seen
+	number := make([]int32, n) // of each root's component, plus one; 0: not yet seen
 	for i := range n {
 		root := u.find(int32(i))
 		if number[root] == 0 {

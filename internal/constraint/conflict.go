@@ -2,11 +2,12 @@ package constraint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Conflict is a cannot-link between two points that the must-links force together, with its
-// certificate: a shortest path of must-links between them.
+// Conflict is a cannot-link between two points that the must-links put together. Path proves it: a
+// shortest path of must-links from one to the other.
 type Conflict struct {
 	Pair Pair
 	Path []int32 // from Pair.I to Pair.J, ends included
@@ -35,23 +36,23 @@ func (c Conflict) String() string {
 func (s *Set) CountConflicts() int {
 	count := 0
 	for _, p := range s.pairs {
-		if s.conflicting(p) {
+		if s.isConflict(p) {
 			count++
 		}
 	}
 	return count
 }
 
-// Conflicts lists up to limit conflicts (all of them when limit is 0) with their certificates.
+// Conflicts lists up to limit conflicts (all of them when limit is 0) with their paths.
 func (s *Set) Conflicts(limit int) []Conflict {
 	var conflicts []Conflict
 	var links adjacency
 	for _, p := range s.pairs {
-		if !s.conflicting(p) {
+		if !s.isConflict(p) {
 			continue
 		}
 		if links == nil {
-			links = s.mustLinks()
+			links = s.mustLinkAdjacency()
 		}
 		conflicts = append(conflicts, Conflict{Pair: p, Path: links.shortestPath(p.I, p.J)})
 		if len(conflicts) == limit {
@@ -61,14 +62,14 @@ func (s *Set) Conflicts(limit int) []Conflict {
 	return conflicts
 }
 
-func (s *Set) conflicting(p Pair) bool {
+func (s *Set) isConflict(p Pair) bool {
 	return p.Kind == CannotLink && s.components.Of(p.I) == s.components.Of(p.J)
 }
 
 // adjacency lists each point's must-linked partners in ascending order.
 type adjacency map[int32][]int32
 
-func (s *Set) mustLinks() adjacency {
+func (s *Set) mustLinkAdjacency() adjacency {
 	links := adjacency{}
 	for _, p := range s.pairs {
 		if p.Kind == MustLink {
@@ -79,25 +80,24 @@ func (s *Set) mustLinks() adjacency {
 	return links
 }
 
-// shortestPath is a breadth-first search; partners are visited in order, so it is one path always.
+// shortestPath is a breadth-first search. It visits partners in order, so that the same constraints
+// always give the same path.
 func (links adjacency) shortestPath(from, to int32) []int32 {
-	cameFrom := map[int32]int32{from: from}
+	previous := map[int32]int32{from: from}
 	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
 		point := queue[0]
 		if point == to {
 			path := []int32{to}
 			for point != from {
-				point = cameFrom[point]
+				point = previous[point]
 				path = append(path, point)
 			}
-			for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-				path[i], path[j] = path[j], path[i]
-			}
+			slices.Reverse(path)
 			return path
 		}
 		for _, next := range links[point] {
-			if _, seen := cameFrom[next]; !seen {
-				cameFrom[next] = point
+			if _, seen := previous[next]; !seen {
+				previous[next] = point
 				queue = append(queue, next)
 			}
 		}

@@ -1,8 +1,9 @@
-// Package constraint is the supervision: pairs of points that must or cannot be together.
+// Package constraint holds the supervision: pairs of points that must or cannot be together.
 //
-// A Set is a checked, merged list of pairs with the transitive closure of its must-links kept as
-// components. Entailed pairs stay implicit: a cannot-link between two components stands for every
-// cross pair, and the quadratic list is made only when asked for (Entailed).
+// A Set is a checked list of pairs, without duplicates, and the transitive closure of its must-links
+// in the form of components. A cannot-link between two components entails a cannot-link between every
+// point of one and every point of the other. Entailed pairs are not stored; Entail makes the whole
+// list, which grows with the square of the size of the components.
 package constraint
 
 import (
@@ -32,7 +33,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Constraint is one statement as the user made it.
+// Constraint is one constraint as the user gave it.
 type Constraint struct {
 	I, J     int32
 	Kind     Kind
@@ -40,7 +41,7 @@ type Constraint struct {
 	Weighted bool // false: no weight was given, take the algorithm's default
 }
 
-// Pair is one merged constraint: I < J, and Weight is the sum over its statements.
+// Pair is one distinct constraint: I < J, and Weight is the sum over the constraints merged into it.
 type Pair struct {
 	I, J   int32
 	Kind   Kind
@@ -50,9 +51,9 @@ type Pair struct {
 // Set is the supervision of one problem of n points.
 type Set struct {
 	n          int
-	pairs      []Pair // by (I, J, Kind)
+	pairs      []Pair // sorted by (I, J, Kind)
 	components *Components
-	apart      map[[2]int32]struct{} // cannot-linked components, smaller number first
+	apart      map[[2]int32]struct{} // pairs of cannot-linked components, the smaller number first
 }
 
 // KulisWeight is the default weight of the kernel family, w = n / (k m) with m distinct
@@ -64,14 +65,14 @@ func KulisWeight(n, k int) func(distinct int) float64 {
 // UnitWeight is the default weight of the vector and spectral families.
 func UnitWeight(int) float64 { return 1 }
 
-// NewSet checks and merges the constraints of n points. Duplicates of a pair and kind, also
-// reversed, add their weights and count as one; a must-link of a point with itself says nothing
-// and is dropped. defaultWeight gives the weight of statements without one, from the number of
+// NewSet checks and merges the constraints of n points. Constraints of the same kind between the same
+// two points, in either order, count as one, with the sum of their weights; a must-link of a point with
+// itself says nothing and is dropped. A constraint without a weight gets defaultWeight of the number of
 // distinct constraints.
 func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) float64) (*Set, error) {
-	statements := make([]Constraint, 0, len(constraints))
+	sorted := make([]Constraint, 0, len(constraints))
 	for at, c := range constraints {
-		if err := check(n, at, c); err != nil {
+		if err := checkConstraint(n, at, c); err != nil {
 			return nil, err
 		}
 		if c.I == c.J {
@@ -80,23 +81,23 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 		if c.I > c.J {
 			c.I, c.J = c.J, c.I
 		}
-		statements = append(statements, c)
+		sorted = append(sorted, c)
 	}
-	slices.SortStableFunc(statements, func(a, b Constraint) int {
+	slices.SortStableFunc(sorted, func(a, b Constraint) int {
 		return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J), cmp.Compare(a.Kind, b.Kind))
 	})
 	distinct := 0
-	for at, c := range statements {
-		if at == 0 || !samePair(statements[at-1], c) {
+	for at, c := range sorted {
+		if at == 0 || !samePair(sorted[at-1], c) {
 			distinct++
 		}
 	}
 	s := &Set{n: n, pairs: make([]Pair, 0, distinct)}
-	for at, c := range statements {
+	for at, c := range sorted {
 		if !c.Weighted {
 			c.Weight = defaultWeight(distinct)
 		}
-		if at > 0 && samePair(statements[at-1], c) {
+		if at > 0 && samePair(sorted[at-1], c) {
 			s.pairs[len(s.pairs)-1].Weight += c.Weight
 			continue
 		}
@@ -107,13 +108,13 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 			return nil, fault.Invalid("BAD_WEIGHT", "the weights of the %v-links %d-%d add up to infinity", p.Kind, p.I, p.J)
 		}
 	}
-	s.close()
+	s.computeClosure()
 	return s, nil
 }
 
 func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind == b.Kind }
 
-func check(n, at int, c Constraint) error {
+func checkConstraint(n, at int, c Constraint) error {
 	switch {
 	case c.Kind != MustLink && c.Kind != CannotLink:
 		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has no kind; use must or cannot", at, c.I, c.J)
@@ -127,19 +128,21 @@ func check(n, at int, c Constraint) error {
 	return nil
 }
 
-// Points is the number of points the set speaks about.
+// Points is the number of points, constrained or not.
 func (s *Set) Points() int { return s.n }
 
-// Pairs are the merged constraints by (I, J, Kind); the caller must not change them.
+// Pairs are the distinct constraints, sorted by (I, J, Kind); the caller must not change them.
 func (s *Set) Pairs() []Pair { return s.pairs }
 
 // Len is the number of distinct constraints.
 func (s *Set) Len() int { return len(s.pairs) }
 
-// Components are the classes of the must-links' transitive closure; singletons are components.
+// Components are those of the must-links' transitive closure. A point without must-links is a
+// component of its own.
 func (s *Set) Components() *Components { return s.components }
 
-// Apart tells whether a cannot-link joins two components, so that every cross pair is entailed.
+// Apart tells whether there is a cannot-link between two components, so that every point of one must
+// be apart from every point of the other.
 func (s *Set) Apart(a, b int32) bool {
 	if a > b {
 		a, b = b, a
@@ -148,14 +151,14 @@ func (s *Set) Apart(a, b int32) bool {
 	return apart
 }
 
-func (s *Set) close() {
-	forest := newUnionFind(s.n)
+func (s *Set) computeClosure() {
+	sets := newUnionFind(s.n)
 	for _, p := range s.pairs {
 		if p.Kind == MustLink {
-			forest.union(p.I, p.J)
+			sets.union(p.I, p.J)
 		}
 	}
-	s.components = forest.components()
+	s.components = sets.components()
 	s.apart = make(map[[2]int32]struct{})
 	for _, p := range s.pairs {
 		if p.Kind == CannotLink {

@@ -23,7 +23,7 @@ func newSet(t testing.TB, n int, cs ...Constraint) *Set {
 	return s
 }
 
-func TestDuplicatesMergeAndSelfMustLinksVanish(t *testing.T) {
+func TestDuplicatesMergeAndSelfMustLinksAreDropped(t *testing.T) {
 	weighted := Constraint{I: 4, J: 1, Kind: MustLink, Weight: 2, Weighted: true}
 	s := newSet(t, 10, weighted, must(1, 4), must(3, 3), cannot(1, 4), cannot(0, 9))
 	// Three distinct constraints: the default is 10 / (2 * 3) (Kulis2009 5.2).
@@ -53,8 +53,8 @@ func TestBadConstraints(t *testing.T) {
 	}
 }
 
-// A must-link chain of 100,000 points closed by a cannot-link is one component, and its
-// certificate is the whole chain.
+// A chain of must-links through 100,000 points whose ends are cannot-linked is one component, and the
+// path of the conflict is the whole chain.
 func TestLongChain(t *testing.T) {
 	const n = 100_000
 	cs := make([]Constraint, 0, n)
@@ -70,7 +70,7 @@ func TestLongChain(t *testing.T) {
 		t.Fatalf("%d conflicts", len(conflicts))
 	}
 	if text := conflicts[0].String(); len(text) > 300 || !strings.Contains(text, "0 = 1 = 2") {
-		t.Errorf("certificate %q", text)
+		t.Errorf("the conflict reads %q", text)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestConflictPathIsShortest(t *testing.T) {
 	}
 }
 
-// The components are the transitive closure, and Entailed is the closure of both kinds: checked
-// against Warshall's algorithm.
+// The components are the transitive closure of the must-links, and eachEntailedPair visits the closure
+// of both kinds: checked against Warshall's algorithm.
 func TestClosureAgainstWarshall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 14).Draw(t, "n")
@@ -114,7 +114,7 @@ func TestClosureAgainstWarshall(t *testing.T) {
 			t.Fatal(err)
 		}
 		entailed := map[Pair]bool{}
-		s.Entailed(func(i, j int32, kind Kind) bool {
+		s.eachEntailedPair(func(i, j int32, kind Kind) bool {
 			entailed[Pair{I: i, J: j, Kind: kind}] = true
 			return true
 		})
@@ -138,9 +138,9 @@ func TestClosureAgainstWarshall(t *testing.T) {
 	})
 }
 
-func TestEntailKeepsStatedWeights(t *testing.T) {
-	stated := Constraint{I: 0, J: 1, Kind: MustLink, Weight: 7, Weighted: true}
-	s, err := newSet(t, 5, stated, must(1, 2), cannot(2, 3)).Entail(func(distinct int) float64 { return float64(distinct) })
+func TestEntailKeepsGivenWeights(t *testing.T) {
+	given := Constraint{I: 0, J: 1, Kind: MustLink, Weight: 7, Weighted: true}
+	s, err := newSet(t, 5, given, must(1, 2), cannot(2, 3)).Entail(func(distinct int) float64 { return float64(distinct) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestEntailKeepsStatedWeights(t *testing.T) {
 		t.Fatalf("%d pairs: %v", s.Len(), s.Pairs())
 	}
 	if p := s.Pairs()[0]; p.Weight != 7 {
-		t.Errorf("the stated weight became %g", p.Weight)
+		t.Errorf("the given weight became %g", p.Weight)
 	}
 	if p := s.Pairs()[1]; p.I != 0 || p.J != 2 || p.Weight != 6 {
 		t.Errorf("the entailed pair is %v", p)

@@ -1,17 +1,16 @@
 package constraint
 
-import (
-	"github.com/cleave-project/cleave/internal/fault"
-)
+import "github.com/cleave-project/cleave/internal/fault"
 
-// MaxEntailed bounds the pairs that Entail makes: the closure is quadratic in the components.
+// MaxEntailed is the largest number of pairs that Entail makes: they grow with the square of the size
+// of the components.
 const MaxEntailed = 20_000_000
 
-// Entail states every implied pair: those that were stated keep their weights, the others get the
-// default weight of the number of all of them.
+// Entail is the set with every entailed pair as a constraint of its own. Pairs that were given keep
+// their weights; the others get the default weight, computed from the number of all of them.
 func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 	count := 0
-	s.Entailed(func(int32, int32, Kind) bool {
+	s.eachEntailedPair(func(int32, int32, Kind) bool {
 		count++
 		return count <= MaxEntailed
 	})
@@ -19,22 +18,63 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 		return nil, fault.Invalid("TOO_MANY_ENTAILED",
 			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)", MaxEntailed)
 	}
-	stated := make(map[Pair]float64, len(s.pairs))
+	given := make(map[Pair]float64, len(s.pairs))
 	for _, p := range s.pairs {
-		stated[Pair{I: p.I, J: p.J, Kind: p.Kind}] = p.Weight
+		given[Pair{I: p.I, J: p.J, Kind: p.Kind}] = p.Weight
 	}
 	all := make([]Constraint, 0, count)
-	s.Entailed(func(i, j int32, kind Kind) bool {
-		weight, given := stated[Pair{I: i, J: j, Kind: kind}]
-		delete(stated, Pair{I: i, J: j, Kind: kind})
-		all = append(all, Constraint{I: i, J: j, Kind: kind, Weight: weight, Weighted: given})
+	s.eachEntailedPair(func(i, j int32, kind Kind) bool {
+		weight, weighted := given[Pair{I: i, J: j, Kind: kind}]
+		delete(given, Pair{I: i, J: j, Kind: kind})
+		all = append(all, Constraint{I: i, J: j, Kind: kind, Weight: weight, Weighted: weighted})
 		return true
 	})
-	// Left over are the conflicts: cannot-links inside a component, which no closure implies.
+	// What is left are conflicts: cannot-links inside a component, which the closure does not imply.
 	for _, p := range s.pairs {
-		if _, left := stated[Pair{I: p.I, J: p.J, Kind: p.Kind}]; left {
+		if _, left := given[Pair{I: p.I, J: p.J, Kind: p.Kind}]; left {
 			all = append(all, Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true})
 		}
 	}
 	return NewSet(s.n, all, defaultWeight)
+}
+
+// eachEntailedPair visits every pair that the closure implies, the given ones too: all pairs within a
+// must-link component, and all pairs across two cannot-linked components. It stops when yield returns
+// false.
+func (s *Set) eachEntailedPair(yield func(i, j int32, kind Kind) bool) {
+	for component := range int32(s.components.Count()) {
+		members := s.components.Members(component)
+		for at, i := range members {
+			for _, j := range members[at+1:] {
+				if !yield(i, j, MustLink) {
+					return
+				}
+			}
+		}
+	}
+	for _, p := range s.oneCannotLinkPerPair() {
+		a, b := s.components.Of(p.I), s.components.Of(p.J)
+		for _, i := range s.components.Members(a) {
+			for _, j := range s.components.Members(b) {
+				if !yield(min(i, j), max(i, j), CannotLink) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// oneCannotLinkPerPair is the first cannot-link between each two components that are apart.
+func (s *Set) oneCannotLinkPerPair() []Pair {
+	var firsts []Pair
+	seen := map[[2]int32]bool{}
+	for _, p := range s.pairs {
+		a, b := s.components.Of(p.I), s.components.Of(p.J)
+		key := [2]int32{min(a, b), max(a, b)}
+		if p.Kind == CannotLink && a != b && !seen[key] {
+			seen[key] = true
+			firsts = append(firsts, p)
+		}
+	}
+	return firsts
 }

@@ -20,10 +20,10 @@ import (
 //	graph:  a = n, b = non-zeros,   body = (n+1) int64 row starts, b int32 columns, b float64 weights
 //	sparse points: a = n, b = d,    body = (n+1) int64 row starts, m int32 columns, m float64 values
 //
-// The m entries of sparse points are what the length leaves room for, and what the last row start
-// says; none of them is 0.
+// The number m of entries of sparse points follows from the length of the bytes, and must equal the
+// last row start; no entry is 0.
 //
-// Rows of points and kernels have one size, so a part of them is a range of bytes.
+// All rows of points and of kernels have the same size, so some of the rows are a range of bytes.
 const (
 	magic      = "CLV1"
 	headerSize = 24
@@ -47,8 +47,8 @@ func EncodedSize(d Dataset) int64 {
 	return 0
 }
 
-// RowRange is where rows [from, to) of points or a kernel matrix with rows of `columns` values lie
-// in the canonical bytes.
+// RowRange is where rows [from, to) lie in the canonical bytes of points or of a kernel matrix, whose
+// rows have `columns` values each.
 func RowRange(columns, from, to int) (offset, length int64) {
 	return headerSize + 8*int64(columns)*int64(from), 8 * int64(columns) * int64(to-from)
 }
@@ -109,8 +109,8 @@ func writeBlocks[T any](w io.Writer, values []T, size int, put func([]byte, T)) 
 	return nil
 }
 
-// Decode reads canonical bytes and checks them as if they came from a stranger. It allocates no
-// more than size, the number of bytes that are really there.
+// Decode reads canonical bytes and trusts nothing in them. It allocates in proportion to size, the
+// number of bytes that are really there, whatever the header claims.
 func Decode(r io.Reader, size int64) (Dataset, error) {
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic {
@@ -150,7 +150,7 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 	return nil, corrupt("unknown kind")
 }
 
-// DecodeRows reads `count` float64 that lie bare in a range of canonical bytes (see RowRange).
+// DecodeRows reads `count` float64 from a range of canonical bytes (see RowRange), which has no header.
 func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
@@ -177,7 +177,7 @@ func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) 
 	return p, nil
 }
 
-// readRows reads compressed rows: where they start, and their columns and values.
+// readRows reads compressed rows: where each starts, and the columns and values of all of them.
 func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
 	if starts, err = readBlocks(r, n+1, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }); err != nil {
 		return nil, nil, nil, err
@@ -205,7 +205,7 @@ func (g *Graph) check() error {
 		previous := int32(-1)
 		for at := from; at < to; at++ {
 			if c := g.Column[at]; c <= previous || int(c) >= g.N {
-				return corrupt("a row's neighbours are out of order or range")
+				return corrupt("a row's neighbors are out of order or range")
 			}
 			previous = g.Column[at]
 			if !finite(g.Weight[at]) {
@@ -216,8 +216,8 @@ func (g *Graph) check() error {
 	return g.checkSymmetry()
 }
 
-// checkSymmetry walks the rows in order and, in each column's own row, a pointer: entry (i, j) of
-// the upper triangle must meet entry (j, i) exactly there.
+// checkSymmetry visits the entries (i, j) row by row. As i grows, row j must list its columns in that
+// same order, so a pointer into each row says where the mirrored entry (j, i) must be.
 func (g *Graph) checkSymmetry() error {
 	next := slices.Clone(g.RowStart[:g.N])
 	for i := range g.N {
@@ -237,7 +237,7 @@ func readFloats(r io.Reader, count int) ([]float64, error) {
 	return readBlocks(r, count, 8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) })
 }
 
-// readBlocks grows as bytes arrive, so a false count costs nothing.
+// readBlocks lets its result grow as bytes arrive, so that a false count costs no memory.
 func readBlocks[T any](r io.Reader, count, size int, get func([]byte) T) ([]T, error) {
 	values := make([]T, 0, min(count, blockValues))
 	buffer := make([]byte, size*min(count, blockValues))
@@ -262,7 +262,7 @@ func corrupt(why string) error {
 	return fault.Invalid("CORRUPT_DATASET", "these bytes are not a Cleave data set: %s", why)
 }
 
-// Marshal is Encode into memory, for small sets and tests.
+// Marshal is Encode into memory, for small data sets and tests.
 func Marshal(d Dataset) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(EncodedSize(d)))

@@ -1,8 +1,10 @@
-// Package dataset is what gets clustered: points, dense or sparse, graphs, and given kernel matrices.
+// Package dataset holds the data to be clustered: points, dense or sparse, graphs, and given kernel
+// matrices.
 //
-// A Dataset is checked when it is made and immutable afterwards, so that everything above may
-// trust it: finite values, symmetric matrices, sorted adjacency. Its canonical bytes (codec.go)
-// name it: two uploads of the same data are one dataset.
+// A Dataset is checked when it is made and never changes after that, so that other packages can rely
+// on it: values are finite, matrices symmetric, and the neighbors of a vertex sorted. The same data
+// always has the same canonical bytes (codec.go), so that a hash of them can name it: two uploads of
+// the same data are one data set.
 package dataset
 
 import (
@@ -57,10 +59,10 @@ func (p *Points) Kind() Kind { return KindPoints }
 // Rows implements Dataset.
 func (p *Points) Rows() int { return p.N }
 
-// Row is the i-th point; it aliases the data.
+// Row is the i-th point; it shares its memory with the data set.
 func (p *Points) Row(i int) []float64 { return p.Values[i*p.D : (i+1)*p.D : (i+1)*p.D] }
 
-// NewPoints checks n x d values, row by row, and takes them over.
+// NewPoints checks n x d values, given row by row, and keeps the slice.
 func NewPoints(n, d int, values []float64) (*Points, error) {
 	if n < 1 || d < 1 {
 		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
@@ -91,14 +93,15 @@ func (k *Kernel) Kind() Kind { return KindKernel }
 // Rows implements Dataset.
 func (k *Kernel) Rows() int { return k.N }
 
-// Row is the i-th row; it aliases the data.
+// Row is the i-th row; it shares its memory with the data set.
 func (k *Kernel) Row(i int) []float64 { return k.Values[i*k.N : (i+1)*k.N : (i+1)*k.N] }
 
-// asymmetryAllowed is the largest |K_ij - K_ji|, relative to the largest entry, that is taken for
-// rounding and averaged away; more is an error.
-const asymmetryAllowed = 1e-9
+// symmetryTolerance is the largest |K_ij - K_ji|, relative to the largest entry, that counts as
+// rounding: both entries become their mean. More is an error.
+const symmetryTolerance = 1e-9
 
-// NewKernel checks rows x columns values, symmetrises rounding noise in place and takes them over.
+// NewKernel checks rows x columns values, given row by row, makes them exactly symmetric in place,
+// and keeps the slice.
 func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 	if rows != columns {
 		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)
@@ -117,7 +120,7 @@ func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 			if a == b {
 				continue
 			}
-			if math.Abs(a-b) > asymmetryAllowed*largest {
+			if math.Abs(a-b) > symmetryTolerance*largest {
 				return nil, fault.Invalid("ASYMMETRIC_KERNEL",
 					"the kernel matrix is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g", i, j, a, j, i, b)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-func TestPointsNameTheBadValue(t *testing.T) {
+func TestInvalidPoints(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, d   int
 		values []float64
@@ -54,7 +54,7 @@ func TestGraphAddsRepeatsAndKeepsLoops(t *testing.T) {
 		t.Errorf("got %+v", g)
 	}
 	if g.Diagonal(1) != 5 || g.Diagonal(0) != 0 {
-		t.Error("the loop is lost")
+		t.Error("the loop at vertex 1 is missing")
 	}
 	for name, c := range map[string]struct {
 		n      int
@@ -168,7 +168,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		if d.Kind() != KindKernel && !bytes.Equal(again[headerSize:], raw[headerSize:]) {
-			t.Fatal("a valid data set changed on its way through")
+			t.Fatal("decoding and encoding changed the bytes")
 		}
 	})
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Edge is one undirected edge. An edge from a vertex to itself lands once on the diagonal.
+// Edge is one undirected edge. An edge from a vertex to itself is one entry on the diagonal.
 type Edge struct {
 	Source, Target int32
 	Weight         float64
 }
 
-// Graph is a symmetric affinity matrix in compressed rows: the neighbours of vertex i are
+// Graph is a symmetric affinity matrix in compressed rows: the neighbors of vertex i are
 // Column[RowStart[i]:RowStart[i+1]], in ascending order, each at most once.
 type Graph struct {
 	N        int
@@ -27,24 +27,25 @@ func (g *Graph) Kind() Kind { return KindGraph }
 // Rows implements Dataset.
 func (g *Graph) Rows() int { return g.N }
 
-// Row gives the neighbours of vertex i and the weights of the edges to them; both alias the data.
-func (g *Graph) Row(i int) (neighbours []int32, weights []float64) {
+// Row gives the neighbors of vertex i and the weights of the edges to them; both share their memory
+// with the data set.
+func (g *Graph) Row(i int) (neighbors []int32, weights []float64) {
 	from, to := g.RowStart[i], g.RowStart[i+1]
 	return g.Column[from:to:to], g.Weight[from:to:to]
 }
 
 // Diagonal is the weight of the loop at vertex i, 0 when it has none.
 func (g *Graph) Diagonal(i int) float64 {
-	neighbours, weights := g.Row(i)
-	if at, found := slices.BinarySearch(neighbours, int32(i)); found {
+	neighbors, weights := g.Row(i)
+	if at, found := slices.BinarySearch(neighbors, int32(i)); found {
 		return weights[at]
 	}
 	return 0
 }
 
-// NewGraph makes the graph of n vertices (0: as many as the largest vertex names) from its edges.
-// Repeated edges, in either direction, add their weights; edges that sum to exactly 0 stay, as
-// they do no harm. The edges are sorted in place.
+// NewGraph makes the graph of n vertices from its edges; with n = 0 the largest vertex number tells how
+// many there are. The weights of repeated edges, in either direction, are added; an edge whose sum is
+// exactly 0 stays. The slice of edges is sorted in place.
 func NewGraph(n int, edges []Edge) (*Graph, error) {
 	if len(edges) == 0 && n == 0 {
 		return nil, fault.Invalid("EMPTY_DATA", "the graph has no edges and no vertices")
@@ -68,7 +69,7 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	return fromSortedEdges(n, edges), nil
 }
 
-// checkEdges orders each edge's ends, checks all edges, and settles the number of vertices.
+// checkEdges orders the ends of each edge, checks all edges, and returns the number of vertices.
 func checkEdges(n int, edges []Edge) (int, error) {
 	largest := int32(-1)
 	for at := range edges {
@@ -87,16 +88,16 @@ func checkEdges(n int, edges []Edge) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	// One edge must not make a graph of two thousand million vertices by a slip of the pen.
-	if limit := max(inferredVertices, 64*len(edges)); int(largest) >= limit {
+	if int(largest) >= MaxInferredVertices(len(edges)) {
 		return 0, fault.Invalid("TOO_MANY_VERTICES",
 			"vertex %d is named by a graph of only %d edges; if that is meant, give the number of vertices", largest, len(edges))
 	}
 	return int(largest) + 1, nil
 }
 
-// inferredVertices is how many vertices a graph may have without saying so, however few its edges.
-const inferredVertices = 1 << 22
+// MaxInferredVertices is how many vertices a graph with this number of edges may have if the number of
+// vertices was not given. A vertex costs memory even without edges, so one mistyped number could ask for gigabytes.
+func MaxInferredVertices(edges int) int { return max(1<<22, 64*edges) }
 
 func compareEdges(a, b Edge) int {
 	if a.Source != b.Source {
@@ -105,7 +106,8 @@ func compareEdges(a, b Edge) int {
 	return int(a.Target) - int(b.Target)
 }
 
-// mergeEdges adds up repeats of sorted edges, in the order they were given.
+// mergeEdges merges repeated edges, which are adjacent after sorting, and adds their weights in the
+// order in which they were given.
 func mergeEdges(edges []Edge) []Edge {
 	merged := edges[:0]
 	for _, e := range edges {
@@ -118,8 +120,8 @@ func mergeEdges(edges []Edge) []Edge {
 	return merged
 }
 
-// fromSortedEdges lays both directions of every edge into rows. Visiting the edges in order fills
-// each row in ascending order: first its smaller neighbours (as Target), then its larger ones.
+// fromSortedEdges enters both directions of every edge into the rows. Row i needs its neighbors in
+// ascending order: first the smaller ones, from edges whose Target is i, then the larger ones.
 func fromSortedEdges(n int, edges []Edge) *Graph {
 	g := &Graph{N: n, RowStart: make([]int64, n+1)}
 	for _, e := range edges {
@@ -138,13 +140,12 @@ func fromSortedEdges(n int, edges []Edge) *Graph {
 		g.Column[next[row]], g.Weight[next[row]] = column, weight
 		next[row]++
 	}
-	// Rows need their smaller neighbours first: one pass for targets, one for sources.
-	for _, e := range edges {
+	for _, e := range edges { // smaller neighbors
 		if e.Source != e.Target {
 			put(e.Target, e.Source, e.Weight)
 		}
 	}
-	for _, e := range edges {
+	for _, e := range edges { // larger neighbors, and loops
 		put(e.Source, e.Target, e.Weight)
 	}
 	return g

@@ -12,7 +12,7 @@ const MaxColumns = math.MaxInt32
 
 // SparsePoints are n rows of d features of which few differ from 0, in compressed rows: the
 // features of row i are Column[RowStart[i]:RowStart[i+1]], in ascending order, each at most once,
-// and none has the value 0. The number of features costs nothing.
+// and none has the value 0. Memory grows with the entries, not with the number of features.
 type SparsePoints struct {
 	N, D     int
 	RowStart []int64
@@ -26,7 +26,8 @@ func (p *SparsePoints) Kind() Kind { return KindSparsePoints }
 // Rows implements Dataset.
 func (p *SparsePoints) Rows() int { return p.N }
 
-// Row gives the features of row i that are not 0 and their values; both alias the data.
+// Row gives the features of row i that are not 0 and their values; both share their memory with the
+// data set.
 func (p *SparsePoints) Row(i int) (columns []int32, values []float64) {
 	from, to := p.RowStart[i], p.RowStart[i+1]
 	return p.Column[from:to:to], p.Value[from:to:to]
@@ -35,9 +36,8 @@ func (p *SparsePoints) Row(i int) (columns []int32, values []float64) {
 // NonZeros is the number of stored entries.
 func (p *SparsePoints) NonZeros() int { return len(p.Column) }
 
-// NewSparsePoints checks n rows of d features in compressed form and takes them over. Entries of
-// value 0 are dropped in place, so that the same points have the same form however they were
-// written down.
+// NewSparsePoints checks n rows of d features in compressed form and keeps the slices. Entries of value
+// 0 are removed in place, so that the same points always have the same form.
 func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64) (*SparsePoints, error) {
 	if n < 1 || d < 1 {
 		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
@@ -61,7 +61,7 @@ func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64
 	return p, nil
 }
 
-// checkShape verifies that the rows follow each other and span the entries.
+// checkShape verifies that the rows follow one another and cover all entries.
 func (p *SparsePoints) checkShape() error {
 	if len(p.RowStart) != p.N+1 || len(p.Column) != len(p.Value) {
 		return fault.Invalid("SIZE_MISMATCH", "the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value its column",

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// randomSparse draws a small dense table, about half of it zeros, and gives it to the constructor
-// with some of its zeros written out.
+// randomSparse draws a small dense table, about half of it zeros, and the same table as sparse points,
+// made from entries some of which are 0.
 func randomSparse(t *rapid.T) (*SparsePoints, [][]float64) {
 	n, d := rapid.IntRange(1, 8).Draw(t, "rows"), rapid.IntRange(1, 8).Draw(t, "columns")
 	value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 5e-324}))
@@ -39,7 +39,7 @@ func randomSparse(t *rapid.T) (*SparsePoints, [][]float64) {
 	return p, dense
 }
 
-func TestSparseRowsHoldTheTable(t *testing.T) {
+func TestSparseRowsAreThoseOfTheDenseTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, dense := randomSparse(t)
 		nonZeros := 0
@@ -63,9 +63,8 @@ func TestSparseRowsHoldTheTable(t *testing.T) {
 	})
 }
 
-// The bytes name the data, so a zero that one writer spells out and another leaves out must not
-// make two data sets of the same points.
-func TestSparsePointsHaveOneName(t *testing.T) {
+// The bytes name the data, so it must not matter whether a zero was given as an entry or left out.
+func TestSparsePointsHaveTheSameBytesWithAndWithoutZeros(t *testing.T) {
 	with, err := NewSparsePoints(2, 9, []int64{0, 3, 4}, []int32{0, 1, 8, 2}, []float64{1, 0, 2, math.Copysign(0, -1)})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +80,7 @@ func TestSparsePointsHaveOneName(t *testing.T) {
 	}
 }
 
-func TestSparsePointsNameWhatIsWrong(t *testing.T) {
+func TestInvalidSparsePoints(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, d    int
 		starts  []int64
@@ -114,7 +113,7 @@ func TestSparsePointsNameWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestSparseBytesAreCheckedLikeAStrangers(t *testing.T) {
+func TestDecodeRefusesInvalidSparsePoints(t *testing.T) {
 	p, err := NewSparsePoints(2, 5, []int64{0, 1, 2}, []int32{3, 4}, []float64{1, 2})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +128,7 @@ func TestSparseBytesAreCheckedLikeAStrangers(t *testing.T) {
 			return raw
 		}
 	}
-	for name, spoil := range map[string]func([]byte) []byte{
+	for name, corrupt := range map[string]func([]byte) []byte{
 		"one byte short": func(raw []byte) []byte { return raw[:len(raw)-1] },
 		"an entry short": func(raw []byte) []byte { return raw[:len(raw)-12] },
 		"an entry more":  func(raw []byte) []byte { return append(raw, make([]byte, 12)...) },
@@ -142,15 +141,15 @@ func TestSparseBytesAreCheckedLikeAStrangers(t *testing.T) {
 		"starts past":    put(headerSize+8, 3),
 		"starts before":  put(headerSize+8, 1<<63),
 	} {
-		raw := spoil(slices.Clone(good))
+		raw := corrupt(slices.Clone(good))
 		if d, err := Decode(bytes.NewReader(raw), int64(len(raw))); err == nil {
 			t.Errorf("%s: decoded as %+v", name, d)
 		}
 	}
 }
 
-// A wide table must cost what its entries cost, in bytes and in memory.
-func TestWideSparsePointsAreSmall(t *testing.T) {
+// Bytes and memory must grow with the entries, not with the number of features.
+func TestManyFeaturesCostNoMemory(t *testing.T) {
 	const n, d, each = 20_000, 60_000, 100
 	starts, columns, values := make([]int64, n+1), make([]int32, n*each), make([]float64, n*each)
 	for at := range columns {
@@ -177,13 +176,13 @@ func TestWideSparsePointsAreSmall(t *testing.T) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > 4*uint64(len(raw)) {
 		t.Errorf("decoding %d bytes allocated %d", len(raw), used)
 	}
-	// What a header claims is free until the bytes come.
+	// Nothing is allocated for what a header claims before the bytes are there.
 	claim := slices.Clone(raw[:headerSize+64])
 	binary.LittleEndian.PutUint64(claim[8:], MaxRows)
 	runtime.ReadMemStats(&before)
 	_, err = Decode(bytes.NewReader(claim), headerSize+8*(MaxRows+1)+12)
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; !fault.Is(err, "CORRUPT_DATASET") || used > 1<<20 {
-		t.Errorf("a bare claim allocated %d bytes: %v", used, err)
+		t.Errorf("a false header allocated %d bytes: %v", used, err)
 	}
 }

@@ -2,16 +2,16 @@ package evaluate
 
 import "slices"
 
-// contingency counts how two labelings of the same points meet.
+// contingency is the table of two labelings of the same points: how many have which two labels.
 type contingency struct {
 	total     float64
 	predicted []int64 // points with each predicted label, in ascending order of the labels
 	truth     []int64 // points of each true class, likewise
-	cells     []cell  // only those that are not empty, by (predicted, truth)
+	cells     []cell  // only those that are not empty, sorted by (predicted, truth)
 }
 
 type cell struct {
-	predicted, truth int32 // positions in the two lists
+	predicted, truth int32 // indices into the lists of the same names
 	count            int64
 }
 
@@ -58,7 +58,7 @@ func addAt(counts []int64, at int32, count int64) []int64 {
 	return counts
 }
 
-// identical tells whether the two labelings cut the points in the same way.
+// identical tells whether the two labelings are the same but for the numbers of their labels.
 func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
 }

@@ -1,8 +1,8 @@
 // Package evaluate scores a clustering against the true classes: mutual information, the adjusted
 // Rand index, pairwise precision, recall and F, and purity, on all points or on a subset.
 //
-// Scores depend on which points are together and not on the numbers the labels happen to be; sums
-// run over sorted labels, so the same labelings give the same bits.
+// Scores depend on which points are together, not on the numbers used as labels. Sums run over sorted
+// labels, so that the same labelings give the same bits.
 package evaluate
 
 import (
@@ -26,7 +26,8 @@ type Scores struct {
 // Label is any integer type.
 type Label interface{ ~int | ~int32 | ~int64 }
 
-// Compare scores predicted labels on the points listed in `on`; nil is all points.
+// Compare scores predicted labels against the true ones on the points listed in `on`, or on all points
+// if it is nil.
 func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	if len(predicted) != len(truth) {
 		return Scores{}, fault.Invalid("SIZE_MISMATCH", "there are %d predicted labels and %d true ones; the numbers must agree", len(predicted), len(truth))
@@ -44,11 +45,11 @@ func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	scores := Scores{MutualInformation: t.mutualInformation(), Purity: t.purity()}
 	scores.NMI = t.normalized(scores.MutualInformation)
 	scores.ARI = t.adjustedRand()
-	together, inPredicted, inTruth := t.pairs()
-	scores.PairwisePrecision = ratio(together, inPredicted)
-	scores.PairwiseRecall = ratio(together, inTruth)
-	// The harmonic mean of S/P and S/T is 2 S / (P + T).
-	scores.PairwiseF = ratio(2*together, inPredicted+inTruth)
+	inBoth, inPredicted, inTruth := t.pairs()
+	scores.PairwisePrecision = ratio(inBoth, inPredicted)
+	scores.PairwiseRecall = ratio(inBoth, inTruth)
+	// The harmonic mean of B/P and B/T is 2 B / (P + T).
+	scores.PairwiseF = ratio(2*inBoth, inPredicted+inTruth)
 	return scores, nil
 }
 
@@ -74,7 +75,8 @@ func pick[L Label](labels []L, on []int32) []L {
 	return picked
 }
 
-// mutualInformation is sum n_ij/n log(n n_ij / (a_i b_j)) over the cells.
+// mutualInformation is the sum of n_ij/n log(n n_ij / (a_i b_j)) over the cells, with row sums a_i and
+// column sums b_j.
 func (t *contingency) mutualInformation() float64 {
 	sum := 0.0
 	for _, c := range t.cells {
@@ -82,14 +84,14 @@ func (t *contingency) mutualInformation() float64 {
 		share := float64(c.count) / t.total
 		sum += float64(share * math.Log(float64(c.count)*t.total/(a*b)))
 	}
-	return math.Max(sum, 0) // independent labelings may come out a rounding below
+	return math.Max(sum, 0) // rounding may make that of independent labelings negative
 }
 
-// normalized is I / ((H(predicted) + H(truth))/2), Kulis2009 (10). Two labelings of one cluster
-// each agree: 1.
+// normalized is I / ((H(predicted) + H(truth))/2), Kulis2009 (10). It is exactly 1 if the labelings are
+// the same, also where both entropies are 0.
 func (t *contingency) normalized(information float64) float64 {
 	if t.identical() {
-		return 1 // without the rounding of the quotient
+		return 1
 	}
 	return math.Min(2*information/(t.entropy(t.predicted)+t.entropy(t.truth)), 1)
 }
@@ -105,18 +107,18 @@ func (t *contingency) entropy(counts []int64) float64 {
 
 // purity is the share of points in the most frequent class of their predicted cluster.
 func (t *contingency) purity() float64 {
-	most := make([]int64, len(t.predicted))
+	largest := make([]int64, len(t.predicted)) // cell of each predicted cluster
 	for _, c := range t.cells {
-		most[c.predicted] = max(most[c.predicted], c.count)
+		largest[c.predicted] = max(largest[c.predicted], c.count)
 	}
 	sum := int64(0)
-	for _, count := range most {
+	for _, count := range largest {
 		sum += count
 	}
 	return float64(sum) / t.total
 }
 
-// pairs counts the unordered pairs that are together in both labelings, and in each of them.
+// pairs counts the unordered pairs of points that are together in both labelings, and in each.
 func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	for _, c := range t.cells {
 		inBoth += pairsAmong(c.count)
@@ -130,8 +132,8 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	return inBoth, inPredicted, inTruth
 }
 
-// adjustedRand is the share of agreeing pairs above chance (Hubert and Arabie), written with the
-// four counts of pairs. Without any disagreement it is 1, also where chance leaves nothing to gain.
+// adjustedRand is the share of pairs on which the labelings agree, corrected for chance (Hubert and
+// Arabie 1985), in terms of the four counts of pairs. It is 1 if they agree on all pairs.
 func (t *contingency) adjustedRand() float64 {
 	inBoth, inPredicted, inTruth := t.pairs()
 	predictedOnly, truthOnly := float64(inPredicted-inBoth), float64(inTruth-inBoth)
@@ -146,7 +148,7 @@ func (t *contingency) adjustedRand() float64 {
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
 
-// ratio takes 0/0 for 1: nothing was claimed and nothing was wrong.
+// ratio takes 0/0 for 1: where there are no pairs, none is wrong.
 func ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 1

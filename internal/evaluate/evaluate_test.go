@@ -51,7 +51,7 @@ func TestWorkedByHand(t *testing.T) {
 			"x, o and diamonds",
 			[]int32{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3},
 			[]int32{7, 7, 7, 7, 7, 8, 7, 8, 8, 8, 8, 9, 7, 7, 9, 9, 9},
-			Scores{NMI: handNMI(), MutualInformation: handMI(), ARI: (20 - 40*44/136.0) / (42 - 40*44/136.0),
+			Scores{NMI: thirdExampleNMI(), MutualInformation: thirdExampleMI(), ARI: (20 - 40*44/136.0) / (42 - 40*44/136.0),
 				PairwisePrecision: 0.5, PairwiseRecall: 20.0 / 44, PairwiseF: 40.0 / 84, Purity: 12.0 / 17},
 		},
 		{
@@ -69,15 +69,15 @@ func TestWorkedByHand(t *testing.T) {
 	}
 }
 
-// handMI and handNMI spell the third example out: row sums 6, 6, 5 and column sums 8, 5, 4.
-func handMI() float64 {
+// thirdExampleMI and thirdExampleNMI compute the third example by hand: row sums 6, 6, 5 and column sums 8, 5, 4.
+func thirdExampleMI() float64 {
 	term := func(n, a, b float64) float64 { return n / 17 * math.Log(17*n/(a*b)) }
 	return term(5, 6, 8) + term(1, 6, 5) + term(1, 6, 8) + term(4, 6, 5) + term(1, 6, 4) + term(2, 5, 8) + term(3, 5, 4)
 }
 
-func handNMI() float64 {
+func thirdExampleNMI() float64 {
 	h := func(n float64) float64 { return -n / 17 * math.Log(n/17) }
-	return handMI() / ((h(6) + h(6) + h(5) + h(8) + h(5) + h(4)) / 2)
+	return thirdExampleMI() / ((h(6) + h(6) + h(5) + h(8) + h(5) + h(4)) / 2)
 }
 
 func TestPerfectIsExactlyOne(t *testing.T) {
@@ -136,19 +136,19 @@ func checkAgainstPairCounting(t *testing.T, predicted, truth []int32, got Scores
 			}
 		}
 	}
-	orOne := func(a, b float64) float64 {
+	ratioOrOne := func(a, b float64) float64 {
 		if b == 0 {
 			return 1
 		}
 		return a / b
 	}
-	precision, recall := orOne(both, inPredicted), orOne(both, inTruth)
+	precision, recall := ratioOrOne(both, inPredicted), ratioOrOne(both, inTruth)
 	f := 0.0
 	if precision+recall > 0 {
 		f = 2 * precision * recall / (precision + recall)
 	}
-	expected := orOne(inPredicted*inTruth, all)
-	ari := orOne(both-expected, (inPredicted+inTruth)/2-expected)
+	expected := ratioOrOne(inPredicted*inTruth, all)
+	ari := ratioOrOne(both-expected, (inPredicted+inTruth)/2-expected)
 	if all == 0 {
 		ari = 1
 	}
@@ -200,7 +200,7 @@ func TestJSONNames(t *testing.T) {
 }
 
 func TestManyPoints(t *testing.T) {
-	// The counts of pairs pass 2^32 here; half of each class is mislabelled into the other.
+	// The counts of pairs pass 2^32 here; half of each class is mislabeled into the other.
 	const n = 200_000
 	predicted, truth := make([]int32, n), make([]int32, n)
 	for i := range n {

@@ -14,18 +14,18 @@ type method struct {
 	spec func() clustering.Spec
 }
 
-// vectorMethod is one of the vector family.
+// vectorMethod is a method of the vector family.
 func vectorMethod(name string, v centroid.Options) method {
 	return method{name, func() clustering.Spec { return clustering.Spec{Algorithm: &v} }}
 }
 
-// mostPoints is the size of the samples of the larger sets, as in the papers.
-const mostPoints = 320
+// maxSampleSize is the size of the samples of the larger sets, as in the papers.
+const maxSampleSize = 320
 
 // studyConstraints is Basu2003 Figures 1 to 4: pairwise F on the test half against the number of
 // constraints, for k-means, PC, M and MPC.
-func studyConstraints(ctx context.Context, l *lab) error {
-	sets, err := l.vectors()
+func studyConstraints(ctx context.Context, r *runner) error {
+	sets, err := r.vectors()
 	if err != nil {
 		return err
 	}
@@ -37,15 +37,15 @@ func studyConstraints(ctx context.Context, l *lab) error {
 		vectorMethod("MPC, bilenko2004", centroid.Options{Algorithm: centroid.MPCKmeans, Penalty: metric.Bilenko2004}),
 	}
 	counts := []int{0, 50, 100, 200, 400}
-	l.report.begin("constraints", "Search and similarity: k-means, PC, M and MPC (Basu et al. 2003, section 4)",
-		"Pairwise F on the half of the points that gave no constraint, mean of %d runs (standard deviation). MPC is expected to be at least PC and M, and all of them at least k-means, when constraints are plenty.", l.Runs)
+	r.report.begin("constraints", "Search and similarity: k-means, PC, M and MPC (Basu et al. 2003, section 4)",
+		"Pairwise F on the half of the points that gave no constraint, mean of %d runs (standard deviation). MPC is expected to be at least PC and M, and all of them at least k-means, when constraints are plenty.", r.Runs)
 	for _, s := range sets {
-		t := l.report.table(s.name, "constraints", counts)
+		t := r.report.table(s.name, "constraints", counts)
 		for _, m := range methods {
 			for column, count := range counts {
 				cell := numbers{}
-				for run := range l.Runs {
-					f, err := l.compareOn(ctx, s, m, count, run)
+				for run := range r.Runs {
+					f, err := r.solveFold(ctx, s, m, count, run)
 					if err != nil {
 						return err
 					}
@@ -53,7 +53,7 @@ func studyConstraints(ctx context.Context, l *lab) error {
 				}
 				t.put(m.name, column, cell)
 			}
-			l.progress("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(), counts[len(counts)-1])
+			r.progress("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(), counts[len(counts)-1])
 		}
 		last := len(counts) - 1
 		t.compare("MPC, basu2003", "PC", last)
@@ -64,14 +64,14 @@ func studyConstraints(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// compareOn is one run of a method with some constraints.
-func (l *lab) compareOn(ctx context.Context, s set, m method, count, run int) (outcome, error) {
-	s = s.sample(mostPoints, run)
-	f := folds(s.data.Rows(), run)
+// solveFold runs a method with a number of constraints.
+func (r *runner) solveFold(ctx context.Context, s set, m method, count, run int) (outcome, error) {
+	s = s.sample(maxSampleSize, run)
+	f := newFold(s.data.Rows(), run)
 	spec := m.spec()
 	spec.Seed = uint64(run)
 	if spec.Algorithm.(*centroid.Options).Algorithm != centroid.Kmeans {
 		spec.Constraints = f.pairs(s.truth, count)
 	}
-	return l.solve(ctx, s, spec, f.test)
+	return r.solve(ctx, s, spec, f.test)
 }

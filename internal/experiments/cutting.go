@@ -26,15 +26,15 @@ const (
 	rowUnconstrained = "unconstrained"
 )
 
-// cutMethod is a way to cut a graph, or points by their affinity.
+// cutMethod is a method that cuts a graph, or points by their affinity.
 type cutMethod struct {
 	name string
 	spec func(a affinity) clustering.Spec
 }
 
-// affinity is the gaussian kernel of a width; a graph is one by itself. Points keep the diagonal of ones
-// that the kernel has: without it a far point has next to no degree, and Qbar, which is divided by degrees,
-// hears of nobody else.
+// affinity says how points are turned into a graph: by the gaussian kernel of a width, with the diagonal of
+// ones that the kernel has. Without the diagonal a far point has almost no degree, and as Qbar is divided by
+// degrees, constraints on such points would outweigh all others. A graph is used as it is.
 type affinity struct {
 	rho          float64 // 0: the median distance
 	keepDiagonal bool
@@ -64,18 +64,18 @@ var (
 	}}
 )
 
-// cut is one answer, scored.
+// cut is the result of one run and its scores.
 type cutRun struct {
 	labels    []int32
-	vector    []float64 // u of a constrained cut
+	vector    []float64 // the eigenvector u of a constrained cut
 	scores    evaluate.Scores
 	satisfied float64 // share of the constraints
 	found     bool    // false: the constraints allow no cut, and all points are in one cluster
 	seconds   float64
-	rho       float64 // the width in force
+	rho       float64 // the width that was used
 }
 
-// solveCut runs a method with constraints and scores it, on all points where on is nil.
+// solveCut runs a method with constraints and scores it on the points of `on`, or on all if it is nil.
 func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cutRun, error) {
 	spec := m.spec(affinityOf(s.data, rho))
 	spec.K, spec.Constraints = s.k, list
@@ -106,18 +106,18 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	return c, nil
 }
 
-// cell is the runs of one cell of a table, on all threads.
-func (l *lab) cell(ctx context.Context, runs int, run func(run int) (cutRun, error)) ([]cutRun, error) {
+// cell does the runs of one cell of a table, several at a time.
+func (r *runner) cell(ctx context.Context, runs int, run func(run int) (cutRun, error)) ([]cutRun, error) {
 	cuts := make([]cutRun, runs)
-	err := parallel.NewPool(l.Threads).Run(ctx, l.Threads, runs, func(at int) (err error) {
+	err := parallel.NewPool(r.Threads).Run(ctx, r.Threads, runs, func(at int) (err error) {
 		cuts[at], err = run(at)
 		return err
 	})
 	return cuts, err
 }
 
-// each picks one number of every cut.
-func each(cuts []cutRun, number func(c cutRun) float64) numbers {
+// valuesOf are one number of every cut.
+func valuesOf(cuts []cutRun, number func(c cutRun) float64) numbers {
 	x := make(numbers, len(cuts))
 	for at, c := range cuts {
 		x[at] = number(c)
@@ -145,9 +145,9 @@ func degreesOf(points *dataset.Points, rho float64) numbers {
 	return degrees
 }
 
-// carriers is the number of points that carry v = D^1/2 u, its participation number: n where all entries
-// have the same size, 1 where one entry has all of it.
-func carriers(u []float64, degrees numbers) float64 {
+// participationNumber is (sum v_i^2)^2 / sum v_i^4 with v = D^1/2 u, the number of points that make up the
+// vector: n if all entries have the same absolute value, 1 if only one is not 0.
+func participationNumber(u []float64, degrees numbers) float64 {
 	squares, fourths := 0.0, 0.0
 	for i, v := range u {
 		square := degrees[i] * v * v
@@ -156,8 +156,8 @@ func carriers(u []float64, degrees numbers) float64 {
 	return squares * squares / fourths
 }
 
-// wrongPairs are all pairs that labels tell wrongly, in a random order, as constraints: Wang2014 7.3 draws
-// from the pairs that the unconstrained cut gets wrong.
+// wrongPairs are the true constraints of all pairs that the labels get wrong, in a random order: Wang2014
+// 7.3 draws its constraints from the pairs that the unconstrained cut gets wrong.
 func wrongPairs(labels []int32, truth []int64, rng *rand.Rand) []constraint.Constraint {
 	var list []constraint.Constraint
 	for i := range labels {
@@ -177,8 +177,8 @@ func wrongPairs(labels []int32, truth []int64, rng *rand.Rand) []constraint.Cons
 	return list
 }
 
-// standardised gives every feature the mean 0 and the standard deviation 1; a constant one is 0.
-func standardised(points *dataset.Points) (*dataset.Points, error) {
+// standardized gives every feature the mean 0 and the standard deviation 1; a constant feature becomes 0.
+func standardized(points *dataset.Points) (*dataset.Points, error) {
 	n, d := points.N, points.D
 	values := make([]float64, n*d)
 	for f := range d {

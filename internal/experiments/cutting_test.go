@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// Wrong pairs are true constraints that the labels break, every one of them once.
+// Wrong pairs are true constraints that the labels violate, every one of them once.
 func TestWrongPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n = 40
@@ -34,7 +34,7 @@ func TestWrongPairs(t *testing.T) {
 		}
 		seen[[2]int32{min(c.I, c.J), max(c.I, c.J)}] = true
 	}
-	// The pairs that two partitions tell differently, by their contingency table.
+	// The number of pairs on which two partitions differ, from their contingency table.
 	table := [2][2]int{}
 	for i := range n {
 		table[labels[i]][truth[i]]++
@@ -50,12 +50,12 @@ func TestWrongPairs(t *testing.T) {
 	}
 }
 
-func TestStandardised(t *testing.T) {
+func TestStandardized(t *testing.T) {
 	points, err := dataset.NewPoints(4, 2, []float64{1, 7, 2, 7, 3, 7, 6, 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := standardised(points)
+	got, err := standardized(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func TestStandardised(t *testing.T) {
 }
 
 func TestCarriers(t *testing.T) {
-	if got := carriers([]float64{1, -2, 1}, numbers{4, 1, 4}); math.Abs(got-3) > 1e-12 {
+	if got := participationNumber([]float64{1, -2, 1}, numbers{4, 1, 4}); math.Abs(got-3) > 1e-12 {
 		t.Errorf("three equal entries are carried by %v points", got)
 	}
-	if got := carriers([]float64{0, 5, 0}, numbers{4, 1, 4}); math.Abs(got-1) > 1e-12 {
+	if got := participationNumber([]float64{0, 5, 0}, numbers{4, 1, 4}); math.Abs(got-1) > 1e-12 {
 		t.Errorf("one entry is carried by %v points", got)
 	}
 	points, err := dataset.NewPoints(3, 1, []float64{0, 1, 3})
@@ -88,7 +88,7 @@ func TestCarriers(t *testing.T) {
 	}
 }
 
-// Constraints that tell everything make every method find the truth, with all of them satisfied.
+// On clear data with many constraints every method finds the truth and satisfies all constraints.
 func TestEveryMethodCutsWhatIsClear(t *testing.T) {
 	points, truth, err := synth.Gaussians(40, 2, 2, 0.5, rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
@@ -125,11 +125,11 @@ func TestNoFeasibleCutIsOneCluster(t *testing.T) {
 
 // The moons, few of them and small: two tables, three pictures, and an index that rises.
 func TestMoons(t *testing.T) {
-	l := &lab{Config: Config{Runs: 4, Threads: 2, Progress: io.Discard}, report: &Report{}}
-	if err := l.moons(context.Background(), moonSizes{dense: 200, few: 60, noisy: 80, beside: 16, samples: 2}); err != nil {
+	r := &runner{Config: Config{Runs: 4, Threads: 2, Progress: io.Discard}, report: &Report{}}
+	if err := r.moons(context.Background(), moonSizes{dense: 200, few: 60, noisy: 80, background: 16, samples: 2}); err != nil {
 		t.Fatal(err)
 	}
-	s := l.report.Sections[0]
+	s := r.report.Sections[0]
 	if len(s.Tables) != 2 || len(s.Pictures) != 3 {
 		t.Fatalf("%d tables, %d pictures", len(s.Tables), len(s.Pictures))
 	}
@@ -147,7 +147,7 @@ func TestMoons(t *testing.T) {
 	}
 }
 
-// A page keeps the sections of other studies to the letter, in the order of the studies, and counts their
+// A page keeps the sections of other studies unchanged, in the order of the studies, and counts their
 // findings.
 func TestPageKeepsWhatWasNotRun(t *testing.T) {
 	write := func(previous string, studies ...string) string {

@@ -1,5 +1,5 @@
 // Package experiments repeats the experiments of the papers on real data and writes their tables:
-// `make experiments DATA=folder`. It imports what it likes; nothing imports it.
+// `make experiments DATA=folder`. It may import any package; none imports it.
 package experiments
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// Config says what to do.
+// Config says which studies to run, on what data.
 type Config struct {
 	Data     string   // a folder of data sets
 	Studies  []string // empty: all
-	Runs     int      // of every cell of a table; 0: as many as each study usually has
+	Runs     int      // for every cell of a table; 0: the default of each study
 	Threads  int
 	Progress io.Writer
 }
@@ -25,8 +25,8 @@ type Config struct {
 // study is one experiment.
 type study struct {
 	name string
-	runs int // of every cell of its tables
-	run  func(ctx context.Context, l *lab) error
+	runs int // the default of Config.Runs
+	run  func(ctx context.Context, r *runner) error
 }
 
 var studies = []study{
@@ -49,36 +49,36 @@ func StudyNames() []string {
 	return names
 }
 
-// Run does the studies and reports what they found.
+// Run runs the studies and reports what they found.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	for _, name := range cfg.Studies {
 		if !slices.Contains(StudyNames(), name) {
 			return nil, fmt.Errorf("there is no study %q; there are %v", name, StudyNames())
 		}
 	}
-	l := &lab{Config: cfg, report: &Report{}}
+	r := &runner{Config: cfg, report: &Report{}}
 	for _, s := range studies {
 		if len(cfg.Studies) > 0 && !slices.Contains(cfg.Studies, s.name) {
 			continue
 		}
-		if l.Runs = cfg.Runs; l.Runs == 0 {
-			l.Runs = s.runs
+		if r.Runs = cfg.Runs; r.Runs == 0 {
+			r.Runs = s.runs
 		}
-		if err := s.run(ctx, l); err != nil {
+		if err := s.run(ctx, r); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return l.report, nil
+	return r.report, nil
 }
 
-// lab is a run of the studies.
-type lab struct {
+// runner is what the studies share.
+type runner struct {
 	Config
 	report *Report
 }
 
-func (l *lab) progress(format string, arguments ...any) {
-	fmt.Fprintf(l.Progress, "  "+format+"\n", arguments...)
+func (r *runner) progress(format string, arguments ...any) {
+	fmt.Fprintf(r.Progress, "  "+format+"\n", arguments...)
 }
 
 // set is a data set whose classes are known.
@@ -89,10 +89,10 @@ type set struct {
 	k     int
 }
 
-// load reads points, dense or sparse, and their classes from a folder of the data.
-func (l *lab) load(name, points, labels string) (set, error) {
+// load reads points, dense or sparse, and their classes.
+func (r *runner) load(name, points, labels string) (set, error) {
 	s := set{name: name}
-	path := filepath.Join(l.Data, points)
+	path := filepath.Join(r.Data, points)
 	var err error
 	if format.IsSparse(path) {
 		s.data, err = format.LoadSparsePoints(path, 0)
@@ -104,7 +104,7 @@ func (l *lab) load(name, points, labels string) (set, error) {
 	if err != nil {
 		return s, err
 	}
-	if s.truth, err = format.LoadLabels(filepath.Join(l.Data, labels), s.data.Rows()); err != nil {
+	if s.truth, err = format.LoadLabels(filepath.Join(r.Data, labels), s.data.Rows()); err != nil {
 		return s, err
 	}
 	if sparse, is := s.data.(*dataset.SparsePoints); is {
@@ -118,7 +118,7 @@ func (l *lab) load(name, points, labels string) (set, error) {
 	return s, nil
 }
 
-// dropEmpty leaves out texts without a word of the vocabulary, which have no direction.
+// dropEmpty removes texts without a word of the vocabulary, which have no direction.
 func (s *set) dropEmpty(points *dataset.SparsePoints) error {
 	starts, truth := []int64{0}, []int64{}
 	for i := range points.N {
@@ -131,13 +131,13 @@ func (s *set) dropEmpty(points *dataset.SparsePoints) error {
 	return err
 }
 
-// vectors are the dense sets of Basu2003 and Bilenko2004.
-func (l *lab) vectors() ([]set, error) {
+// vectors are the dense data sets of Basu2003 and Bilenko2004.
+func (r *runner) vectors() ([]set, error) {
 	var sets []set
 	for _, s := range []struct{ name, folder string }{
 		{"Iris", "iris"}, {"Wine", "wine"}, {"Digits 3, 8, 9", "pendigits-389"}, {"Letters I, J, L", "letter-ijl"},
 	} {
-		loaded, err := l.load(s.name, filepath.Join(s.folder, "data.csv"), filepath.Join(s.folder, "labels.csv"))
+		loaded, err := r.load(s.name, filepath.Join(s.folder, "data.csv"), filepath.Join(s.folder, "labels.csv"))
 		if err != nil {
 			return nil, err
 		}

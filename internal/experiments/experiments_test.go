@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// The halves of a fold share no point, the two folds of a split change places, and constraints are true
-// and come from the training half.
+// The halves of a fold share no point, the two folds of a split swap them, and constraints are true and
+// come from the training half.
 func TestFolds(t *testing.T) {
 	const n = 31
 	truth := make([]int64, n)
@@ -24,7 +24,7 @@ func TestFolds(t *testing.T) {
 		truth[i] = int64(i % 3)
 	}
 	for run := range 6 {
-		f := folds(n, run)
+		f := newFold(n, run)
 		in := map[int32]bool{}
 		for _, i := range f.train {
 			in[i] = true
@@ -43,12 +43,12 @@ func TestFolds(t *testing.T) {
 			}
 		}
 	}
-	if a, b := folds(n, 0), folds(n, 1); fmt.Sprint(a.train) != fmt.Sprint(b.test) {
+	if a, b := newFold(n, 0), newFold(n, 1); fmt.Sprint(a.train) != fmt.Sprint(b.test) {
 		t.Error("the second fold does not swap the halves of the first")
 	}
 }
 
-// Seeds say the same as their constraints: in their closure two seeds are together or apart.
+// In the closure of the constraints of seeds every two seeds are together or apart, as their labels say.
 func TestConstraintsOfSeeds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var seeds []clustering.Seed
@@ -70,7 +70,7 @@ func TestConstraintsOfSeeds(t *testing.T) {
 	}
 }
 
-// All studies run, on data of the right names, and say whether the findings hold.
+// All studies run on small data sets with the expected names, and say whether the findings hold.
 func TestAllStudiesRun(t *testing.T) {
 	folder := t.TempDir()
 	rng := rand.New(rand.NewPCG(7, 7))

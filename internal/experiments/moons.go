@@ -13,26 +13,28 @@ import (
 	"github.com/cleave-project/cleave/internal/synth"
 )
 
-// The double moon of Wang2014 7.2. At this noise and width a dense sample is cut rightly.
+// The double moon of Wang2014 7.2. With this noise and kernel width the unconstrained cut of a dense sample
+// is right.
 const (
-	moonNoise = 0.1
-	moonWidth = 0.1
-	missedCut = 0.9 // an adjusted Rand index below this is another cut
-	mostLinks = 150 // constraints
+	moonNoise          = 0.1
+	moonWidth          = 0.1
+	failedCutARI       = 0.9 // a cut with a smaller adjusted Rand index has failed
+	maxMoonConstraints = 150
 )
 
-// moonSizes are numbers of points, and of samples.
-type moonSizes struct{ dense, few, noisy, beside, samples int }
+// moonSizes are numbers of points (of a dense sample, a sample of few points, and a noisy one with its
+// background), and of samples.
+type moonSizes struct{ dense, few, noisy, background, samples int }
 
-// moon is a sample with its unconstrained cut. Points of the background are not scored.
+// moon is a sample and its unconstrained cut. Points of the background are not scored.
 type moon struct {
 	set
-	sides  []int32 // which moon a point of the moons is on
+	sides  []int32 // the moon of each point that is not of the background
 	scored []int32
 	base   cutRun
 }
 
-// newMoon draws the sample of a number.
+// newMoon draws the sample with a number.
 func newMoon(ctx context.Context, points, background int, number uint64) (moon, error) {
 	rng := rand.New(rand.NewPCG(number, 5))
 	m := moon{}
@@ -56,9 +58,9 @@ func newMoon(ctx context.Context, points, background int, number uint64) (moon, 
 	return m, err
 }
 
-// constraints are random pairs of the moons; more include fewer.
+// constraints are random pairs of points of the moons. A longer list begins with a shorter one.
 func (m moon) constraints(count int, number uint64) ([]constraint.Constraint, error) {
-	list, err := synth.Constraints(m.sides, mostLinks, rand.New(rand.NewPCG(number, 6)))
+	list, err := synth.Constraints(m.sides, maxMoonConstraints, rand.New(rand.NewPCG(number, 6)))
 	if err != nil {
 		return nil, err
 	}
@@ -67,40 +69,40 @@ func (m moon) constraints(count int, number uint64) ([]constraint.Constraint, er
 }
 
 // studyMoons is Wang2014 7.2.
-func studyMoons(ctx context.Context, l *lab) error {
-	return l.moons(ctx, moonSizes{dense: 1000, few: 100, noisy: 500, beside: 100, samples: 10})
+func studyMoons(ctx context.Context, r *runner) error {
+	return r.moons(ctx, moonSizes{dense: 1000, few: 100, noisy: 500, background: 100, samples: 10})
 }
 
-func (l *lab) moons(ctx context.Context, sizes moonSizes) error {
+func (r *runner) moons(ctx context.Context, sizes moonSizes) error {
 	dense, err := newMoon(ctx, sizes.dense, 0, 0)
 	if err != nil {
 		return err
 	}
-	l.report.begin("moons", "The double moon (Wang et al. 2014, section 7.2)",
+	r.report.begin("moons", "The double moon (Wang et al. 2014, section 7.2)",
 		"Two half circles of radius 1 that reach into each other, with noise of standard deviation %g; gaussian affinity of width %g with its diagonal. Of twelve pairs of noise and width tried, these let the unconstrained cut succeed on many points and fail on few. Of %d points the unconstrained cut finds the moons (adjusted Rand index %.2f). "+
 			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random constraints, told from the truth. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). Adjusted Rand index, mean (least to most). "+
 			"Expected: it rises to 1, and falls below the unconstrained cut while constraints are fewer than 10.",
-		moonNoise, moonWidth, sizes.dense, dense.base.scores.ARI, sizes.few, sizes.samples, missedCut)
+		moonNoise, moonWidth, sizes.dense, dense.base.scores.ARI, sizes.few, sizes.samples, failedCutARI)
 	var samples []moon
 	for number := uint64(0); len(samples) < sizes.samples; number++ {
 		m, err := newMoon(ctx, sizes.few, 0, number)
 		if err != nil {
 			return err
 		}
-		if m.base.scores.ARI < missedCut {
+		if m.base.scores.ARI < failedCutARI {
 			samples = append(samples, m)
 		}
 	}
-	if err := l.undersampled(ctx, samples); err != nil {
+	if err := r.undersampled(ctx, samples); err != nil {
 		return err
 	}
-	return l.noisyMoons(ctx, sizes)
+	return r.noisyMoons(ctx, sizes)
 }
 
-// undersampled fills the table and draws the curves of Wang2014 Figure 7.
-func (l *lab) undersampled(ctx context.Context, samples []moon) error {
-	counts := []int{2, 5, 10, 15, 20, 30, 40, 60, 80, 100, mostLinks}
-	t, err := l.moonTable(ctx, fmt.Sprintf("%d points, %d runs", samples[0].data.Rows(), l.Runs), samples, counts, l.Runs)
+// undersampled is Wang2014 Figure 7: moons of few points.
+func (r *runner) undersampled(ctx context.Context, samples []moon) error {
+	counts := []int{2, 5, 10, 15, 20, 30, 40, 60, 80, 100, maxMoonConstraints}
+	t, err := r.moonTable(ctx, fmt.Sprintf("%d points, %d runs", samples[0].data.Rows(), r.Runs), samples, counts, r.Runs)
 	if err != nil {
 		return err
 	}
@@ -110,26 +112,26 @@ func (l *lab) undersampled(ctx context.Context, samples []moon) error {
 		t.compare(row, rowUnconstrained, slices.Index(counts, 20))
 		t.compare(rowUnconstrained, row, slices.Index(counts, 5))
 	}
-	return l.report.draw("moons.svg", "adjusted Rand index against the number of constraints, undersampled double moon", func(w io.Writer) error {
+	return r.report.draw("moons.svg", "adjusted Rand index against the number of constraints, undersampled double moon", func(w io.Writer) error {
 		return picture.Curves(w, picture.CurvesPlot{
-			Title: "The double moon, undersampled", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", l.Runs),
+			Title: "The double moon, undersampled", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
 			X: "constraints", Y: "adjusted Rand index", Panels: []picture.CurvesPanel{t.panel()},
 		})
 	})
 }
 
 // noisyMoons is Wang2014 Figure 8: moons amid a background.
-func (l *lab) noisyMoons(ctx context.Context, sizes moonSizes) error {
+func (r *runner) noisyMoons(ctx context.Context, sizes moonSizes) error {
 	var samples []moon
 	for number := range uint64(sizes.samples) {
-		m, err := newMoon(ctx, sizes.noisy, sizes.beside, number)
+		m, err := newMoon(ctx, sizes.noisy, sizes.background, number)
 		if err != nil {
 			return err
 		}
 		samples = append(samples, m)
 	}
-	counts, runs := []int{10, 20, 40}, (l.Runs+sizes.samples-1)/sizes.samples
-	t, err := l.moonTable(ctx, fmt.Sprintf("%d points amid %d scattered ones, %d runs, scored on the %d", sizes.noisy, sizes.beside, runs, sizes.noisy), samples, counts, runs)
+	counts, runs := []int{10, 20, 40}, (r.Runs+sizes.samples-1)/sizes.samples
+	t, err := r.moonTable(ctx, fmt.Sprintf("%d points amid %d scattered ones, %d runs, scored on the %d", sizes.noisy, sizes.background, runs, sizes.noisy), samples, counts, runs)
 	if err != nil {
 		return err
 	}
@@ -147,13 +149,13 @@ func (l *lab) noisyMoons(ctx context.Context, sizes moonSizes) error {
 	if err != nil {
 		return err
 	}
-	if err := l.drawMoon("moons-unconstrained.svg", "The unconstrained cut", m, m.base, nil); err != nil {
+	if err := r.drawMoon("moons-unconstrained.svg", "The unconstrained cut", m, m.base, nil); err != nil {
 		return err
 	}
-	return l.drawMoon("moons-constrained.svg", "The constrained cut, beta auto, 20 constraints", m, found, list)
+	return r.drawMoon("moons-constrained.svg", "The constrained cut, beta auto, 20 constraints", m, found, list)
 }
 
-func (l *lab) drawMoon(file, title string, m moon, c cutRun, list []constraint.Constraint) error {
+func (r *runner) drawMoon(file, title string, m moon, c cutRun, list []constraint.Constraint) error {
 	plot := picture.ClustersPlot{
 		Axes: [2]string{"x", "y"}, Labels: c.labels, K: 2,
 		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f", len(m.scored), m.data.Rows()-len(m.scored), c.scores.ARI),
@@ -165,17 +167,17 @@ func (l *lab) drawMoon(file, title string, m moon, c cutRun, list []constraint.C
 	for _, pair := range list {
 		plot.Pairs = append(plot.Pairs, constraint.Pair{I: pair.I, J: pair.J, Kind: pair.Kind, Weight: 1})
 	}
-	return l.report.draw(file, title, func(w io.Writer) error { return picture.Clusters(w, plot) })
+	return r.report.draw(file, title, func(w io.Writer) error { return picture.Clusters(w, plot) })
 }
 
-// moonTable runs both rules for beta: sets of constraints take turns on the samples.
-func (l *lab) moonTable(ctx context.Context, name string, samples []moon, counts []int, runs int) (*Table, error) {
-	t := l.report.table(name, "constraints", counts)
+// moonTable is the table of both rules for beta. Runs take the samples in turn.
+func (r *runner) moonTable(ctx context.Context, name string, samples []moon, counts []int, runs int) (*Table, error) {
+	t := r.report.table(name, "constraints", counts)
 	t.Ranges = true
 	for _, method := range []cutMethod{strictCut, autoCut} {
 		seconds := numbers{}
 		for column, count := range counts {
-			cuts, err := l.cell(ctx, runs, func(run int) (cutRun, error) {
+			cuts, err := r.cell(ctx, runs, func(run int) (cutRun, error) {
 				m := samples[run%len(samples)]
 				list, err := m.constraints(count, uint64(run))
 				if err != nil {
@@ -186,10 +188,10 @@ func (l *lab) moonTable(ctx context.Context, name string, samples []moon, counts
 			if err != nil {
 				return nil, err
 			}
-			t.put(method.name, column, each(cuts, ariOf))
-			seconds = append(seconds, each(cuts, secondsOf)...)
+			t.put(method.name, column, valuesOf(cuts, ariOf))
+			seconds = append(seconds, valuesOf(cuts, secondsOf)...)
 		}
-		l.progress("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(), seconds.mean())
+		r.progress("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(), seconds.mean())
 	}
 	for column := range counts {
 		cell := make(numbers, runs)

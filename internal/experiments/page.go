@@ -15,13 +15,14 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 )
 
-// pictureFolder is where the pictures of a page lie, beside it.
+// pictureFolder is the folder of the pictures, in that of the page.
 const pictureFolder = "pictures"
 
-// sectionMark is how the text of a section names its study.
+// sectionMark finds the name of the study in the text of a section.
 var sectionMark = regexp.MustCompile("Study `([a-z]+)`")
 
-// WriteFiles writes the page to a path, over the sections that it has there, and its pictures beside it.
+// WriteFiles writes the page to a path, and its pictures into a folder beside it. A page that exists keeps
+// its sections of other studies.
 func (r *Report) WriteFiles(path, version string, now time.Time) error {
 	previous, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

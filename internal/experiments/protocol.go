@@ -14,15 +14,15 @@ import (
 	"github.com/cleave-project/cleave/internal/evaluate"
 )
 
-// fold is a split of the points: supervision comes from the training half only, and only the other half
-// is scored, so that what is measured is not what was told (Basu2003 4.1).
+// fold is a split of the points: supervision comes from the training half only, and only the test half is
+// scored (Basu2003 4.1).
 type fold struct {
 	train, test []int32
 	rng         *rand.Rand // for the supervision
 }
 
-// folds are two halves of a random order, each once for training; run numbers the repetitions.
-func folds(n, run int) fold {
+// newFold is the fold of a run. Two runs share a random split; each half is once the training half.
+func newFold(n, run int) fold {
 	order := rand.New(rand.NewPCG(uint64(run/2), 1)).Perm(n)
 	halves := [2][]int32{}
 	for at, i := range order {
@@ -35,14 +35,15 @@ func folds(n, run int) fold {
 	return f
 }
 
-// sample is a share of a set, drawn by the run: the papers took 10 and 20 % of the large ones.
-func (s set) sample(most, run int) set {
+// sample draws at most size points of a set: the papers took 10 and 20 % of the large sets. Two runs
+// share a sample.
+func (s set) sample(size, run int) set {
 	n := s.data.Rows()
 	points, dense := s.data.(*dataset.Points)
-	if n <= most || !dense {
+	if n <= size || !dense {
 		return s
 	}
-	chosen := rand.New(rand.NewPCG(uint64(run/2), 3)).Perm(n)[:most]
+	chosen := rand.New(rand.NewPCG(uint64(run/2), 3)).Perm(n)[:size]
 	slices.Sort(chosen)
 	smaller := set{name: s.name, k: s.k}
 	var values []float64
@@ -50,7 +51,7 @@ func (s set) sample(most, run int) set {
 		values = append(values, points.Row(i)...)
 		smaller.truth = append(smaller.truth, s.truth[i])
 	}
-	drawn, err := dataset.NewPoints(most, points.D, values)
+	drawn, err := dataset.NewPoints(size, points.D, values)
 	if err != nil {
 		panic(err) // rows of points are points
 	}
@@ -58,8 +59,8 @@ func (s set) sample(most, run int) set {
 	return smaller
 }
 
-// pairs are constraints between random points of the training half, by their true classes. A longer
-// list begins with a shorter one.
+// pairs are constraints between random points of the training half, by their true classes. A longer list
+// begins with a shorter one.
 func (f fold) pairs(truth []int64, count int) []constraint.Constraint {
 	var list []constraint.Constraint
 	for len(list) < count {
@@ -76,7 +77,7 @@ func (f fold) pairs(truth []int64, count int) []constraint.Constraint {
 	return list
 }
 
-// outcome is one run, scored.
+// outcome is the result of one run and its scores.
 type outcome struct {
 	scores  evaluate.Scores
 	seconds float64 // of the run alone
@@ -84,7 +85,7 @@ type outcome struct {
 }
 
 // solve runs a spec and scores it on the test half.
-func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int32) (outcome, error) {
+func (r *runner) solve(ctx context.Context, s set, spec clustering.Spec, test []int32) (outcome, error) {
 	spec.K = s.k
 	if spec.MaxIterations == 0 {
 		spec.MaxIterations = 100
@@ -93,7 +94,7 @@ func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int
 	if err != nil {
 		return outcome{}, err
 	}
-	x, err := centroid.NewLocal(ctx, p, s.data, l.Threads)
+	x, err := centroid.NewLocal(ctx, p, s.data, r.Threads)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -107,7 +108,7 @@ func (l *lab) solve(ctx context.Context, s set, spec clustering.Spec, test []int
 	return o, err
 }
 
-// sample of numbers, one a run.
+// numbers are measurements, one for each run.
 type numbers []float64
 
 func (x numbers) mean() float64 {
@@ -118,11 +119,11 @@ func (x numbers) mean() float64 {
 	return sum / float64(len(x))
 }
 
-func (x numbers) least() float64 { return slices.Min(x) }
-func (x numbers) most() float64  { return slices.Max(x) }
+func (x numbers) smallest() float64 { return slices.Min(x) }
+func (x numbers) largest() float64  { return slices.Max(x) }
 
-// spread is the standard deviation of the runs.
-func (x numbers) spread() float64 {
+// deviation is the standard deviation of the runs.
+func (x numbers) deviation() float64 {
 	if len(x) < 2 {
 		return 0
 	}
@@ -133,11 +134,11 @@ func (x numbers) spread() float64 {
 	return math.Sqrt(sum / float64(len(x)-1))
 }
 
-// doubt is the standard error of the mean difference of two series over the same runs.
-func (x numbers) doubt(y numbers) float64 {
+// standardError is the standard error of the mean difference of two series over the same runs.
+func (x numbers) standardError(y numbers) float64 {
 	differences := make(numbers, len(x))
 	for at := range x {
 		differences[at] = x[at] - y[at]
 	}
-	return differences.spread() / math.Sqrt(float64(len(x)))
+	return differences.deviation() / math.Sqrt(float64(len(x)))
 }

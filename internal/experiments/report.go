@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Report is what the studies found.
+// Report is the result of the studies.
 type Report struct{ Sections []*Section }
 
 // Section is one study.
@@ -29,16 +29,16 @@ type Table struct {
 	Columns   []int
 	Rows      []string
 	Cells     map[string][]numbers
-	Ranges    bool // cells tell the least and the most instead of the standard deviation
+	Ranges    bool // cells show the smallest and the largest value instead of the standard deviation
 	Findings  []Finding
 	Notes     []string
 }
 
-// Finding is what a paper leads one to expect, and how it turned out.
+// Finding is something that a paper leads one to expect, and whether it holds.
 type Finding struct {
-	What  string
-	Holds bool
-	Told  string
+	What   string
+	Holds  bool
+	Detail string
 }
 
 func (r *Report) begin(study, title, about string, arguments ...any) {
@@ -75,24 +75,24 @@ func (t *Table) cell(row string, column int) numbers { return t.Cells[row][colum
 
 func (t *Table) note(text string) { t.Notes = append(t.Notes, text) }
 
-// compare asks whether one row is at least another in a column. Less by no more than two standard errors
-// of the difference counts as equal: so many runs cannot tell them apart.
+// compare records whether the mean of one row is at least that of another in a column. A difference of at
+// most two standard errors counts as none: the number of runs is too small to tell.
 func (t *Table) compare(better, worse string, column int) {
 	a, b := t.cell(better, column), t.cell(worse, column)
-	difference, doubt := a.mean()-b.mean(), a.doubt(b)
+	difference, uncertainty := a.mean()-b.mean(), a.standardError(b)
 	t.Findings = append(t.Findings, Finding{
-		What:  fmt.Sprintf("%s >= %s at %d", better, worse, t.Columns[column]),
-		Holds: difference >= -2*doubt,
-		Told:  fmt.Sprintf("%+.3f +- %.3f", difference, doubt),
+		What:   fmt.Sprintf("%s >= %s at %d", better, worse, t.Columns[column]),
+		Holds:  difference >= -2*uncertainty,
+		Detail: fmt.Sprintf("%+.3f +- %.3f", difference, uncertainty),
 	})
 }
 
 // expect records whether a number is at least what a paper leads one to expect.
-func (t *Table) expect(what string, got, least float64) {
-	t.Findings = append(t.Findings, Finding{What: what, Holds: got >= least, Told: fmt.Sprintf("%.3f", got)})
+func (t *Table) expect(what string, got, atLeast float64) {
+	t.Findings = append(t.Findings, Finding{What: what, Holds: got >= atLeast, Detail: fmt.Sprintf("%.3f", got)})
 }
 
-// markdown is the section as it stands on the page.
+// markdown is the text of the section.
 func (s *Section) markdown(measured string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s Study `%s`, %s.\n", s.Title, s.About, s.Study, measured)
@@ -115,9 +115,9 @@ func (t *Table) write(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s |", row)
 		for _, cell := range t.Cells[row] {
 			if t.Ranges {
-				fmt.Fprintf(b, " %.2f (%.2f to %.2f) |", cell.mean(), cell.least(), cell.most())
+				fmt.Fprintf(b, " %.2f (%.2f to %.2f) |", cell.mean(), cell.smallest(), cell.largest())
 			} else {
-				fmt.Fprintf(b, " %.2f (%.2f) |", cell.mean(), cell.spread())
+				fmt.Fprintf(b, " %.2f (%.2f) |", cell.mean(), cell.deviation())
 			}
 		}
 		b.WriteString("\n")
@@ -130,7 +130,7 @@ func (t *Table) write(b *strings.Builder) {
 		if !f.Holds {
 			verdict = "**does not hold**"
 		}
-		fmt.Fprintf(b, "- %s: %s (%s)\n", f.What, verdict, f.Told)
+		fmt.Fprintf(b, "- %s: %s (%s)\n", f.What, verdict, f.Detail)
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintf(b, "\n%s\n", note)

@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// seedMethods are the four of Basu2002, on unit vectors.
+// seedMethods are the four methods of Basu2002.
 var seedMethods = []struct {
 	name      string
 	algorithm centroid.Algorithm
@@ -26,17 +26,17 @@ var seedMethods = []struct {
 	{"random", centroid.Kmeans},
 }
 
-func (l *lab) texts() ([]set, error) {
+func (r *runner) texts() ([]set, error) {
 	var sets []set
 	for _, s := range []struct{ name, file string }{
 		{"News-Different-3", "different-3"}, {"News-Related-3", "related-3"}, {"News-Similar-3", "similar-3"},
 	} {
 		base := filepath.Join("mini-newsgroups", s.file)
 		points := base + ".tfidf.svm.gz"
-		if _, err := os.Stat(filepath.Join(l.Data, points)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.Data, points)); err != nil {
 			points = base + ".tfidf.svm"
 		}
-		loaded, err := l.load(s.name, points, base+".labels.csv")
+		loaded, err := r.load(s.name, points, base+".labels.csv")
 		if err != nil {
 			return nil, err
 		}
@@ -46,25 +46,25 @@ func (l *lab) texts() ([]set, error) {
 }
 
 // studySeeds is Basu2002 Figures 3 and 5: mutual information against the share of seeds.
-func studySeeds(ctx context.Context, l *lab) error {
-	sets, err := l.texts()
+func studySeeds(ctx context.Context, r *runner) error {
+	sets, err := r.texts()
 	if err != nil {
 		return err
 	}
 	shares := []int{0, 10, 25, 50, 75, 100}
-	l.report.begin("seeds", "Clustering by seeding: Constrained, Seeded, COP and Random (Basu et al. 2002, section 5)",
-		"Spherical k-means on text; normalised mutual information on the half of the points that gave no seed, mean of %d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", l.Runs)
+	r.report.begin("seeds", "Clustering by seeding: Constrained, Seeded, COP and Random (Basu et al. 2002, section 5)",
+		"Spherical k-means on text; normalized mutual information on the half of the points that gave no seed, mean of %d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", r.Runs)
 	for _, s := range sets {
-		t := l.report.table(s.name, "% seeded", shares)
+		t := r.report.table(s.name, "% seeded", shares)
 		for _, m := range seedMethods {
 			for column, share := range shares {
-				cell, err := l.seedCell(ctx, s, m.algorithm, share, 0)
+				cell, err := r.seedCell(ctx, s, m.algorithm, share, 0)
 				if err != nil {
 					return err
 				}
 				t.put(m.name, column, cell)
 			}
-			l.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(shares)-1).mean())
+			r.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(shares)-1).mean())
 		}
 		middle := slices.Index(shares, 50)
 		t.compare("constrained", "seeded", middle)
@@ -74,29 +74,29 @@ func studySeeds(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// studyNoise is Basu2002 Figure 6: half of the points are seeds, some of them with a wrong label.
-func studyNoise(ctx context.Context, l *lab) error {
-	sets, err := l.texts()
+// studyNoise is Basu2002 Figure 6: half of the training points are seeds, some with a wrong label.
+func studyNoise(ctx context.Context, r *runner) error {
+	sets, err := r.texts()
 	if err != nil {
 		return err
 	}
 	noise := []int{0, 10, 20, 30, 40, 50}
-	l.report.begin("noise", "Seeds that are wrong (Basu et al. 2002, section 5)",
-		"As above with half of the training points seeded, against the share of seeds with a wrong label; mean of %d runs (standard deviation). Expected: Seeded, which may leave its seeds, wins when they are noisy.", l.Runs)
+	r.report.begin("noise", "Seeds that are wrong (Basu et al. 2002, section 5)",
+		"As above with half of the training points seeded, against the share of seeds with a wrong label; mean of %d runs (standard deviation). Expected: Seeded, which may leave its seeds, wins when they are noisy.", r.Runs)
 	for _, s := range sets {
-		t := l.report.table(s.name, "% wrong", noise)
+		t := r.report.table(s.name, "% wrong", noise)
 		for _, m := range seedMethods {
 			if m.algorithm == centroid.CopKmeans {
 				continue // contradictory constraints have no solution
 			}
 			for column, share := range noise {
-				cell, err := l.seedCell(ctx, s, m.algorithm, 50, share)
+				cell, err := r.seedCell(ctx, s, m.algorithm, 50, share)
 				if err != nil {
 					return err
 				}
 				t.put(m.name, column, cell)
 			}
-			l.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(noise)-1).mean())
+			r.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(noise)-1).mean())
 		}
 		t.compare("seeded", "constrained", len(noise)-1)
 		t.compare("seeded", "random", len(noise)-1)
@@ -104,11 +104,11 @@ func studyNoise(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// seedCell is the runs of one method with a share of seeds, some of them wrong.
-func (l *lab) seedCell(ctx context.Context, s set, algorithm centroid.Algorithm, share, wrong int) (numbers, error) {
+// seedCell runs one method with a share of seeds, some of them wrong; both shares are in percent.
+func (r *runner) seedCell(ctx context.Context, s set, algorithm centroid.Algorithm, share, wrong int) (numbers, error) {
 	cell := numbers{}
-	for run := range l.Runs {
-		f := folds(s.data.Rows(), run)
+	for run := range r.Runs {
+		f := newFold(s.data.Rows(), run)
 		seeds := f.seeds(s, share, wrong)
 		options := &centroid.Options{Algorithm: algorithm, Distortion: metric.Cosine}
 		spec := clustering.Spec{Seed: uint64(run), Algorithm: options}
@@ -120,7 +120,7 @@ func (l *lab) seedCell(ctx context.Context, s set, algorithm centroid.Algorithm,
 		default:
 			spec.Seeds = seeds
 		}
-		o, err := l.solve(ctx, s, spec, f.test)
+		o, err := r.solve(ctx, s, spec, f.test)
 		if failure, is := errors.AsType[*fault.Error](err); is {
 			return nil, fmt.Errorf("run %d: %s", run, failure.Message)
 		}
@@ -147,7 +147,8 @@ func (f fold) seeds(s set, share, wrong int) []clustering.Seed {
 	return seeds
 }
 
-// constraintsOf says what seeds say: must-links along each class, cannot-links between the classes.
+// constraintsOf are constraints whose closure is that of all pairs of seeds: a chain of must-links through
+// each class, and a cannot-link between any two classes.
 func constraintsOf(seeds []clustering.Seed) []constraint.Constraint {
 	last := map[int32]int32{}
 	var list []constraint.Constraint

@@ -1,5 +1,5 @@
-// Package fault holds the errors that are the user's to mend: each has a kind, a stable reason
-// in UPPER_SNAKE and a sentence that says what is wrong, where, and what to do about it.
+// Package fault holds the errors that the user can fix: each has a kind, a stable reason in
+// UPPER_SNAKE, and a sentence that says what is wrong, where, and what to do about it.
 //
 // It is pure: the wire package turns a fault into a gRPC status with google.rpc.ErrorInfo and
 // back, and the command line turns it into an exit code.
@@ -10,18 +10,18 @@ import (
 	"fmt"
 )
 
-// Kind says what sort of answer a fault deserves; the wire package maps it to a gRPC code.
+// Kind classifies a fault; the wire package maps it to a gRPC code.
 type Kind int
 
 // The kinds of fault.
 const (
-	InvalidArgument    Kind = iota + 1 // the input is wrong whatever the state of the system
-	FailedPrecondition                 // right in itself, wrong now (cancel of a finished job)
+	InvalidArgument    Kind = iota + 1 // the input is wrong, whatever the state of the system
+	FailedPrecondition                 // valid, but not in the present state (cancel of a finished job)
 	NotFound                           // no such job, dataset, worker
 	AlreadyExists                      // a request id reused with another body
 	ResourceExhausted                  // over a limit that the message names
 	Cancelled                          // the user asked for it
-	Internal                           // ours, not the user's
+	Internal                           // a mistake of the program, not of the user
 )
 
 // Error is one fault.
@@ -60,8 +60,8 @@ func (e *Error) With(key, value string) *Error {
 	return e
 }
 
-// Wrap puts a place ("points.csv: ") before the message and keeps the kind and reason; an error
-// that is no fault is wrapped as it is.
+// Wrap puts a place ("points.csv: ") before the message of a fault and keeps everything else about
+// it; any other error is wrapped with %w.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -16,10 +15,11 @@ type Belief struct {
 // pair is two points in any order.
 type pair struct{ low, high int32 }
 
-// ReadBeliefs reads i,j,belief in the file's order, for so many points (0: not known yet). A pair stands
-// once, in either order; a point may stand with itself. A .npy or .mtx file is the whole matrix.
+// ReadBeliefs reads the columns i, j and belief, in the order of the file. Indices must be below points,
+// unless that is 0, for not known. A pair occurs once, in either order; i and j may be the same. A file in
+// any other format of dense matrices (.npy, .mtx) is the whole matrix.
 func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
-	if suffix := suffixOf(name); suffix == ".npy" || suffix == ".mtx" {
+	if suffix := suffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
 	}
 	const i, j, value = 0, 1, 2
@@ -44,14 +44,14 @@ func ReadBeliefs(r io.Reader, name string, points int) ([]Belief, error) {
 		if line, again := seen[key]; again {
 			return t.invalid("DUPLICATE_PAIR", "the pair %d, %d stands here again; it was on line %d, and one belief is for both orders", b.I, b.J, line)
 		}
-		seen[key] = t.number
+		seen[key] = t.lineNumber
 		beliefs = append(beliefs, b)
 		return nil
 	})
-	return orNone(beliefs, err)
+	return emptyNotNil(beliefs, err)
 }
 
-// readBeliefMatrix reads a symmetric matrix, whose entries other than 0 are beliefs.
+// readBeliefMatrix reads a symmetric matrix whose nonzero entries are the beliefs.
 func readBeliefMatrix(r io.Reader, name string, points int) ([]Belief, error) {
 	m, err := readMatrix(r, name, false)
 	if err != nil {
@@ -90,40 +90,9 @@ func LoadBeliefs(path string, points int) ([]Belief, error) {
 
 // belief reads any finite number.
 func (t *table) belief(column int) (float64, error) {
-	cell := t.cell(column)
-	value, ok := parseFloat(cell)
-	if !ok {
-		return 0, t.invalid("NOT_A_NUMBER", "the belief %s is no number", shown(cell))
+	value, err := t.number("belief", column)
+	if err == nil && !finite(value) {
+		return 0, t.invalid("NOT_FINITE", "the belief is %s; beliefs must be finite numbers", quoted(t.cell(column)))
 	}
-	if !finite(value) {
-		return 0, t.invalid("NOT_FINITE", "the belief is %s; beliefs must be finite numbers", shown(cell))
-	}
-	return value, nil
-}
-
-// WriteEmbedding writes index,u0,u1,... of rows of so many coordinates; index numbers the rows, nil from 0
-// on.
-func WriteEmbedding(w io.Writer, index []int32, columns int, values []float64) error {
-	r := newRow(w)
-	header := []string{"index"}
-	for c := range columns {
-		header = append(header, fmt.Sprintf("u%d", c))
-	}
-	if err := r.header(header); err != nil {
-		return err
-	}
-	for at := 0; (at+1)*columns <= len(values); at++ {
-		number := int64(at)
-		if index != nil {
-			number = int64(index[at])
-		}
-		r.integer(number)
-		for _, v := range values[at*columns : (at+1)*columns] {
-			r.float(v)
-		}
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	return r.w.Flush()
+	return value, err
 }

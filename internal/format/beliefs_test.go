@@ -23,7 +23,7 @@ func TestBeliefs(t *testing.T) {
 	}
 }
 
-func TestBeliefsThatAreWrong(t *testing.T) {
+func TestInvalidBeliefs(t *testing.T) {
 	for _, c := range []struct {
 		text, reason string
 		says         []string
@@ -51,7 +51,7 @@ func TestBeliefsThatAreWrong(t *testing.T) {
 	}
 }
 
-// A whole matrix, of which each pair is taken once.
+// Of a whole matrix each pair is taken once.
 func TestBeliefsOfAMatrix(t *testing.T) {
 	const head = "%%MatrixMarket matrix coordinate real "
 	for text, want := range map[string][]Belief{

@@ -2,12 +2,13 @@ package format
 
 import (
 	"io"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/segment"
 )
 
-// ReadBoxes reads x,y,width,height,label: labelled rectangles of a picture of so many pixels.
+// ReadBoxes reads the columns x, y, width, height and label: rectangles in a picture of the given size.
 func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
 	t, err := openTable(r, name, column{name: "x"}, column{name: "y"}, column{name: "width"}, column{name: "height"}, column{name: "label"})
 	if err != nil {
@@ -23,9 +24,9 @@ func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, erro
 		}
 		b := segment.Box{X: int(cells[0]), Y: int(cells[1]), Width: int(cells[2]), Height: int(cells[3]), Label: cells[4]}
 		boxes = append(boxes, b)
-		return fault.Wrap(b.Check(width, height), "%s, line %d", t.name, t.number)
+		return fault.Wrap(b.Check(width, height), "%s, line %d", t.name, t.lineNumber)
 	})
-	return orNone(boxes, err)
+	return emptyNotNil(boxes, err)
 }
 
 // LoadBoxes is ReadBoxes of a path.
@@ -33,19 +34,11 @@ func LoadBoxes(path string, width, height int) ([]segment.Box, error) {
 	return load(path, func(r io.Reader, name string) ([]segment.Box, error) { return ReadBoxes(r, name, width, height) })
 }
 
-// WriteBoxes writes x,y,width,height,label.
+// WriteBoxes writes the columns x, y, width, height and label.
 func WriteBoxes(w io.Writer, boxes []segment.Box) error {
-	r := newRow(w)
-	if err := r.header([]string{"x", "y", "width", "height", "label"}); err != nil {
-		return err
-	}
-	for _, b := range boxes {
+	return writeTable(w, []string{"x", "y", "width", "height", "label"}, slices.Values(boxes), func(c *csvWriter, b segment.Box) {
 		for _, v := range []int64{int64(b.X), int64(b.Y), int64(b.Width), int64(b.Height), b.Label} {
-			r.integer(v)
+			c.integer(v)
 		}
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	return r.w.Flush()
+	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The readers of this file leave out the rows in which a value is missing: an empty cell, "?", "NA",
-// "NaN" and their like. Within the readers that they share with the strict ones a missing value is NaN
-// (source.gaps). Everything else that is wrong with a file is still a fault.
+// The functions in this file leave out rows with a missing value: an empty cell, "?", "NA", "NaN" and the
+// like. The readers of all formats turn such a value into NaN if they are told to (source.allowMissing).
+// Everything else that is wrong with a file is still a fault.
 
 // ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending
 // order.
@@ -38,8 +38,8 @@ func LoadCompletePoints(path string) (points *dataset.Points, header []string, i
 	return points, header, incomplete, err
 }
 
-// dropIncomplete closes up over the rows that have a NaN. Infinities are refused here, where the row
-// still has its number.
+// dropIncomplete removes the rows that have a NaN. It also refuses infinite values, as long as the number
+// of their row is known.
 func (m *matrix) dropIncomplete(name string) (incomplete []int32, err error) {
 	kept := 0
 	for i := range m.rows {
@@ -60,24 +60,20 @@ func (m *matrix) dropIncomplete(name string) (incomplete []int32, err error) {
 	}
 	m.values = m.values[:kept]
 	m.rows -= len(incomplete)
-	return incomplete, someLeft(name, m.rows, len(incomplete))
+	return incomplete, checkRowsLeft(name, m.rows, len(incomplete))
 }
 
 // ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
 // ascending order. The number of features is that of the whole file.
 func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
-	s, err := openSVMLight(r, name)
+	m, err := readSparseMatrix(r, name, 0, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.gaps = true
-	if err := s.readRows(); err != nil {
+	if incomplete, err = m.dropIncomplete(name); err != nil {
 		return nil, nil, err
 	}
-	if incomplete, err = s.dropIncomplete(); err != nil {
-		return nil, nil, err
-	}
-	points, err = s.points()
+	points, err = m.points(name)
 	return points, incomplete, err
 }
 
@@ -90,10 +86,10 @@ func LoadCompleteSparsePoints(path string) (points *dataset.SparsePoints, incomp
 	return points, incomplete, err
 }
 
-// dropIncomplete closes up over the rows that have a NaN.
-func (s *svmlight) dropIncomplete() (incomplete []int32, err error) {
+// dropIncomplete removes the rows that have a NaN.
+func (s *sparseMatrix) dropIncomplete(name string) (incomplete []int32, err error) {
 	rows, kept := 0, int64(0)
-	for i := range len(s.starts) - 1 {
+	for i := range s.rows() {
 		from, to := s.starts[i], s.starts[i+1]
 		gap := false
 		for _, v := range s.values[from:to] {
@@ -109,10 +105,10 @@ func (s *svmlight) dropIncomplete() (incomplete []int32, err error) {
 		s.starts[rows] = kept // at or before starts[i+1], which has been read
 	}
 	s.starts, s.columns, s.values = s.starts[:rows+1], s.columns[:kept], s.values[:kept]
-	return incomplete, someLeft(s.name, rows, len(incomplete))
+	return incomplete, checkRowsLeft(name, rows, len(incomplete))
 }
 
-func someLeft(name string, rows, incomplete int) error {
+func checkRowsLeft(name string, rows, incomplete int) error {
 	if rows > 0 || incomplete == 0 {
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestCompletePoints(t *testing.T) {
 	}
 }
 
-func TestCompletePointsRefuseTheRest(t *testing.T) {
+func TestCompletePointsRefuseOtherFaults(t *testing.T) {
 	for _, c := range []struct{ name, text, reason, says string }{
 		{"p.csv", "?,1\n2,NA\n", "EMPTY_DATA", "p.csv: no row is left; all 2 have missing values"},
 		{"p.csv", "1,2\n?,four\n", "NOT_A_NUMBER", "row 1, column 1"},
@@ -55,7 +55,7 @@ func TestCompletePointsRefuseTheRest(t *testing.T) {
 	}
 }
 
-// Leaving rows out is the same as never having had them.
+// The result is that of a file without the incomplete rows.
 func TestCompleteSparsePointsAreThoseOfAReducedFile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

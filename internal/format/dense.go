@@ -1,7 +1,6 @@
 package format
 
 import (
-	"errors"
 	"io"
 	"math"
 	"strconv"
@@ -17,9 +16,7 @@ type matrix struct {
 	header        []string // nil when the file has none
 }
 
-const denseFormats = ".csv, .tsv, .npy or .mtx"
-
-// ReadPoints reads rows of features and the names of the columns, nil when the file has none.
+// ReadPoints reads rows of features, and the names of the columns, which are nil if the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 	m, err := readMatrix(r, name, false)
 	if err != nil {
@@ -58,42 +55,25 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 // LoadKernel is ReadKernel of a path.
 func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
 
-// readMatrix reads a matrix; with gaps missing values are NaN.
-func readMatrix(r io.Reader, name string, gaps bool) (*matrix, error) {
-	s, err := newSource(r, name)
+// readMatrix reads a matrix. With allowMissing a missing value is NaN, otherwise it is a fault.
+func readMatrix(r io.Reader, name string, allowMissing bool) (*matrix, error) {
+	s, read, err := denseFormats.open(r, name)
 	if err != nil {
 		return nil, err
 	}
-	s.gaps = gaps
-	switch s.suffix {
-	case ".csv":
-		return readDelimited(newLines(s), ',')
-	case ".tsv":
-		return readDelimited(newLines(s), '\t')
-	case ".npy":
-		return readNPY(s)
-	case ".mtx":
-		return readDenseMatrixMarket(newLines(s))
-	}
-	return nil, s.unknownSuffix(denseFormats)
+	s.allowMissing = allowMissing
+	return read(s)
 }
 
-// readDelimited reads a table of numbers with an optional line of names on top.
-func readDelimited(l *lines, separator byte) (*matrix, error) {
+// delimited is the reader of tables whose cells are separated by a comma or a tab.
+func delimited(separator byte) denseReader {
+	return func(s *source) (*matrix, error) { return readDelimited(newLines(s, separator)) }
+}
+
+// readDelimited reads a table of numbers, which may have a header.
+func readDelimited(l *lines) (*matrix, error) {
 	m := &matrix{}
-	cut := splitter{separator: separator}
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		cells, err := cut.split(l, line)
-		if err != nil {
-			return nil, err
-		}
+	err := l.eachRow(func(cells [][]byte) error {
 		if m.columns == 0 {
 			m.columns = len(cells)
 			switch kindOfRow(cells) {
@@ -101,16 +81,17 @@ func readDelimited(l *lines, separator byte) (*matrix, error) {
 				for _, cell := range cells {
 					m.header = append(m.header, string(cell))
 				}
-				continue
-			case rowOfBoth:
-				// Taking it for a header could lose a point and shift every index after it.
-				return nil, l.invalid("AMBIGUOUS_HEADER",
+				return nil
+			case rowOfNumbersAndNames:
+				// If it were taken for a header by mistake, every index after it would be off by one.
+				return l.invalid("AMBIGUOUS_HEADER",
 					"the first line has both numbers and names; a header must have names only, and data numbers only")
 			}
 		}
-		if err := m.appendRow(l, cells); err != nil {
-			return nil, err
-		}
+		return m.appendRow(l, cells)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if m.rows == 0 {
 		return nil, l.source.invalid("EMPTY_DATA", "the file has no rows of data")
@@ -130,15 +111,15 @@ func (m *matrix) appendRow(l *lines, cells [][]byte) error {
 		case ok && finite(value):
 			m.values = append(m.values, value)
 			continue
-		case l.gap(cell):
+		case l.readsAsNaN(cell):
 			m.values = append(m.values, math.NaN())
 			continue
 		case ok:
-			bad = l.invalid("NOT_FINITE", "row %d, column %d is %s; every value must be a finite number", m.rows, column, shown(cell))
-		case missing(cell):
-			bad = l.invalid("MISSING_VALUE", "row %d, column %d has no value (%s); fill it in or remove the row", m.rows, column, shown(cell))
+			bad = l.invalid("NOT_FINITE", "row %d, column %d is %s; every value must be a finite number", m.rows, column, quoted(cell))
+		case isMissing(cell):
+			bad = l.invalid("MISSING_VALUE", "row %d, column %d has no value (%s); fill it in or remove the row", m.rows, column, quoted(cell))
 		default:
-			bad = l.invalid("NOT_A_NUMBER", "row %d, column %d is %s, which is no number", m.rows, column, shown(cell))
+			bad = l.invalid("NOT_A_NUMBER", "row %d, column %d is %s, which is no number", m.rows, column, quoted(cell))
 		}
 		return bad.With("row", strconv.Itoa(m.rows)).With("column", strconv.Itoa(column))
 	}
@@ -146,7 +127,7 @@ func (m *matrix) appendRow(l *lines, cells [][]byte) error {
 	return nil
 }
 
-// transpose turns columns of the given number and height into rows.
+// transpose puts a matrix that is stored column by column in the order of its rows.
 func transpose(values []float64, rows, columns int) []float64 {
 	if rows == 1 || columns == 1 {
 		return values
@@ -160,8 +141,9 @@ func transpose(values []float64, rows, columns int) []float64 {
 	return byRow
 }
 
-// sizesFit tells whether rows x columns values of a size in bytes can be counted and addressed.
-func sizesFit(rows, columns, size int64) bool {
-	const most = 1 << 62
-	return rows >= 0 && columns >= 0 && (columns == 0 || rows <= most/columns) && rows*columns <= most/size
+// isAddressable tells whether rows x columns values of a size in bytes fit into an address space, so
+// that computing with these sizes does not overflow.
+func isAddressable(rows, columns, size int64) bool {
+	const maxBytes = 1 << 62
+	return rows >= 0 && columns >= 0 && (columns == 0 || rows <= maxBytes/columns) && rows*columns <= maxBytes/size
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-func TestPointsFromText(t *testing.T) {
+func TestReadPointsFromText(t *testing.T) {
 	want := []float64{1, 2, 3, 4, 5, 6}
 	for what, c := range map[string]struct {
 		name, text string
@@ -42,7 +42,7 @@ func TestPointsFromText(t *testing.T) {
 	}
 }
 
-func TestPointsThatAreWrong(t *testing.T) {
+func TestInvalidPoints(t *testing.T) {
 	for _, c := range []struct {
 		name, text, reason string
 		says               []string
@@ -85,7 +85,7 @@ func TestLongLines(t *testing.T) {
 	wantFault(t, "endless line", err, "LINE_TOO_LONG", "endless.csv, line 1", "64 MiB")
 }
 
-func TestKernels(t *testing.T) {
+func TestReadKernel(t *testing.T) {
 	want := []float64{2, 1, 1, 3}
 	for name, text := range map[string]string{
 		"k.csv": "2,1\n1,3\n",
@@ -103,7 +103,7 @@ func TestKernels(t *testing.T) {
 	wantFault(t, "not square", err, "NOT_SQUARE", "k.csv", "2 rows and 3 columns")
 }
 
-func TestLoading(t *testing.T) {
+func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.csv.gz")
 	if err := os.WriteFile(path, []byte(gzipped("a,b\n1,2\n")), 0o600); err != nil {

@@ -1,121 +1,57 @@
 package format
 
 import (
-	"errors"
-	"io"
 	"math"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
-const graphFormats = ".csv, .tsv, .txt, .edges or .mtx"
-
-// A vertex number costs memory whether or not its vertex has edges, so one mistyped number could
-// ask for gigabytes. Files may name up to freeVertices vertices, and beyond that up to
-// verticesPerEdge for each edge; who means more gives the number of vertices.
-const (
-	freeVertices    = 1 << 22
-	verticesPerEdge = 64
-)
-
-// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight;
-// repeats add) or a Matrix Market coordinate matrix. vertices 0 takes the number from the file.
-func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
-	s, err := newSource(r, name)
-	if err != nil {
-		return nil, err
-	}
-	l := newLines(s)
-	l.skipping = true
-	var edges []dataset.Edge
-	given := vertices
-	switch s.suffix {
-	case ".csv":
-		edges, err = readEdges(l, ',', vertices)
-	case ".tsv":
-		edges, err = readEdges(l, '\t', vertices)
-	case ".txt", ".edges":
-		l.comments = "#%"
-		edges, err = readEdges(l, 0, vertices)
-	case ".mtx":
-		edges, vertices, err = readMatrixMarketGraph(l, vertices)
-	default:
-		err = s.unknownSuffix(graphFormats)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if given == 0 {
-		if err := affordable(s, vertices, edges); err != nil {
-			return nil, err
+// edgeList is the reader of lists of edges. Those separated by white space may have comments.
+func edgeList(separator byte) graphReader {
+	return func(s *source, vertices int) ([]dataset.Edge, int, error) {
+		l := newLines(s, separator)
+		l.allowBlankLines = true
+		if separator == anyWhiteSpace {
+			l.comments = "#%"
 		}
+		edges, err := readEdges(l, vertices)
+		return edges, vertices, err
 	}
-	graph, err := dataset.NewGraph(vertices, edges)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
-	}
-	return graph, nil
 }
 
-// LoadGraph is ReadGraph of a path.
-func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
-	return loadSized(path, vertices, ReadGraph)
-}
-
-func affordable(s *source, vertices int, edges []dataset.Edge) error {
-	for _, e := range edges {
-		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
-	}
-	if vertices > max(freeVertices, verticesPerEdge*len(edges)) {
-		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
-			vertices, len(edges), vertices)
-	}
-	return nil
-}
-
-// edgeColumns says where an edge's parts stand; weight -1 is nowhere.
+// edgeColumns says which columns hold what; weight is -1 if there is no such column.
 type edgeColumns struct {
 	source, target, weight, width int
 }
 
-func readEdges(l *lines, separator byte, vertices int) ([]dataset.Edge, error) {
+func readEdges(l *lines, vertices int) ([]dataset.Edge, error) {
 	var edges []dataset.Edge
-	cut := splitter{separator: separator}
 	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
-	for first := true; ; first = false {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			return edges, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		cells, err := cut.split(l, line)
-		if err != nil {
-			return nil, err
-		}
+	first := true
+	err := l.eachRow(func(cells [][]byte) (err error) {
 		if first {
+			first = false
 			switch kindOfRow(cells) {
 			case rowOfNames:
-				if columns, err = nameEdgeColumns(l, cells); err != nil {
-					return nil, err
-				}
-				continue
-			case rowOfBoth:
-				return nil, l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+				columns, err = nameEdgeColumns(l, cells)
+				return err
+			case rowOfNumbersAndNames:
+				return l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
 			}
 		}
 		edge, err := parseEdge(l, cells, columns, vertices)
-		if err != nil {
-			return nil, err
-		}
 		edges = append(edges, edge)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return edges, nil
 }
 
-// nameEdgeColumns finds the columns by their usual names, or by position when none is known.
+// nameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the
+// names.
 func nameEdgeColumns(l *lines, cells [][]byte) (edgeColumns, error) {
 	c := edgeColumns{source: -1, target: -1, weight: -1, width: len(cells)}
 	for at, cell := range cells {
@@ -154,10 +90,10 @@ func parseEdge(l *lines, cells [][]byte, columns edgeColumns, vertices int) (dat
 	}
 	weight, ok := parseFloat(cells[columns.weight])
 	if !ok {
-		return edge, l.invalid("NOT_A_NUMBER", "the weight is %s, which is no number", shown(cells[columns.weight]))
+		return edge, l.invalid("NOT_A_NUMBER", "the weight is %s, which is no number", quoted(cells[columns.weight]))
 	}
 	if !finite(weight) {
-		return edge, l.invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", shown(cells[columns.weight]))
+		return edge, l.invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", quoted(cells[columns.weight]))
 	}
 	edge.Weight = weight
 	return edge, nil
@@ -167,7 +103,7 @@ func parseVertex(l *lines, cell []byte, vertices int) (int32, error) {
 	vertex, ok := parseInteger(cell)
 	switch {
 	case !ok:
-		return 0, l.invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", shown(cell))
+		return 0, l.invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", quoted(cell))
 	case vertex < 0 || vertex >= math.MaxInt32:
 		return 0, l.invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
 	case vertices > 0 && vertex >= int64(vertices):

@@ -43,7 +43,7 @@ func TestEdgeLists(t *testing.T) {
 	}
 }
 
-func TestEdgeListsThatAreWrong(t *testing.T) {
+func TestInvalidEdgeLists(t *testing.T) {
 	for _, c := range []struct {
 		name, text, reason string
 		vertices           int
@@ -74,7 +74,7 @@ func TestEdgeListsThatAreWrong(t *testing.T) {
 	}
 }
 
-func TestManyEdgesReadLean(t *testing.T) {
+func TestReadingEdgesAllocatesLittle(t *testing.T) {
 	const count = 200_000
 	var b strings.Builder
 	b.WriteString("src,dst,weight\n")
@@ -87,11 +87,11 @@ func TestManyEdgesReadLean(t *testing.T) {
 		t.Fatal(err)
 	}
 	var edges []dataset.Edge
-	bytes := allocated(func() { edges, err = readEdges(newLines(s), ',', 0) })
+	bytes := allocated(func() { edges, err = readEdges(newLines(s, ','), 0) })
 	if err != nil || len(edges) != count || edges[count-1] != (dataset.Edge{Source: (count - 1) % 1000, Target: 1000 + count - 1, Weight: 0.5 + (count-1)%7}) {
 		t.Fatalf("%d edges, %v", len(edges), err)
 	}
-	// 16 bytes for an edge, some six times that while the list grows, and nothing for a line.
+	// An edge takes 16 bytes, and about six times that while the list grows; lines must take nothing.
 	if bytes > 120*count {
 		t.Errorf("%d bytes for an edge", bytes/count)
 	}

@@ -1,11 +1,12 @@
-// Package format brings files in and out: points and kernel matrices (CSV, TSV, NPY, Matrix
-// Market), sparse points (svmlight), graphs (edge lists, Matrix Market), pictures (PNG, JPEG, GIF),
-// and the small tables around them (constraints, labels, seeds, weights, indices, boxes).
+// Package format reads and writes files: points and kernel matrices (CSV, TSV, NPY, Matrix Market),
+// sparse points (svmlight), graphs (edge lists, Matrix Market), pictures (PNG, JPEG, GIF), and the
+// small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
 //
-// Every reader comes twice: ReadX takes an io.Reader and the name of what it reads, LoadX opens a
-// path. The name's suffix tells the format and a further ".gz" is undone on the way. Readers
-// stream: they hold the values they have read and no more, whatever a header claims. Everything
-// wrong with a file is a *fault.Error that names the file and the line.
+// There are two functions for everything that is read: ReadX takes an io.Reader and the name of the
+// file, LoadX opens a path. The suffix of the name tells the format (formats.go has the tables of
+// them); a file whose name also ends in ".gz" is decompressed. Readers allocate memory for the values
+// that they have read, never for what a header claims. Whatever is wrong with a file is a *fault.Error
+// that names the file and, in a text, the line.
 package format
 
 import (
@@ -26,12 +27,12 @@ import (
 // bufferSize is how much is read from a file at a time.
 const bufferSize = 256 << 10
 
-// source is one input: its bytes, uncompressed, with the name that errors call it by.
+// source is one input: its bytes, decompressed, and the name that errors use for it.
 type source struct {
 	*bufio.Reader
-	name   string
-	suffix string // see suffixOf: ".csv"
-	gaps   bool   // missing values are read as NaN, not refused
+	name         string
+	suffix       string // see suffixOf: ".csv"
+	allowMissing bool   // missing values are read as NaN, not refused
 }
 
 func newSource(r io.Reader, name string) (*source, error) {
@@ -58,8 +59,8 @@ func (s *source) invalid(reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s: %s", s.name, fmt.Sprintf(format, args...))
 }
 
-// readError says what a failed read means: a fault where the file is to blame, and the error
-// itself, with the file's name, where the machine or the network is.
+// readError says what a failed read means: a fault if something is wrong with the file, and otherwise
+// the error itself, behind the name of the file.
 func (s *source) readError(err error) error {
 	var asFault *fault.Error
 	var badFlate flate.CorruptInputError
@@ -76,11 +77,7 @@ func (s *source) readError(err error) error {
 	return fmt.Errorf("%s: %w", s.name, err)
 }
 
-func (s *source) unknownSuffix(known string) error {
-	return s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s, each also with .gz", s.suffix, known)
-}
-
-// load opens a path and hands it to a reader.
+// load opens a path and calls read with it.
 func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
 	var none T
 	file, err := os.Open(path)
@@ -91,7 +88,8 @@ func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T
 	return read(file, path)
 }
 
-// loadSized is load for a reader that is told the number of points, 0 when it is not known.
-func loadSized[T any](path string, points int, read func(io.Reader, string, int) (T, error)) (T, error) {
-	return load(path, func(r io.Reader, name string) (T, error) { return read(r, name, points) })
+// loadSized is load for a reader that takes a size: the number of points, features or vertices, 0 if
+// it is not known.
+func loadSized[T any](path string, size int, read func(io.Reader, string, int) (T, error)) (T, error) {
+	return load(path, func(r io.Reader, name string) (T, error) { return read(r, name, size) })
 }

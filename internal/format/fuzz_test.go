@@ -12,10 +12,11 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Fuzzed readers must answer with data that holds together or with a fault, without allocating
-// much more than the input is long.
+// Readers must answer any input with consistent data or with a fault, and must not allocate much more
+// than the length of the input.
 
-// checkFuzzed allows the buffers, lists that grow, and what a format may ask for beyond its input.
+// checkFuzzed allows memory for the buffers, for lists while they grow, and what a format may need
+// beyond that. It tells whether the input was read without a fault.
 func checkFuzzed(t *testing.T, input, beyond int, read func() error) (ok bool) {
 	t.Helper()
 	var err error
@@ -75,8 +76,8 @@ func FuzzNPY(f *testing.F) {
 	})
 }
 
-// graphBeyond is for vertices without edges: a row start, and its copy while the rows are filled.
-const graphBeyond = 20 * freeVertices
+// graphBeyond is memory for vertices without edges: a row start, and its copy while rows are filled.
+var graphBeyond = 20 * dataset.MaxInferredVertices(0)
 
 func FuzzMatrixMarket(f *testing.F) {
 	for _, seed := range []string{
@@ -89,7 +90,7 @@ func FuzzMatrixMarket(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		checkFuzzed(t, len(input), 8*freeDense, func() error {
+		checkFuzzed(t, len(input), 8*baseDenseLimit, func() error {
 			points, _, err := ReadPoints(bytes.NewReader(input), "f.mtx")
 			if err == nil && len(points.Values) != points.N*points.D {
 				t.Fatalf("%d values for %d x %d", len(points.Values), points.N, points.D)
@@ -161,9 +162,9 @@ func FuzzLabels(f *testing.F) {
 		}
 		checkFuzzed(t, len(input), 0, func() error {
 			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
-			labels := map[labelled]bool{}
+			labels := map[pointLabel]bool{}
 			for _, s := range seeds {
-				labels[labelled{s.Index, s.Label}] = true
+				labels[pointLabel{s.Index, s.Label}] = true
 			}
 			if err == nil && (len(labels) != len(seeds) || len(seeds) >= lines) {
 				t.Fatalf("%d seeds from %d lines, %d of them distinct", len(seeds), lines, len(labels))

@@ -11,22 +11,51 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// maxLine bounds one line of text, so that a file without line ends is an error and not a slurp.
+// maxLine is the longest line of text in bytes. Without a limit, a file without line ends would be read
+// into memory as a whole.
 const maxLine = 64 << 20
 
 // lines reads text line by line, without line ends (LF or CRLF), a byte order mark or blank lines.
 type lines struct {
 	*source
-	number   int  // of the current line, from 1
-	skipping bool // blank lines may stand anywhere, and not only at the end
-	comments string
-	long     []byte // collects lines longer than the buffer
+	lineNumber      int    // of the current line, from 1
+	allowBlankLines bool   // everywhere; otherwise only at the end
+	comments        string // the characters that start a comment
+	longLine        []byte // collects lines longer than the buffer
+
+	separator byte     // of cells: ',', '\t' or anyWhiteSpace
+	cells     [][]byte // of the current line, see split
 }
 
-func newLines(s *source) *lines { return &lines{source: s} }
+func newLines(s *source, separator byte) *lines { return &lines{source: s, separator: separator} }
 
-// next is the next line that says something; it is valid until the following call. At the end it
-// returns io.EOF.
+// eachRow calls a function with the cells of every remaining line.
+func (l *lines) eachRow(visit func(cells [][]byte) error) error {
+	for {
+		cells, err := l.nextRow()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := visit(cells); err != nil {
+			return err
+		}
+	}
+}
+
+// nextRow is next, split into cells.
+func (l *lines) nextRow() ([][]byte, error) {
+	line, err := l.next()
+	if err != nil {
+		return nil, err
+	}
+	return l.split(line)
+}
+
+// next is the next line that is neither blank nor a comment; it is valid until the following call. At
+// the end of the file it returns io.EOF.
 func (l *lines) next() ([]byte, error) {
 	blankAt := 0
 	for {
@@ -37,10 +66,10 @@ func (l *lines) next() ([]byte, error) {
 		text := bytes.TrimSpace(line)
 		switch {
 		case len(text) == 0:
-			blankAt = l.number
+			blankAt = l.lineNumber
 		case bytes.IndexByte([]byte(l.comments), text[0]) >= 0:
-		case blankAt > 0 && !l.skipping:
-			l.number = blankAt
+		case blankAt > 0 && !l.allowBlankLines:
+			l.lineNumber = blankAt
 			return nil, l.invalid("BLANK_LINE", "the line is blank, but the file goes on after it; remove it or fill it in")
 		default:
 			return line, nil
@@ -48,21 +77,21 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// read is the next line of the file, whatever it holds.
+// read is the next line of the file, whatever it contains.
 func (l *lines) read() ([]byte, error) {
 	line, err := l.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
-		l.long = l.long[:0]
+		l.longLine = l.longLine[:0]
 		for errors.Is(err, bufio.ErrBufferFull) {
-			l.long = append(l.long, line...)
-			if len(l.long) > maxLine {
-				l.number++
+			l.longLine = append(l.longLine, line...)
+			if len(l.longLine) > maxLine {
+				l.lineNumber++
 				return nil, l.invalid("LINE_TOO_LONG", "the line is longer than %d MiB; is this a text file?", maxLine>>20)
 			}
 			line, err = l.ReadSlice('\n')
 		}
-		l.long = append(l.long, line...)
-		line = l.long
+		l.longLine = append(l.longLine, line...)
+		line = l.longLine
 	}
 	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
 		if errors.Is(err, io.EOF) {
@@ -70,8 +99,8 @@ func (l *lines) read() ([]byte, error) {
 		}
 		return nil, l.readError(err)
 	}
-	l.number++
-	if l.number == 1 {
+	l.lineNumber++
+	if l.lineNumber == 1 {
 		if bytes.HasPrefix(line, []byte{0xFF, 0xFE}) || bytes.HasPrefix(line, []byte{0xFE, 0xFF}) {
 			return nil, l.invalid("NOT_UTF8", "the file is in UTF-16; save it as UTF-8")
 		}
@@ -83,91 +112,6 @@ func (l *lines) read() ([]byte, error) {
 
 // invalid is a fault on the current line.
 func (l *lines) invalid(reason, format string, args ...any) *fault.Error {
-	return fault.Invalid(reason, "%s, line %d: %s", l.name, l.number, fmt.Sprintf(format, args...)).
-		With("line", strconv.Itoa(l.number))
-}
-
-// splitter cuts lines into cells, which it reuses.
-type splitter struct {
-	separator byte // ',' or '\t'; 0: any run of spaces, tabs and commas
-	cells     [][]byte
-}
-
-// split cuts one line; the cells alias it and have no space around them.
-func (s *splitter) split(l *lines, line []byte) ([][]byte, error) {
-	s.cells = s.cells[:0]
-	if s.separator == 0 {
-		s.splitLoose(line)
-		return s.cells, nil
-	}
-	if bytes.IndexByte(line, '"') >= 0 {
-		return s.cells, s.splitQuoted(l, line)
-	}
-	for {
-		at := bytes.IndexByte(line, s.separator)
-		if at < 0 {
-			s.cells = append(s.cells, bytes.TrimSpace(line))
-			return s.cells, nil
-		}
-		s.cells = append(s.cells, bytes.TrimSpace(line[:at]))
-		line = line[at+1:]
-	}
-}
-
-func (s *splitter) splitLoose(line []byte) {
-	start := -1
-	for at, c := range line {
-		gap := c == ' ' || c == '\t' || c == ',' || c == '\r'
-		if gap && start >= 0 {
-			s.cells = append(s.cells, line[start:at])
-			start = -1
-		} else if !gap && start < 0 {
-			start = at
-		}
-	}
-	if start >= 0 {
-		s.cells = append(s.cells, line[start:])
-	}
-}
-
-// splitQuoted handles cells in double quotes, where "" stands for one quote. A quoted cell ends on
-// its line.
-func (s *splitter) splitQuoted(l *lines, line []byte) error {
-	for {
-		cell := bytes.TrimLeft(line, " ")
-		if len(cell) == 0 || cell[0] != '"' {
-			at := bytes.IndexByte(line, s.separator)
-			if at < 0 {
-				s.cells = append(s.cells, bytes.TrimSpace(line))
-				return nil
-			}
-			s.cells = append(s.cells, bytes.TrimSpace(line[:at]))
-			line = line[at+1:]
-			continue
-		}
-		var content []byte
-		rest := cell[1:]
-		for {
-			at := bytes.IndexByte(rest, '"')
-			if at < 0 {
-				return l.invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line")
-			}
-			content = append(content, rest[:at]...)
-			rest = rest[at+1:]
-			if len(rest) == 0 || rest[0] != '"' {
-				break
-			}
-			content = append(content, '"')
-			rest = rest[1:]
-		}
-		s.cells = append(s.cells, bytes.TrimSpace(content))
-		rest = bytes.TrimLeft(rest, " ")
-		if len(rest) == 0 {
-			return nil
-		}
-		if rest[0] != s.separator {
-			return l.invalid("UNCLOSED_QUOTE", "there is text after a quoted cell")
-		}
-		line = rest[1:]
-	}
+	return fault.Invalid(reason, "%s, line %d: %s", l.name, l.lineNumber, fmt.Sprintf(format, args...)).
+		With("line", strconv.Itoa(l.lineNumber))
 }

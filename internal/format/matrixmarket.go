@@ -11,9 +11,9 @@ import (
 
 // mmHeader is the banner and the size line of a Matrix Market file.
 type mmHeader struct {
-	coordinate bool // else array: every value, column by column
+	coordinate bool // row, column and value of each entry; otherwise array: all values, column by column
 	pattern    bool // entries have no value and count as 1
-	symmetric  bool // the lower triangle stands for both
+	symmetric  bool // only the lower triangle is stored
 	rows       int
 	columns    int
 	entries    int64 // lines of a coordinate file, values of an array
@@ -23,12 +23,12 @@ type mmHeader struct {
 type matrixMarket struct {
 	mmHeader
 	*lines
-	cut splitter
 }
 
-func openMatrixMarket(l *lines) (*matrixMarket, error) {
+func openMatrixMarket(s *source) (*matrixMarket, error) {
+	l := newLines(s, anyWhiteSpace)
+	l.allowBlankLines = true
 	m := &matrixMarket{lines: l}
-	l.skipping = true
 	banner, err := l.read()
 	if errors.Is(err, io.EOF) {
 		return nil, l.source.invalid("EMPTY_DATA", "the file is empty")
@@ -40,7 +40,7 @@ func openMatrixMarket(l *lines) (*matrixMarket, error) {
 		return nil, err
 	}
 	l.comments = "%"
-	cells, err := m.nextCells()
+	cells, err := m.nextRow()
 	if errors.Is(err, io.EOF) {
 		return nil, l.source.invalid("TRUNCATED_FILE", "the line with the matrix's size is missing")
 	}
@@ -99,7 +99,7 @@ func (m *matrixMarket) parseSize(cells [][]byte) error {
 		sizes[at] = size
 	}
 	rows, columns := sizes[0], sizes[1]
-	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.coordinate && !sizesFit(rows, columns, 8) {
+	if rows > dataset.MaxRows || columns > math.MaxInt32 || !m.coordinate && !isAddressable(rows, columns, 8) {
 		return m.invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	if m.symmetric && rows != columns {
@@ -115,48 +115,37 @@ func (m *matrixMarket) parseSize(cells [][]byte) error {
 	return nil
 }
 
-func (m *matrixMarket) nextCells() ([][]byte, error) {
-	line, err := m.next()
-	if err != nil {
-		return nil, err
-	}
-	return m.cut.split(m.lines, line)
-}
-
-// coordinates reads every entry of a coordinate file, as edges from row to column, 0-based.
+// coordinates reads every entry of a coordinate file, as edges from row to column, counted from 0.
 func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
 	var entries []dataset.Edge
 	want := 3
 	if m.pattern {
 		want = 2
 	}
-	for {
-		cells, err := m.nextCells()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := m.eachRow(func(cells [][]byte) (err error) {
 		if int64(len(entries)) == m.entries {
-			return nil, m.invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.entries)
+			return m.invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.entries)
 		}
 		if len(cells) != want {
-			return nil, m.invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
+			return m.invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
 		}
 		row, rowOK := parseInteger(cells[0])
 		column, columnOK := parseInteger(cells[1])
 		if !rowOK || !columnOK || row < 1 || row > int64(m.rows) || column < 1 || column > int64(m.columns) {
-			return nil, m.invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
+			return m.invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
 				cells[0], cells[1], m.rows, m.columns)
 		}
 		entry := dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
 		if !m.pattern {
 			if entry.Weight, err = m.value(cells[2]); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		entries = append(entries, entry)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if int64(len(entries)) < m.entries {
 		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.entries, len(entries))
@@ -165,15 +154,15 @@ func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
 }
 
 func (m *matrixMarket) value(cell []byte) (float64, error) {
-	if m.gap(cell) {
+	if m.readsAsNaN(cell) {
 		return math.NaN(), nil
 	}
 	value, ok := parseFloat(cell)
 	if !ok {
-		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", shown(cell))
+		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", quoted(cell))
 	}
 	if !finite(value) {
-		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", shown(cell))
+		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", quoted(cell))
 	}
 	return value, nil
 }
@@ -181,24 +170,21 @@ func (m *matrixMarket) value(cell []byte) (float64, error) {
 // array reads every value of an array file, in the file's order.
 func (m *matrixMarket) array() ([]float64, error) {
 	var values []float64
-	for {
-		cells, err := m.nextCells()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := m.eachRow(func(cells [][]byte) error {
 		for _, cell := range cells {
 			if int64(len(values)) == m.entries {
-				return nil, m.invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.entries)
+				return m.invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.entries)
 			}
 			value, err := m.value(cell)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			values = append(values, value)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if int64(len(values)) < m.entries {
 		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d values, but the file ends after %d", m.entries, len(values))

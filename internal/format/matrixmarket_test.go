@@ -54,8 +54,8 @@ func TestMatrixMarketAsGraph(t *testing.T) {
 		}
 		var got []triple
 		for i := range graph.N {
-			neighbours, weights := graph.Row(i)
-			for at, j := range neighbours {
+			neighbors, weights := graph.Row(i)
+			for at, j := range neighbors {
 				if int(j) >= i {
 					got = append(got, triple{i, int(j), weights[at]})
 				}
@@ -67,7 +67,7 @@ func TestMatrixMarketAsGraph(t *testing.T) {
 	}
 }
 
-func TestMatrixMarketThatIsWrong(t *testing.T) {
+func TestInvalidMatrixMarket(t *testing.T) {
 	const coordinate = "%%MatrixMarket matrix coordinate real general\n"
 	const array = "%%MatrixMarket matrix array real general\n"
 	for _, c := range []struct {

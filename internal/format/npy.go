@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version
-// 1, uint32 after), a Python dictionary (npyheader.go), and the bare values. Strangers' headers
-// are the reason that it is read by hand here: nothing is allocated on their word.
+// The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version 1,
+// uint32 in later ones), the header, which is a Python dictionary (npyheader.go), and the values in
+// binary. Libraries allocate what the header claims; this reader does not.
 const (
 	npyMagic     = "\x93NUMPY"
 	maxNPYHeader = 64 << 10
@@ -50,7 +50,7 @@ func readNPY(s *source) (*matrix, error) {
 func readNPYHeader(s *source) (*npyHeader, error) {
 	start := make([]byte, len(npyMagic)+2)
 	if _, err := io.ReadFull(s, start); err != nil {
-		return nil, s.npyEnd(err)
+		return nil, s.npyHeaderError(err)
 	}
 	if string(start[:len(npyMagic)]) != npyMagic {
 		return nil, s.invalid("NOT_NPY", "the file does not start like an NPY file")
@@ -65,7 +65,7 @@ func readNPYHeader(s *source) (*npyHeader, error) {
 	}
 	var lengthBytes [4]byte
 	if _, err := io.ReadFull(s, lengthBytes[:lengthSize]); err != nil {
-		return nil, s.npyEnd(err)
+		return nil, s.npyHeaderError(err)
 	}
 	length := binary.LittleEndian.Uint32(lengthBytes[:])
 	if length > maxNPYHeader {
@@ -73,23 +73,23 @@ func readNPYHeader(s *source) (*npyHeader, error) {
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(s, text); err != nil {
-		return nil, s.npyEnd(err)
+		return nil, s.npyHeaderError(err)
 	}
-	header, why := parseNPYHeader(string(text))
-	if why != "" {
-		return nil, s.invalid("NOT_NPY", "the NPY header is not understood: %s", why)
+	header, problem := parseNPYHeader(string(text))
+	if problem != "" {
+		return nil, s.invalid("NOT_NPY", "the NPY header is not understood: %s", problem)
 	}
 	return header, nil
 }
 
-func (s *source) npyEnd(err error) error {
+func (s *source) npyHeaderError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return s.invalid("TRUNCATED_FILE", "the file ends inside its NPY header")
 	}
 	return s.readError(err)
 }
 
-// npyShape takes one dimension as a column.
+// npyShape is the number of rows and columns; an array of one dimension is one column.
 func npyShape(s *source, shape []int64, size int) (rows, columns int64, err error) {
 	switch len(shape) {
 	case 1:
@@ -99,7 +99,7 @@ func npyShape(s *source, shape []int64, size int) (rows, columns int64, err erro
 	default:
 		return 0, 0, s.invalid("WRONG_SHAPE", "the array has %d dimensions; rows and columns are needed", len(shape))
 	}
-	if rows < 0 || columns < 0 || rows > dataset.MaxRows || !sizesFit(rows, columns, int64(max(size, 8))) {
+	if rows < 0 || columns < 0 || rows > dataset.MaxRows || !isAddressable(rows, columns, int64(max(size, 8))) {
 		return 0, 0, s.invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	return rows, columns, nil
@@ -127,7 +127,7 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 	element, known := map[string]npyElement{
 		"f8": {8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }},
 		"f4": {4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }},
-		"f2": {2, func(b []byte) float64 { return fromHalf(order.Uint16(b)) }},
+		"f2": {2, func(b []byte) float64 { return halfToFloat(order.Uint16(b)) }},
 		"i8": {8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }},
 		"i4": {4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }},
 		"i2": {2, func(b []byte) float64 { return float64(int16(order.Uint16(b))) }},
@@ -144,8 +144,8 @@ func npyElementOf(s *source, descr string) (npyElement, error) {
 	return element, nil
 }
 
-// fromHalf widens an IEEE 754 half: 1 sign, 5 exponent (bias 15), 10 fraction bits.
-func fromHalf(bits uint16) float64 {
+// halfToFloat converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
+func halfToFloat(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
 	var value float64
 	switch exponent {
@@ -162,7 +162,7 @@ func fromHalf(bits uint16) float64 {
 	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
-// readNPYValues grows as bytes arrive, so a false count costs nothing.
+// readNPYValues lets its result grow as bytes arrive, so that a false count costs no memory.
 func readNPYValues(s *source, count int, element npyElement) ([]float64, error) {
 	values := make([]float64, 0, min(count, npyBlock))
 	buffer := make([]byte, element.size*min(count, npyBlock))

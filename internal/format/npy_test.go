@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// npy makes a file of version 1; values are written as they come.
+// npy is a file of version 1 with the given values.
 func npy(descr string, fortran bool, shape string, values ...any) string {
 	order := map[bool]string{true: "True", false: "False"}[fortran]
 	return npyFile(1, fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, order, shape), npyBytes(descr, values...))
@@ -99,7 +99,7 @@ func TestNPYOverManyBlocks(t *testing.T) {
 	}
 }
 
-func TestNPYThatIsWrong(t *testing.T) {
+func TestInvalidNPY(t *testing.T) {
 	good := npy("<f8", false, "(2, 2)", 1.0, 2.0, 3.0, 4.0)
 	for what, c := range map[string]struct {
 		text, reason string

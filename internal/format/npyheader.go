@@ -17,13 +17,13 @@ type npyHeader struct {
 //
 //	{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
 //
-// with its keys in any order. why is empty when all is well.
-func parseNPYHeader(text string) (header *npyHeader, why string) {
-	p := &pythonText{rest: text}
+// with its keys in any order. problem is empty if it could be parsed.
+func parseNPYHeader(text string) (header *npyHeader, problem string) {
+	p := &pythonParser{rest: text}
 	header = &npyHeader{}
 	seen := map[string]bool{}
 	p.expect("{")
-	for p.why == "" && !p.take("}") {
+	for p.problem == "" && !p.take("}") {
 		key := p.quoted()
 		p.expect(":")
 		if seen[key] {
@@ -40,32 +40,33 @@ func parseNPYHeader(text string) (header *npyHeader, why string) {
 		default:
 			p.fail("unknown key %q", key)
 		}
-		if !p.take(",") && p.why == "" {
+		if !p.take(",") && p.problem == "" {
 			p.expect("}")
 			break
 		}
 	}
-	if p.why == "" && (!seen["descr"] || !seen["fortran_order"] || !seen["shape"]) {
+	if p.problem == "" && (!seen["descr"] || !seen["fortran_order"] || !seen["shape"]) {
 		p.fail("descr, fortran_order and shape are all needed")
 	}
-	if p.why == "" && strings.TrimSpace(p.rest) != "" {
+	if p.problem == "" && strings.TrimSpace(p.rest) != "" {
 		p.fail("text after the dictionary")
 	}
-	return header, p.why
+	return header, p.problem
 }
 
-// pythonText is what is left to parse, and the first thing that was wrong.
-type pythonText struct {
-	rest, why string
+// pythonParser parses Python literals.
+type pythonParser struct {
+	rest    string // what is left to parse
+	problem string // the first thing that was wrong
 }
 
-func (p *pythonText) fail(format string, args ...any) {
-	if p.why == "" {
-		p.why = fmt.Sprintf(format, args...)
+func (p *pythonParser) fail(format string, args ...any) {
+	if p.problem == "" {
+		p.problem = fmt.Sprintf(format, args...)
 	}
 }
 
-func (p *pythonText) take(token string) bool {
+func (p *pythonParser) take(token string) bool {
 	p.rest = strings.TrimLeft(p.rest, " \t\r\n")
 	rest, found := strings.CutPrefix(p.rest, token)
 	if found {
@@ -74,13 +75,13 @@ func (p *pythonText) take(token string) bool {
 	return found
 }
 
-func (p *pythonText) expect(token string) {
+func (p *pythonParser) expect(token string) {
 	if !p.take(token) {
 		p.fail("%q is missing", token)
 	}
 }
 
-func (p *pythonText) quoted() string {
+func (p *pythonParser) quoted() string {
 	for _, quote := range []string{"'", `"`} {
 		if !p.take(quote) {
 			continue
@@ -96,7 +97,7 @@ func (p *pythonText) quoted() string {
 	return ""
 }
 
-func (p *pythonText) boolean() bool {
+func (p *pythonParser) boolean() bool {
 	if p.take("True") {
 		return true
 	}
@@ -104,10 +105,10 @@ func (p *pythonText) boolean() bool {
 	return false
 }
 
-func (p *pythonText) tuple() []int64 {
+func (p *pythonParser) tuple() []int64 {
 	var numbers []int64
 	p.expect("(")
-	for p.why == "" && !p.take(")") {
+	for p.problem == "" && !p.take(")") {
 		p.take("") // leading space
 		digits := 0
 		for digits < len(p.rest) && p.rest[digits] >= '0' && p.rest[digits] <= '9' {

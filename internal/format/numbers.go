@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// parseFloat reads a number; ok is false when the cell is no number at all. Numbers beyond
-// float64 are infinite.
+// parseFloat reads a number; ok is false if the cell is not a number. Numbers too large for float64 are
+// infinite.
 func parseFloat(cell []byte) (value float64, ok bool) {
 	value, err := strconv.ParseFloat(string(cell), 64)
 	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// parseInteger reads an integer, also one written as a float ("3.0", "1e3": some tools write
-// whole tables so).
+// parseInteger reads an integer, also in the form of a float: some tools write every number as "3.0" or
+// "1e3".
 func parseInteger(cell []byte) (value int64, ok bool) {
 	value, err := strconv.ParseInt(string(cell), 10, 64)
 	if err == nil {
@@ -31,8 +31,8 @@ func parseInteger(cell []byte) (value int64, ok bool) {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// missing tells whether a cell says that its value is not known.
-func missing(cell []byte) bool {
+// isMissing tells whether a cell says that its value is not known.
+func isMissing(cell []byte) bool {
 	switch strings.ToLower(string(cell)) {
 	case "", "?", "na", "n/a", "null", "none":
 		return true
@@ -40,27 +40,27 @@ func missing(cell []byte) bool {
 	return false
 }
 
-// gap tells whether a cell is to be read as NaN: it is missing, and the reader is told to bear that.
-func (s *source) gap(cell []byte) bool {
-	return s.gaps && (missing(cell) || strings.EqualFold(string(cell), "nan"))
+// readsAsNaN tells whether a cell is missing in a file whose missing values are read as NaN.
+func (s *source) readsAsNaN(cell []byte) bool {
+	return s.allowMissing && (isMissing(cell) || strings.EqualFold(string(cell), "nan"))
 }
 
-// shown is a cell as errors quote it: not too long.
-func shown(cell []byte) string {
-	const most = 40
-	if len(cell) > most {
-		return strconv.Quote(string(cell[:most]) + "...")
+// quoted is a cell as errors show it, in quotes and shortened.
+func quoted(cell []byte) string {
+	const maxLength = 40
+	if len(cell) > maxLength {
+		return strconv.Quote(string(cell[:maxLength]) + "...")
 	}
 	return strconv.Quote(string(cell))
 }
 
-// rowKind is what the first line of a file that may have a header turns out to be.
+// rowKind is what the first line of a file consists of; names are a header.
 type rowKind int
 
 const (
 	rowOfNumbers rowKind = iota // or of missing values
 	rowOfNames
-	rowOfBoth
+	rowOfNumbersAndNames
 )
 
 func kindOfRow(cells [][]byte) rowKind {
@@ -68,7 +68,7 @@ func kindOfRow(cells [][]byte) rowKind {
 	for _, cell := range cells {
 		if _, ok := parseFloat(cell); ok {
 			numbers++
-		} else if !missing(cell) {
+		} else if !isMissing(cell) {
 			names++
 		}
 	}
@@ -78,5 +78,5 @@ func kindOfRow(cells [][]byte) rowKind {
 	case numbers == 0:
 		return rowOfNames
 	}
-	return rowOfBoth
+	return rowOfNumbersAndNames
 }

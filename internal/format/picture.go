@@ -13,14 +13,15 @@ import (
 	"github.com/cleave-project/cleave/internal/segment"
 )
 
-// maxPictureFile bounds a picture's file: more than the largest picture takes without compression.
+// maxPictureFile is the largest file of a picture in bytes, more than the largest picture takes without
+// compression.
 const maxPictureFile = 64 << 20
 
-// mostPixelsPerByte is more than any of the formats gets into a byte (a blank PNG of one bit per pixel
-// has 8 x 1032). A header that claims more is of a file that was cut short, or lies.
-const mostPixelsPerByte = 10_000
+// maxPixelsPerByte is more than any of the formats can store (a blank PNG of one bit per pixel has 8 x
+// 1032 in a byte). A file whose header claims more was cut short or is forged.
+const maxPixelsPerByte = 10_000
 
-// imageFormat is one way to keep a picture, told by its first bytes, whatever the file is called.
+// imageFormat is a format of pictures. It is recognized by the first bytes of a file, not by the name.
 type imageFormat struct {
 	name, magic string
 	size        func(io.Reader) (image.Config, error)
@@ -33,8 +34,8 @@ var imageFormats = []imageFormat{
 	{"GIF", "GIF8", gif.DecodeConfig, gif.Decode},
 }
 
-// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as grey values. What is transparent
-// lies on white.
+// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels lie on a
+// white background.
 func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 	s, err := newSource(r, name)
 	if err != nil {
@@ -58,7 +59,7 @@ func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 // LoadPicture is ReadPicture of a path.
 func LoadPicture(path string) (*segment.Picture, error) { return load(path, ReadPicture) }
 
-// read decodes a picture once its header was found to be within bounds.
+// read decodes a picture after it has checked the size in the header.
 func (f imageFormat) read(s *source, content []byte) (*segment.Picture, error) {
 	damaged := func(err error) error {
 		return s.invalid("CORRUPT_FILE", "the %s is damaged, cut short or of a kind not known here (%v)", f.name, err)
@@ -70,7 +71,7 @@ func (f imageFormat) read(s *source, content []byte) (*segment.Picture, error) {
 	if err := segment.CheckSize(header.Width, header.Height); err != nil {
 		return nil, fault.Wrap(err, "%s", s.name)
 	}
-	if pixels := header.Width * header.Height; pixels > mostPixelsPerByte*len(content) {
+	if pixels := header.Width * header.Height; pixels > maxPixelsPerByte*len(content) {
 		return nil, s.invalid("CORRUPT_FILE", "the %s is cut short: %d bytes cannot hold the %d x %d pixels that its header claims",
 			f.name, len(content), header.Width, header.Height)
 	}
@@ -78,33 +79,33 @@ func (f imageFormat) read(s *source, content []byte) (*segment.Picture, error) {
 	if err != nil {
 		return nil, damaged(err)
 	}
-	return greyOf(decoded, header.Width, header.Height), nil
+	return toGray(decoded, header.Width, header.Height), nil
 }
 
-// greyOf lays an image on white paper; the frame of a GIF may cover only a part of it.
-func greyOf(decoded image.Image, width, height int) *segment.Picture {
+// toGray puts an image on a white background; the frame of a GIF may cover only a part of it.
+func toGray(decoded image.Image, width, height int) *segment.Picture {
 	const white = 0xFFFF
-	p := &segment.Picture{Width: width, Height: height, Grey: make([]uint16, width*height)}
+	p := &segment.Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}
 	frame := decoded.Bounds()
-	for i := range p.Grey {
+	for i := range p.Gray {
 		at := image.Pt(i%width, i/width)
 		if !at.In(frame) {
-			p.Grey[i] = white
+			p.Gray[i] = white
 			continue
 		}
 		pixel := decoded.At(at.X, at.Y)
-		grey, _ := color.Gray16Model.Convert(pixel).(color.Gray16)
-		_, _, _, opaque := pixel.RGBA() // colours come multiplied by it
-		p.Grey[i] = uint16(min(uint32(grey.Y)+white-opaque, white))
+		gray, _ := color.Gray16Model.Convert(pixel).(color.Gray16)
+		_, _, _, alpha := pixel.RGBA() // colors are premultiplied by it
+		p.Gray[i] = uint16(min(uint32(gray.Y)+white-alpha, white))
 	}
 	return p
 }
 
-// WritePicture writes grey values as a PNG of 8 bits.
+// WritePicture writes gray values as a PNG of 8 bits.
 func WritePicture(w io.Writer, p *segment.Picture) error {
-	grey := image.NewGray(image.Rect(0, 0, p.Width, p.Height))
-	for i, v := range p.Grey {
-		grey.Pix[i] = uint8(v >> 8)
+	gray := image.NewGray(image.Rect(0, 0, p.Width, p.Height))
+	for i, v := range p.Gray {
+		gray.Pix[i] = uint8(v >> 8)
 	}
-	return png.Encode(w, grey)
+	return png.Encode(w, gray)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/segment"
 )
 
-// painted is an image of each model that a picture may come in: black, grey, white, clear, red, half clear.
+// painted has one pixel of each kind: black, gray, white, transparent, red, half transparent black.
 func painted() *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 	for i, c := range []color.NRGBA{{0, 0, 0, 255}, {100, 100, 100, 255}, {255, 255, 255, 255}, {9, 9, 9, 0}, {255, 0, 0, 255}, {0, 0, 0, 128}} {
@@ -46,7 +46,7 @@ func jpegOf(t testing.TB, m image.Image) []byte {
 	return b.Bytes()
 }
 
-// gifOf keeps an image as the only frame of a larger screen.
+// gifOf is a GIF with one frame, which may be smaller than the picture.
 func gifOf(t testing.TB, width, height int, frame *image.Paletted) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -64,7 +64,7 @@ func blackFrame(at image.Rectangle) *image.Paletted {
 	return image.NewPaletted(at, color.Palette{color.Black, color.White})
 }
 
-func TestPicturesAreReadAsGrey(t *testing.T) {
+func TestReadPicture(t *testing.T) {
 	deep := image.NewGray16(image.Rect(0, 0, 2, 1))
 	deep.SetGray16(1, 0, color.Gray16{Y: 12345})
 	plain := image.NewGray(image.Rect(0, 0, 2, 2))
@@ -79,9 +79,9 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 		name    string
 		content []byte
 		width   int
-		grey    []uint16
+		gray    []uint16
 	}{
-		{"colour.png", pngOf(t, painted()), 3, []uint16{0, 100 * 257, white, white, 19595, 127 * 257}},
+		{"color.png", pngOf(t, painted()), 3, []uint16{0, 100 * 257, white, white, 19595, 127 * 257}},
 		{"deep.png", pngOf(t, deep), 2, []uint16{0, 12345}},
 		{"plain.png", pngOf(t, plain), 2, []uint16{0, 80 * 257, 160 * 257, white}},
 		{"zipped.png.gz", zipped.Bytes(), 2, []uint16{0, 80 * 257, 160 * 257, white}},
@@ -93,8 +93,8 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if p.Width != c.width || p.Pixels() != len(c.grey) || !slices.Equal(p.Grey, c.grey) {
-			t.Errorf("%s: %d x %d, %v; want %v", c.name, p.Width, p.Height, p.Grey, c.grey)
+		if p.Width != c.width || p.Pixels() != len(c.gray) || !slices.Equal(p.Gray, c.gray) {
+			t.Errorf("%s: %d x %d, %v; want %v", c.name, p.Width, p.Height, p.Gray, c.gray)
 		}
 	}
 	// JPEG loses a little.
@@ -106,30 +106,30 @@ func TestPicturesAreReadAsGrey(t *testing.T) {
 	if err != nil || p.Width != 20 || p.Height != 10 {
 		t.Fatalf("%v, %v", p, err)
 	}
-	for _, grey := range p.Grey {
-		if level := int(grey >> 8); level < 76 || level > 78 {
+	for _, gray := range p.Gray {
+		if level := int(gray >> 8); level < 76 || level > 78 {
 			t.Fatalf("77 became %d", level)
 		}
 	}
 }
 
-func TestPicturesComeBack(t *testing.T) {
-	p := &segment.Picture{Width: 4, Height: 64, Grey: make([]uint16, 256)}
-	for i := range p.Grey {
-		p.Grey[i] = uint16(i) * 257
+func TestPictureRoundTrip(t *testing.T) {
+	p := &segment.Picture{Width: 4, Height: 64, Gray: make([]uint16, 256)}
+	for i := range p.Gray {
+		p.Gray[i] = uint16(i) * 257
 	}
 	var b bytes.Buffer
 	if err := WritePicture(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	again, err := ReadPicture(&b, "again.png")
-	if err != nil || again.Width != 4 || !slices.Equal(again.Grey, p.Grey) {
+	if err != nil || again.Width != 4 || !slices.Equal(again.Gray, p.Gray) {
 		t.Errorf("%v, %v", again, err)
 	}
 }
 
-// claiming is a PNG whose header claims a size that its few pixels do not have.
-func claiming(t testing.TB, width, height uint32) []byte {
+// pngClaiming is a PNG of four pixels whose header claims another size.
+func pngClaiming(t testing.TB, width, height uint32) []byte {
 	content := bytes.Clone(pngOf(t, image.NewGray(image.Rect(0, 0, 2, 2))))
 	header := content[12:29] // the chunk's type and its 13 bytes, then their checksum
 	binary.BigEndian.PutUint32(header[4:], width)
@@ -138,7 +138,7 @@ func claiming(t testing.TB, width, height uint32) []byte {
 	return content
 }
 
-func TestBadPictures(t *testing.T) {
+func TestInvalidPictures(t *testing.T) {
 	whole := pngOf(t, painted())
 	broken := bytes.Clone(whole)
 	broken[len(broken)-20] ^= 0xFF
@@ -155,9 +155,9 @@ func TestBadPictures(t *testing.T) {
 		{"broken.png", broken, "CORRUPT_FILE", "PNG is damaged"},
 		{"cut.jpg", jpegOf(t, painted())[:300], "CORRUPT_FILE", "JPEG is damaged"},
 		{"cut.gif", gifOf(t, 4, 4, blackFrame(image.Rect(0, 0, 4, 4)))[:20], "CORRUPT_FILE", "GIF is damaged"},
-		{"huge.png", claiming(t, 100_000, 100_000), "PICTURE_TOO_LARGE", "100000 x 100000"},
-		{"large.png", claiming(t, 4097, 1024), "PICTURE_TOO_LARGE", "at most 4194304"},
-		{"claim.png", claiming(t, 2048, 2048), "CORRUPT_FILE", "cannot hold the 2048 x 2048"},
+		{"huge.png", pngClaiming(t, 100_000, 100_000), "PICTURE_TOO_LARGE", "100000 x 100000"},
+		{"large.png", pngClaiming(t, 4097, 1024), "PICTURE_TOO_LARGE", "at most 4194304"},
+		{"claim.png", pngClaiming(t, 2048, 2048), "CORRUPT_FILE", "cannot hold the 2048 x 2048"},
 		{"none.png.gz", whole, "CORRUPT_FILE", "damaged"},
 	} {
 		var err error
@@ -174,15 +174,15 @@ func TestBadPictures(t *testing.T) {
 	}
 }
 
-// Every picture that is cut short or has a changed byte is read or refused; nothing else happens.
+// A damaged picture is either read or refused with a fault.
 func FuzzPicture(f *testing.F) {
 	for _, m := range []image.Image{painted(), image.NewGray16(image.Rect(0, 0, 9, 5)), blackFrame(image.Rect(0, 0, 5, 5))} {
 		f.Add(pngOf(f, m))
 		f.Add(jpegOf(f, m))
 	}
 	f.Add(gifOf(f, 6, 6, blackFrame(image.Rect(1, 2, 4, 5))))
-	f.Add(claiming(f, 2048, 2048))
-	f.Add(claiming(f, 700, 700))
+	f.Add(pngClaiming(f, 2048, 2048))
+	f.Add(pngClaiming(f, 700, 700))
 	f.Add([]byte("text"))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		p, err := ReadPicture(bytes.NewReader(input), "f.png")
@@ -193,8 +193,8 @@ func FuzzPicture(f *testing.F) {
 			}
 			return
 		}
-		if segment.CheckSize(p.Width, p.Height) != nil || len(p.Grey) != p.Pixels() {
-			t.Fatalf("%d values for %d x %d", len(p.Grey), p.Width, p.Height)
+		if segment.CheckSize(p.Width, p.Height) != nil || len(p.Gray) != p.Pixels() {
+			t.Fatalf("%d values for %d x %d", len(p.Gray), p.Width, p.Height)
 		}
 	})
 }

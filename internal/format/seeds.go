@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Seed is a point whose label is given, or one of its labels and how likely it is.
+// Seed is a point with a given label, or with one of several labels and its probability.
 type Seed struct {
 	Index       int32
 	Label       int64
 	Probability float64 // 0: certain
 }
 
-// ReadSeeds reads index,label and optionally probability, in the file's order, for so many points (0:
-// not known yet). A point stands once, or with several labels that all have a probability. A missing
-// column or an empty cell is certainty.
+// ReadSeeds reads the columns index, label and optionally probability, in the order of the file. Indices
+// must be below points, unless that is 0, for not known. A point occurs once, or with several labels
+// that all have a probability. A label without a probability is certain.
 func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
 	const index, label, probability = 0, 1, 2
 	t, err := openTable(r, name, column{name: "index"}, column{name: "label"}, column{name: "probability", optional: true})
@@ -22,7 +22,7 @@ func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
 		return nil, err
 	}
 	var seeds []Seed
-	seen := seedLines{first: map[int32]seedLine{}, label: map[labelled]int{}}
+	seen := seedLines{first: map[int32]seedLine{}, label: map[pointLabel]int{}}
 	err = t.each(func() (err error) {
 		var seed Seed
 		if seed.Index, err = t.index(index, points); err != nil {
@@ -39,7 +39,7 @@ func ReadSeeds(r io.Reader, name string, points int) ([]Seed, error) {
 		seeds = append(seeds, seed)
 		return seen.add(t, seed)
 	})
-	return orNone(seeds, err)
+	return emptyNotNil(seeds, err)
 }
 
 // LoadSeeds is ReadSeeds of a path.
@@ -47,34 +47,30 @@ func LoadSeeds(path string, points int) ([]Seed, error) { return loadSized(path,
 
 // probability reads a number above 0 and up to 1.
 func (t *table) probability(column int) (float64, error) {
-	cell := t.cell(column)
-	value, ok := parseFloat(cell)
-	if !ok {
-		return 0, t.invalid("NOT_A_NUMBER", "the probability %s is no number", shown(cell))
+	value, err := t.number("probability", column)
+	if err == nil && !(value > 0 && value <= 1) {
+		return 0, t.invalid("BAD_PROBABILITY", "the probability is %s; it must be above 0 and at most 1 (leave out labels that the point cannot have)", quoted(t.cell(column)))
 	}
-	if !(value > 0 && value <= 1) {
-		return 0, t.invalid("BAD_PROBABILITY", "the probability is %s; it must be above 0 and at most 1 (leave out labels that the point cannot have)", shown(cell))
-	}
-	return value, nil
+	return value, err
 }
 
-// seedLine is where a seed stands.
+// seedLine is a seed and its line.
 type seedLine struct {
 	Seed
 	line int
 }
 
-// seedLines remembers the seeds, to refuse those that do not go together.
+// seedLines are the seeds so far, to refuse those that contradict each other.
 type seedLines struct {
 	first map[int32]seedLine // of each point
-	label map[labelled]int   // the line that gave a point a label
+	label map[pointLabel]int // the line that gave a point a label
 }
 
 func (seen seedLines) add(t *table, seed Seed) error {
 	refuse := func(reason, format string, args ...any) error {
 		return t.invalid(reason, format, args...).With("index", strconv.Itoa(int(seed.Index)))
 	}
-	key := labelled{seed.Index, seed.Label}
+	key := pointLabel{seed.Index, seed.Label}
 	if line, again := seen.label[key]; again {
 		return refuse("DUPLICATE_INDEX", "point %d has the label %d here again; it was on line %d", seed.Index, seed.Label, line)
 	}
@@ -84,8 +80,8 @@ func (seen seedLines) add(t *table, seed Seed) error {
 			seed.Index, seed.Label, before.Label, before.line)
 	}
 	if !again {
-		seen.first[seed.Index] = seedLine{seed, t.number}
+		seen.first[seed.Index] = seedLine{seed, t.lineNumber}
 	}
-	seen.label[key] = t.number
+	seen.label[key] = t.lineNumber
 	return nil
 }

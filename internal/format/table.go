@@ -9,20 +9,18 @@ import (
 	"strings"
 )
 
-// column is one column that a table may have, found by its name in the header.
+// column is one column of a table, found by its name in the header.
 type column struct {
 	name     string
 	optional bool
 }
 
-// table reads a small file with a mandatory header, row by row.
+// table reads a small file row by row. The file must have a header.
 type table struct {
 	*lines
-	cut      splitter
 	columns  []column
 	position []int // of each column in the file; -1: absent
 	width    int
-	cells    [][]byte
 }
 
 // openTable reads the header. Columns may stand in any order.
@@ -31,18 +29,14 @@ func openTable(r io.Reader, name string, columns ...column) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{lines: newLines(s), cut: splitter{separator: ','}, columns: columns}
+	t := &table{lines: newLines(s, ','), columns: columns}
 	if s.suffix == ".tsv" {
-		t.cut.separator = '\t'
+		t.separator = '\t'
 	}
-	line, err := t.next()
+	cells, err := t.nextRow()
 	if errors.Is(err, io.EOF) {
-		return nil, s.invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", t.wanted())
+		return nil, s.invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", t.headerText())
 	}
-	if err != nil {
-		return nil, err
-	}
-	cells, err := t.cut.split(t.lines, line)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +45,7 @@ func openTable(r io.Reader, name string, columns ...column) (*table, error) {
 
 func (t *table) readHeader(cells [][]byte) error {
 	if kindOfRow(cells) != rowOfNames {
-		return t.invalid("MISSING_HEADER", "the first line must be the header %s", t.wanted())
+		return t.invalid("MISSING_HEADER", "the first line must be the header %s", t.headerText())
 	}
 	t.width = len(cells)
 	t.position = slices.Repeat([]int{-1}, len(t.columns))
@@ -60,22 +54,22 @@ func (t *table) readHeader(cells [][]byte) error {
 		known := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
 		switch {
 		case known < 0:
-			return t.invalid("UNKNOWN_COLUMN", "the header names the column %s; the columns here are %s", shown(cell), t.wanted())
+			return t.invalid("UNKNOWN_COLUMN", "the header names the column %s; the columns here are %s", quoted(cell), t.headerText())
 		case t.position[known] >= 0:
-			return t.invalid("DUPLICATE_COLUMN", "the header names the column %s twice", shown(cell))
+			return t.invalid("DUPLICATE_COLUMN", "the header names the column %s twice", quoted(cell))
 		}
 		t.position[known] = at
 	}
 	for at, c := range t.columns {
 		if t.position[at] < 0 && !c.optional {
-			return t.invalid("MISSING_COLUMN", "the header has no column %q; the columns here are %s", c.name, t.wanted())
+			return t.invalid("MISSING_COLUMN", "the header has no column %q; the columns here are %s", c.name, t.headerText())
 		}
 	}
 	return nil
 }
 
-// wanted is the header as errors show it: "i,j,kind[,weight]".
-func (t *table) wanted() string {
+// headerText is the header as errors show it: "i,j,kind[,weight]".
+func (t *table) headerText() string {
 	var b strings.Builder
 	for at, c := range t.columns {
 		switch {
@@ -92,32 +86,20 @@ func (t *table) wanted() string {
 	return b.String()
 }
 
-// each calls a function on every row; cell and its like then speak of that row.
+// each calls a function for every row, which reads the row by cell, index, integer and weight.
 func (t *table) each(row func() error) error {
-	for {
-		line, err := t.next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	return t.eachRow(func(cells [][]byte) error {
+		if len(cells) != t.width {
+			return t.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(cells), t.width)
 		}
-		if err != nil {
-			return err
-		}
-		if t.cells, err = t.cut.split(t.lines, line); err != nil {
-			return err
-		}
-		if len(t.cells) != t.width {
-			return t.invalid("RAGGED_ROWS", "the line has %d cells where the header has %d", len(t.cells), t.width)
-		}
-		if err := row(); err != nil {
-			return err
-		}
-	}
+		return row()
+	})
 }
 
 // has tells whether the file has a column.
 func (t *table) has(column int) bool { return t.position[column] >= 0 }
 
-// cell is the current row's cell in a column, empty when there is no such column.
+// cell is the current row's cell in a column, empty if the file has no such column.
 func (t *table) cell(column int) []byte {
 	if !t.has(column) {
 		return nil
@@ -125,12 +107,12 @@ func (t *table) cell(column int) []byte {
 	return t.cells[t.position[column]]
 }
 
-// index reads a point's number: within 0..points-1 when points is known (not 0).
+// index reads the number of a point. It must be below points, unless that is 0, for not known.
 func (t *table) index(column, points int) (int32, error) {
 	cell := t.cell(column)
 	value, ok := parseInteger(cell)
 	if !ok {
-		return 0, t.invalid("NOT_AN_INDEX", "%s in column %q is no index; points are numbered from 0", shown(cell), t.columns[column].name)
+		return 0, t.invalid("NOT_AN_INDEX", "%s in column %q is no index; points are numbered from 0", quoted(cell), t.columns[column].name)
 	}
 	last := int64(math.MaxInt32 - 1)
 	if points > 0 {
@@ -147,32 +129,49 @@ func (t *table) integer(column int) (int64, error) {
 	cell := t.cell(column)
 	value, ok := parseInteger(cell)
 	if !ok {
-		return 0, t.invalid("NOT_AN_INTEGER", "%s in column %q is no integer", shown(cell), t.columns[column].name)
+		return 0, t.invalid("NOT_AN_INTEGER", "%s in column %q is no integer", quoted(cell), t.columns[column].name)
+	}
+	return value, nil
+}
+
+// number reads a float; what says what it is.
+func (t *table) number(what string, column int) (float64, error) {
+	value, ok := parseFloat(t.cell(column))
+	if !ok {
+		return 0, t.invalid("NOT_A_NUMBER", "the %s %s is no number", what, quoted(t.cell(column)))
 	}
 	return value, nil
 }
 
 // weight reads a positive finite number.
 func (t *table) weight(column int) (float64, error) {
-	cell := t.cell(column)
-	value, ok := parseFloat(cell)
-	if !ok {
-		return 0, t.invalid("NOT_A_NUMBER", "the weight %s is no number", shown(cell))
+	value, err := t.number("weight", column)
+	if err == nil && (!(value > 0) || !finite(value)) {
+		return 0, t.invalid("BAD_WEIGHT", "the weight is %s; weights must be positive and finite", quoted(t.cell(column)))
 	}
-	if !(value > 0) || !finite(value) {
-		return 0, t.invalid("BAD_WEIGHT", "the weight is %s; weights must be positive and finite", shown(cell))
-	}
-	return value, nil
+	return value, err
 }
 
-// onlyOnce remembers the line of each index, to refuse the second mention.
-type onlyOnce map[int32]int
+// seenIndices is the line of each index so far; an index must not occur twice.
+type seenIndices map[int32]int
 
-func (seen onlyOnce) add(t *table, index int32) error {
+func (seen seenIndices) add(t *table, index int32) error {
 	if before, again := seen[index]; again {
 		return t.invalid("DUPLICATE_INDEX", "point %d stands here again; it was on line %d", index, before).
 			With("index", strconv.Itoa(int(index)))
 	}
-	seen[index] = t.number
+	seen[index] = t.lineNumber
 	return nil
+}
+
+// emptyNotNil returns either rows or an error. Rows that were read but are none become an empty slice:
+// to some callers nil means that no file was given.
+func emptyNotNil[T any](rows []T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		rows = []T{}
+	}
+	return rows, nil
 }

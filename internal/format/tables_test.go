@@ -35,7 +35,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-func TestConstraintsThatAreWrong(t *testing.T) {
+func TestInvalidConstraints(t *testing.T) {
 	for _, c := range []struct {
 		text, reason string
 		says         []string
@@ -81,7 +81,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-func TestLabelsThatAreWrong(t *testing.T) {
+func TestInvalidLabels(t *testing.T) {
 	for _, c := range []struct {
 		text, reason string
 		points       int

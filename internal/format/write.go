@@ -2,6 +2,7 @@ package format
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -12,145 +13,149 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// row builds one line of CSV after another; floats are written so that they read back the same.
-type row struct {
+// csvWriter writes lines of CSV; floats are written so that reading them gives the same bits.
+type csvWriter struct {
 	w    *bufio.Writer
 	line []byte
 }
 
-func newRow(w io.Writer) *row { return &row{w: bufio.NewWriterSize(w, bufferSize)} }
+// writeTable writes a header, unless it is empty, and a line for each row.
+func writeTable[Row any](w io.Writer, header []string, rows iter.Seq[Row], write func(c *csvWriter, row Row)) error {
+	c := &csvWriter{w: bufio.NewWriterSize(w, bufferSize)}
+	if len(header) > 0 {
+		for _, name := range header {
+			c.text(name)
+		}
+		if err := c.endLine(); err != nil {
+			return err
+		}
+	}
+	for row := range rows {
+		write(c, row)
+		if err := c.endLine(); err != nil {
+			return err
+		}
+	}
+	return c.w.Flush()
+}
 
-func (r *row) cell() {
-	if len(r.line) > 0 {
-		r.line = append(r.line, ',')
+// emptyCell starts a new cell; the other methods also fill it.
+func (c *csvWriter) emptyCell() {
+	if len(c.line) > 0 {
+		c.line = append(c.line, ',')
 	}
 }
 
-func (r *row) integer(v int64) {
-	r.cell()
-	r.line = strconv.AppendInt(r.line, v, 10)
+func (c *csvWriter) integer(v int64) {
+	c.emptyCell()
+	c.line = strconv.AppendInt(c.line, v, 10)
 }
 
-func (r *row) float(v float64) {
-	r.cell()
-	r.line = strconv.AppendFloat(r.line, v, 'g', -1, 64)
+func (c *csvWriter) float(v float64) {
+	c.emptyCell()
+	c.line = strconv.AppendFloat(c.line, v, 'g', -1, 64)
 }
 
-func (r *row) text(v string) {
-	r.cell()
+func (c *csvWriter) floats(values []float64) {
+	for _, v := range values {
+		c.float(v)
+	}
+}
+
+func (c *csvWriter) text(v string) {
+	c.emptyCell()
 	if v == "" || strings.ContainsAny(v, ",\"\r\n") {
 		v = `"` + strings.ReplaceAll(strings.NewReplacer("\r", " ", "\n", " ").Replace(v), `"`, `""`) + `"`
 	}
-	r.line = append(r.line, v...)
+	c.line = append(c.line, v...)
 }
 
-func (r *row) header(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	for _, name := range names {
-		r.text(name)
-	}
-	return r.end()
-}
-
-func (r *row) end() error {
-	r.line = append(r.line, '\n')
-	_, err := r.w.Write(r.line)
-	r.line = r.line[:0]
+func (c *csvWriter) endLine() error {
+	c.line = append(c.line, '\n')
+	_, err := c.w.Write(c.line)
+	c.line = c.line[:0]
 	return err
 }
 
-// WriteLabels writes index,label.
+// numbered yields 0 to n-1.
+func numbered(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// WriteLabels writes the columns index and label.
 func WriteLabels[Label ~int | ~int32 | ~int64](w io.Writer, labels []Label) error {
-	r := newRow(w)
-	if err := r.header([]string{"index", "label"}); err != nil {
-		return err
-	}
-	for i, label := range labels {
-		r.integer(int64(i))
-		r.integer(int64(label))
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	return r.w.Flush()
+	return writeTable(w, []string{"index", "label"}, numbered(len(labels)), func(c *csvWriter, i int) {
+		c.integer(int64(i))
+		c.integer(int64(labels[i]))
+	})
 }
 
-// WriteMatrix writes rows of numbers, under a header unless it is empty.
+// WriteMatrix writes rows of numbers, and a header unless it is empty.
 func WriteMatrix(w io.Writer, header []string, rows [][]float64) error {
-	return writeRows(w, header, false, len(rows), func(i int) []float64 { return rows[i] })
+	return writeTable(w, header, slices.Values(rows), (*csvWriter).floats)
 }
 
-// WriteIndexedMatrix writes rows of numbers after their index: header names the index column too.
+// WriteIndexedMatrix writes rows of numbers, each after its index; header also names that first column.
 func WriteIndexedMatrix(w io.Writer, header []string, rows [][]float64) error {
-	return writeRows(w, header, true, len(rows), func(i int) []float64 { return rows[i] })
+	return writeTable(w, header, numbered(len(rows)), func(c *csvWriter, i int) {
+		c.integer(int64(i))
+		c.floats(rows[i])
+	})
 }
 
-// WritePoints writes points, under a header unless it is empty.
+// WritePoints writes points, and a header unless it is empty.
 func WritePoints(w io.Writer, header []string, points *dataset.Points) error {
-	return writeRows(w, header, false, points.N, points.Row)
+	return writeTable(w, header, numbered(points.N), func(c *csvWriter, i int) { c.floats(points.Row(i)) })
 }
 
-func writeRows(w io.Writer, header []string, indexed bool, count int, values func(i int) []float64) error {
-	r := newRow(w)
-	if err := r.header(header); err != nil {
-		return err
-	}
-	for i := range count {
-		if indexed {
-			r.integer(int64(i))
-		}
-		for _, v := range values(i) {
-			r.float(v)
-		}
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	return r.w.Flush()
-}
-
-// WriteEdges writes src,dst,weight.
+// WriteEdges writes the columns src, dst and weight.
 func WriteEdges(w io.Writer, edges []dataset.Edge) error {
 	return WriteEdgesOf(w, slices.Values(edges))
 }
 
-// WriteEdgesOf is WriteEdges of more edges than anyone wants in memory.
+// WriteEdgesOf is WriteEdges for edges that are not all in memory.
 func WriteEdgesOf(w io.Writer, edges iter.Seq[dataset.Edge]) error {
-	r := newRow(w)
-	if err := r.header([]string{"src", "dst", "weight"}); err != nil {
-		return err
-	}
-	for e := range edges {
-		r.integer(int64(e.Source))
-		r.integer(int64(e.Target))
-		r.float(e.Weight)
-		if err := r.end(); err != nil {
-			return err
-		}
-	}
-	return r.w.Flush()
+	return writeTable(w, []string{"src", "dst", "weight"}, edges, func(c *csvWriter, e dataset.Edge) {
+		c.integer(int64(e.Source))
+		c.integer(int64(e.Target))
+		c.float(e.Weight)
+	})
 }
 
-// WriteConstraints writes i,j,kind,weight; a constraint without a weight has an empty cell.
+// WriteConstraints writes the columns i, j, kind and weight; a constraint without a weight has an empty
+// cell.
 func WriteConstraints(w io.Writer, constraints []constraint.Constraint) error {
-	r := newRow(w)
-	if err := r.header([]string{"i", "j", "kind", "weight"}); err != nil {
-		return err
-	}
-	for _, c := range constraints {
-		r.integer(int64(c.I))
-		r.integer(int64(c.J))
-		r.text(c.Kind.String())
-		if c.Weighted {
-			r.float(c.Weight)
+	return writeTable(w, []string{"i", "j", "kind", "weight"}, slices.Values(constraints), func(c *csvWriter, pair constraint.Constraint) {
+		c.integer(int64(pair.I))
+		c.integer(int64(pair.J))
+		c.text(pair.Kind.String())
+		if pair.Weighted {
+			c.float(pair.Weight)
 		} else {
-			r.cell()
+			c.emptyCell()
 		}
-		if err := r.end(); err != nil {
-			return err
-		}
+	})
+}
+
+// WriteEmbedding writes the columns index, u0, u1 and so on. Rows have the numbers in index, or if it is
+// nil 0, 1, 2 and so on.
+func WriteEmbedding(w io.Writer, index []int32, columns int, values []float64) error {
+	header := []string{"index"}
+	for c := range columns {
+		header = append(header, fmt.Sprintf("u%d", c))
 	}
-	return r.w.Flush()
+	return writeTable(w, header, numbered(len(values)/max(columns, 1)), func(c *csvWriter, i int) {
+		number := int64(i)
+		if index != nil {
+			number = int64(index[i])
+		}
+		c.integer(number)
+		c.floats(values[i*columns : (i+1)*columns])
+	})
 }

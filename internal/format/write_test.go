@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-func TestWhatIsWritten(t *testing.T) {
+func TestWriters(t *testing.T) {
 	for what, c := range map[string]struct {
 		write func(w io.Writer) error
 		want  string
@@ -43,7 +43,7 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestPointsReadBackTheSame(t *testing.T) {
+func TestPointsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(1, 8).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "d")
 		value := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64)
@@ -63,7 +63,7 @@ func TestPointsReadBackTheSame(t *testing.T) {
 	})
 }
 
-func TestTablesReadBackTheSame(t *testing.T) {
+func TestTablesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOf(rapid.Int64()).Draw(t, "labels")
 		var b bytes.Buffer

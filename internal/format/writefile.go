@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// WriteFile makes a file in one piece: what write produces goes to a temporary file beside it,
-// which takes its name when all is on disk. On any error the path is as it was.
+// WriteFile writes a file all at once or not at all: the content goes to a temporary file in the same
+// directory, which is renamed when everything is on disk. After an error the path is as it was.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; give another path", path)
@@ -36,8 +36,8 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// createBeside makes a new file in the directory of a path, with the permissions that the user's
-// mask allows (os.CreateTemp would give it to the owner alone).
+// createBeside makes a new file in the directory of a path, with the permissions that the umask allows
+// (os.CreateTemp would let only the owner read it).
 func createBeside(path string) (*os.File, error) {
 	var err error
 	for try := range 1000 {

@@ -1,5 +1,5 @@
-// Package hugepage asks the system to hold large buffers in large pages. It is advice: results do not
-// depend on it, only their time does, and a system without large pages does without.
+// Package hugepage asks the system to keep large buffers in huge pages. This is only advice: it affects speed,
+// never results, and does nothing on systems without huge pages.
 package hugepage
 
 import (
@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// size is that of a large page where it matters: on others, alignment to it does no harm.
+// size is the usual size of a huge page. Where it is another, aligning to this one does no harm.
 const size = 2 << 20
 
-// Advise asks for large pages under a buffer that nobody has touched yet. The memory stays what it is,
-// part of the heap, counted and freed as ever.
+// Advise asks for huge pages for a buffer that has not been written to yet. The memory remains part of the Go
+// heap, and is counted and freed as usual.
 func Advise[T any](buffer []T) {
 	var value T
 	bytes := len(buffer) * int(unsafe.Sizeof(value))

@@ -1,8 +1,8 @@
 //go:build !linux
 
-// Package hugepage asks the system to hold large buffers in large pages. It is advice: results do not
-// depend on it, only their time does, and a system without large pages does without.
+// Package hugepage asks the system to keep large buffers in huge pages. This is only advice: it affects speed,
+// never results, and does nothing on systems without huge pages.
 package hugepage
 
-// Advise asks for large pages under a buffer that nobody has touched yet.
+// Advise asks for huge pages for a buffer that has not been written to yet.
 func Advise[T any]([]T) {}

@@ -2,7 +2,7 @@ package hugepage
 
 import "testing"
 
-// Buffers of any size and alignment keep what they hold.
+// Buffers of any size and alignment keep their contents.
 func TestAdviseKeepsBuffers(t *testing.T) {
 	for _, length := range []int{0, 1, size/4 - 1, size / 4, size/4 + 1, size, 3 * size / 2} {
 		for _, offset := range []int{0, 1, 1000} {

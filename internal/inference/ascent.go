@@ -6,33 +6,33 @@ import (
 	"slices"
 )
 
-// ascent climbs the dual of the relaxation by sequential tree-reweighted messages (Kolmogorov 2006):
-// far cheaper than solving it, and its bound never falls. Where the labels that it decodes cost no more
-// than the bound, they and the relaxation are solved; elsewhere it may stop below the optimum. The
-// energy is cut into chains that ascend in the points' numbers, each point's costs in equal shares for
-// the chains through it; messages move costs between the chains, and the bound is the sum of their
-// least energies.
+// ascent maximizes the dual of the relaxation by sequential tree-reweighted message passing (Kolmogorov 2006). That
+// is far cheaper than solving the relaxation, and its bound never falls, but it may stop below the optimum. If the
+// labels that it decodes cost no more than the bound, both the labels and the relaxation are solved.
+//
+// The energy is cut into chains of ascending points, and each point's costs are divided equally among the chains
+// through it. Messages move costs between the chains; the bound is the sum of the chains' least energies.
 type ascent struct {
 	*beliefs
-	share         []float64 // of each point's costs that each chain through it has
-	lower, higher []int     // neighbours of each point
-	bound         float64   // with the constant
-	labels        []int32   // the best seen
+	share         []float64 // per point: the part of its costs that each chain through it has
+	lower, higher []int     // per point: how many neighbors have lower and higher numbers
+	bound         float64   // includes the constant
+	labels        []int32   // the best so far
 	energy        float64
 	rounds        int
 	rounding, gap float64
 }
 
 const (
-	mostClimbs     = 1000
-	climbsToDecode = 5     // labels are decoded once in so many rounds,
-	climbsToJudge  = 20    // and the gain is judged once in so many:
-	slowClimb      = 0.003 // of the gap that is left is too slow to go on
+	maxRounds       = 1000
+	roundsPerDecode = 5     // labels are decoded once in this many rounds
+	roundsPerCheck  = 20    // progress is checked once in this many rounds
+	minGain         = 0.003 // part of the remaining gap that must be closed between two checks to go on
 )
 
-// climb ascends until the bound meets the energy of the best labels, to rounding or to a relative gap,
-// or hardly rises.
-func climb(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent, error) {
+// ascend runs until the bound meets the energy of the best labels, up to rounding or a relative gap, or hardly rises
+// any more.
+func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent, error) {
 	n := g.size()
 	a := &ascent{beliefs: newBeliefs(g), share: make([]float64, n), lower: make([]int, n), higher: make([]int, n),
 		bound: math.Inf(-1), energy: math.Inf(1), rounding: g.rounding(), gap: gap}
@@ -42,21 +42,21 @@ func climb(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent,
 		a.share[i] = 1 / float64(max(a.lower[i], a.higher[i], 1))
 	}
 	judged := a.bound
-	for a.rounds == 0 || !a.solved() && a.rounds < mostClimbs {
+	for a.rounds == 0 || !a.solved() && a.rounds < maxRounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		a.rounds++
 		a.pass(false)
 		a.bound = max(a.bound, a.pass(true))
-		if a.rounds%climbsToDecode == 1 {
+		if a.rounds%roundsPerDecode == 1 {
 			labels := a.decode(prefer)
 			if energy := g.energy(labels); energy < a.energy {
 				a.labels, a.energy = labels, energy
 			}
 		}
-		if a.rounds%climbsToJudge == 0 {
-			if a.bound-judged < slowClimb*(a.energy-a.bound) {
+		if a.rounds%roundsPerCheck == 0 {
+			if a.bound-judged < minGain*(a.energy-a.bound) {
 				break
 			}
 			judged = a.bound
@@ -70,18 +70,18 @@ func (a *ascent) solved() bool {
 	return a.energy-a.bound <= a.rounding+float64(a.gap*math.Abs(a.energy))
 }
 
-// pass renews all messages that go up (or down) and returns the bound: what the messages gave up,
-// and the least of each point's share for every chain that ends there.
-func (a *ascent) pass(upwards bool) float64 {
+// pass updates all messages to higher (or to lower) points and returns the bound: what normalizing took out of the
+// messages, plus for every chain the least of its share of the costs at the point where it ends.
+func (a *ascent) pass(upward bool) float64 {
 	n := int32(a.g.size())
 	bound := a.g.constant
 	for at := range n {
 		i, onward := at, a.higher[at]
-		if !upwards {
+		if !upward {
 			i = n - 1 - at
 			onward = a.lower[i]
 		}
-		_, taken := a.send(i, upwards, a.share[i], 0)
+		_, taken := a.send(i, upward, a.share[i], 0)
 		bound += taken
 		if ending := max(a.lower[i], a.higher[i], 1) - onward; ending > 0 {
 			bound += float64(float64(ending) * a.share[i] * slices.Min(a.belief))
@@ -90,14 +90,13 @@ func (a *ascent) pass(upwards bool) float64 {
 	return bound
 }
 
-// tightened is the energy rewritten by the messages, to the same total for every labelling: the bound,
-// plus costs of points and edges of which none is below 0. Each edge takes its chain's share of the
-// lower point's costs.
+// tightened is the energy rewritten by the messages, with the same total for every labeling: the bound, plus costs of
+// points and edges that are not negative. Each edge gets its chain's share of the lower point's costs.
 type tightened struct {
 	g       *graph
 	bound   float64
 	point   []float64 // points x k
-	edge    []float64 // edges x k: what the edge adds for the label of its own point, besides the penalty
+	edge    []float64 // edges x k: what the edge adds for the label of its own point, beside the penalty
 	reverse []int     // the same edge in the other point's list
 }
 
@@ -116,29 +115,29 @@ func (a *ascent) tighten() *tightened {
 			}
 		}
 		for e := a.g.start[i]; e < a.g.start[i+1]; e++ {
-			heard, told := a.heardBy(e), t.edge[e*k:(e+1)*k]
+			incoming, edgeCosts := a.messageAt(e), t.edge[e*k:(e+1)*k]
 			if a.g.to[e] < i {
-				for label, m := range heard {
-					told[label] = -m
+				for label, m := range incoming {
+					edgeCosts[label] = -m
 				}
 				continue
 			}
-			for label, m := range heard {
-				told[label] = float64(a.share[i]*belief[label]) - m
+			for label, m := range incoming {
+				edgeCosts[label] = float64(a.share[i]*belief[label]) - m
 			}
-			a.settleEdge(told, a.heardBy(a.reverse[e]), a.g.weight[e])
+			a.settleEdge(edgeCosts, a.messageAt(a.reverse[e]), a.g.weight[e])
 		}
 	}
 	return t
 }
 
-// settleEdge lowers an edge's costs for its lower point so that its cheapest pair of labels costs 0.
-func (b *beliefs) settleEdge(told, message []float64, weight float64) {
-	base, least := minSum(told, weight, b.fresh), math.Inf(1)
+// settleEdge lowers an edge's costs at its lower point so that its cheapest pair of labels costs 0.
+func (b *beliefs) settleEdge(edgeCosts, message []float64, weight float64) {
+	base, least := minSum(edgeCosts, weight, b.newMessage), math.Inf(1)
 	for label, m := range message {
-		least = min(least, b.fresh[label]-m)
+		least = min(least, b.newMessage[label]-m)
 	}
-	for label := range told {
-		told[label] -= base + least
+	for label := range edgeCosts {
+		edgeCosts[label] -= base + least
 	}
 }

@@ -2,8 +2,8 @@ package inference
 
 import "testing"
 
-// midSized has 300 points, 10 labels and 500 pairs: 3,000 shares and 5,000 violations as a linear
-// program, whose optimum is fractional.
+// midSized has 300 points, 10 labels and 500 pairs. As a linear program it has 3,000 shares and 5,000 violations, and
+// its optimum is fractional.
 func midSized() (*Problem, []int32) {
 	rng := newRand(5)
 	const points, k, pairs = 300, 10, 500

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// Loopy belief propagation: damped so that messages on a cycle settle, and given up where they do not.
+// Loopy belief propagation is damped, so that messages on cycles settle, and stops after some rounds if they do not.
 const (
 	damping        = 0.5
-	messageSettled = 1e-10 // of the largest weight
+	messageSettled = 1e-10 // relative to the largest weight
 )
 
-// beliefs are the messages of max-product in the log domain: costs, and the least is 0.
+// beliefs are the messages of max-product in the log domain: costs, the least of which is 0.
 type beliefs struct {
-	g       *graph
-	message []float64 // edges x k: what edge e's own point hears from its other end
-	reverse []int     // the same edge in the other point's list
-	belief  []float64 // scratch: k
-	heard   []float64 // scratch: k
-	fresh   []float64 // scratch: k
+	g          *graph
+	message    []float64 // edges x k: what edge e's own point receives from its other end
+	reverse    []int     // the same edge in the other point's list
+	belief     []float64 // scratch: k
+	outgoing   []float64 // scratch: k
+	newMessage []float64 // scratch: k
 }
 
 func newBeliefs(g *graph) *beliefs {
 	b := &beliefs{g: g, message: make([]float64, len(g.to)*g.k), reverse: make([]int, len(g.to)),
-		belief: make([]float64, g.k), heard: make([]float64, g.k), fresh: make([]float64, g.k)}
+		belief: make([]float64, g.k), outgoing: make([]float64, g.k), newMessage: make([]float64, g.k)}
 	next := append([]int(nil), g.start...)
-	for i := range g.size() { // both lists are ascending, so the ends meet in order
+	for i := range g.size() { // all lists are ascending, so that the two ends of an edge meet in order
 		for e := g.start[i]; e < g.start[i+1]; e++ {
 			j := g.to[e]
 			b.reverse[e] = next[j]
@@ -35,11 +35,11 @@ func newBeliefs(g *graph) *beliefs {
 	return b
 }
 
-func (b *beliefs) heardBy(e int) []float64 { return b.message[e*b.g.k : (e+1)*b.g.k] }
+func (b *beliefs) messageAt(e int) []float64 { return b.message[e*b.g.k : (e+1)*b.g.k] }
 
-// loopyBP passes messages over a graph with cycles and decodes them; the labels preferred win ties. The
-// schedule is fixed: each round goes through the points upwards with messages to higher points, then
-// downwards with messages to lower ones, so that news crosses the graph in one round.
+// loopyBP passes messages over a graph with cycles and decodes them; preferred labels win ties. The schedule is
+// fixed: each round goes up through the points with messages to higher ones, then down with messages to lower
+// ones, so that information crosses the graph in one round.
 func loopyBP(ctx context.Context, g *graph, prefer []int32, rounds int) (labels []int32, used int, err error) {
 	b := newBeliefs(g)
 	settled := 0.0
@@ -68,33 +68,33 @@ func loopyBP(ctx context.Context, g *graph, prefer []int32, rounds int) (labels 
 	return b.decode(prefer), used, nil
 }
 
-// gather sums what a point pays and hears.
+// gather sums a point's own costs and the messages to it.
 func (b *beliefs) gather(i int32) []float64 {
 	copy(b.belief, b.g.row(i))
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
-		for label, m := range b.heardBy(e) {
+		for label, m := range b.messageAt(e) {
 			b.belief[label] += m
 		}
 	}
 	return b.belief
 }
 
-// send renews the messages from a point to its higher (or lower) neighbours. Each hears the given share
-// of all that the point pays and hears, less what came from there, and keeps a part of its old message.
-// It returns the largest change, and the total that normalising took out of the new messages.
-func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, taken float64) {
+// send updates the messages from a point to its higher (or lower) neighbors. A message is made of the given share of
+// the point's belief, less the message that came from there, and is mixed with a part `keep` of the old message.
+// It returns the largest change, and the total that normalizing took out of the new messages.
+func (b *beliefs) send(i int32, upward bool, share, keep float64) (change, taken float64) {
 	belief := b.gather(i)
 	for e := b.g.start[i]; e < b.g.start[i+1]; e++ {
-		if (b.g.to[e] > i) != upwards {
+		if (b.g.to[e] > i) != upward {
 			continue
 		}
-		for label, m := range b.heardBy(e) {
-			b.heard[label] = float64(share*belief[label]) - m
+		for label, m := range b.messageAt(e) {
+			b.outgoing[label] = float64(share*belief[label]) - m
 		}
-		taken += minSum(b.heard, b.g.weight[e], b.fresh)
-		message := b.heardBy(b.reverse[e])
+		taken += minSum(b.outgoing, b.g.weight[e], b.newMessage)
+		message := b.messageAt(b.reverse[e])
 		for label, old := range message {
-			renewed := float64(keep*old) + float64((1-keep)*b.fresh[label])
+			renewed := float64(keep*old) + float64((1-keep)*b.newMessage[label])
 			change = max(change, math.Abs(renewed-old))
 			message[label] = renewed
 		}
@@ -102,9 +102,9 @@ func (b *beliefs) send(i int32, upwards bool, share, keep float64) (change, take
 	return change, taken
 }
 
-// minSum fills in what a point with these costs tells the other end of an edge: for each label there, the
-// least that the point and the edge can cost, less the least of all, which it returns. It takes O(k), as
-// both potentials are constant but for equal labels. At least two labels are expected.
+// minSum computes the message of a point with these costs to the other end of an edge: for each label there, the
+// least cost of the point and the edge together, minus the least of these, which it returns. It takes O(k), because
+// the cost of an edge only depends on whether the labels are equal. There must be at least two labels.
 func minSum(cost []float64, weight float64, message []float64) float64 {
 	first, second := twoCheapest(cost, -1)
 	least := cost[first]
@@ -121,8 +121,8 @@ func minSum(cost []float64, weight float64, message []float64) float64 {
 	return least
 }
 
-// decode labels the points in order, each given the labels of the lower ones and the messages of the
-// higher: beliefs that are read independently contradict each other on ties.
+// decode labels the points in order, each given the labels of lower points and the messages from higher ones. Labels
+// that are chosen independently would contradict each other on ties.
 func (b *beliefs) decode(prefer []int32) []int32 {
 	labels := make([]int32, b.g.size())
 	for i := range int32(len(labels)) {
@@ -132,7 +132,7 @@ func (b *beliefs) decode(prefer []int32) []int32 {
 				b.belief[labels[j]] -= b.g.weight[e]
 				continue
 			}
-			for label, m := range b.heardBy(e) {
+			for label, m := range b.messageAt(e) {
 				b.belief[label] += m
 			}
 		}

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// blockCholesky factors a symmetric positive definite matrix of blocks, one row and column of blocks
-// for each point. Consecutive points whose columns have the same rows below form one panel, stored
+// blockCholesky factors a symmetric positive definite matrix of blocks, with one row and column of blocks for each
+// point. Consecutive points whose columns have the same rows below the diagonal form one panel, which is stored
 // densely by rows, so that most of the work is long inner products.
 type blockCholesky struct {
 	width  []int32 // of each point's block
 	panels []panel
-	panel  []int32 // of each point
-	column []int32 // of each point: its first column in its panel
-	row    []int32 // scratch: the first row of each point in the panel at hand
+	panel  []int32 // per point: its panel
+	column []int32 // per point: its first column in its panel
+	row    []int32 // scratch, per point: its first row in the current panel
 }
 
-// panel is some columns of the factor: own points first, then those below.
+// panel is some columns of the factor. Its rows are those of its own points, then those of the points below.
 type panel struct {
 	own, below []int32
 	rows, cols int
 	entry      []float64 // rows x cols
-	given      []float64 // cols: the diagonal before the factorisation
+	given      []float64 // the diagonal before the factorization
 }
 
-const widestPanel = 64
+const maxPanelWidth = 64
 
-// A pivot that has lost all its digits stands for a direction that the matrix does not feel: a huge
-// one in its place leaves the direction alone (Wright 1999).
+// A pivot that has lost all its digits belongs to a direction in which the matrix is singular. Replacing it by a huge
+// one leaves that direction alone (Wright 1999).
 const (
 	lostPivot = 1e-14
 	hugePivot = 1e128
@@ -61,11 +61,11 @@ func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 	return c
 }
 
-// joins tells whether a point may extend the last panel: it is the first row below, and the rows below
-// it are the rest.
+// joins tells whether a point may extend the last panel: it is the first point below it, and the points below this
+// point are the others.
 func (c *blockCholesky) joins(i int32, below []int32) bool {
 	last := &c.panels[len(c.panels)-1]
-	return len(last.below) == len(below)+1 && last.below[0] == i && last.cols+int(c.width[i]) <= widestPanel
+	return len(last.below) == len(below)+1 && last.below[0] == i && last.cols+int(c.width[i]) <= maxPanelWidth
 }
 
 func (c *blockCholesky) clear() {
@@ -74,7 +74,7 @@ func (c *blockCholesky) clear() {
 	}
 }
 
-// place finds the rows of the points in a panel.
+// place sets row to the rows of the points in a panel.
 func (c *blockCholesky) place(p *panel) {
 	row := int32(0)
 	for _, i := range p.own {
@@ -87,8 +87,8 @@ func (c *blockCholesky) place(p *panel) {
 	}
 }
 
-// block is where the block of two points is kept: the entries from its corner on, the width of its
-// panel, and whether it is kept transposed, with rows for j.
+// block returns where the block of two points is stored: the entries from its corner on, the width of its panel, and
+// whether it is stored transposed, with rows for j.
 func (c *blockCholesky) block(i, j int32) (entry []float64, stride int, transposed bool) {
 	if c.panel[i] < c.panel[j] || c.panel[i] == c.panel[j] && c.column[i] < c.column[j] {
 		i, j, transposed = j, i, true
@@ -117,7 +117,7 @@ func (c *blockCholesky) factor(ctx context.Context) error {
 	return nil
 }
 
-// factor of one panel, whose earlier columns have been applied: column by column.
+// factor factors one panel, to which all earlier panels have been applied, column by column.
 func (p *panel) factor() {
 	for col := range p.cols {
 		pivotRow := p.entry[col*p.cols : col*p.cols+col]
@@ -134,10 +134,10 @@ func (p *panel) factor() {
 	}
 }
 
-// update subtracts the outer product of a panel's lower rows from the panels to which they belong. Points
-// that are neighbours there too are taken together.
+// update subtracts the outer product of a panel's lower rows from the panels that they belong to. Points whose rows
+// are consecutive there too are taken together.
 func (c *blockCholesky) update(p *panel) {
-	top := p.cols // the first row of the points at hand
+	top := p.cols // the first row of the current points
 	for from := 0; from < len(p.below); {
 		target := &c.panels[c.panel[p.below[from]]]
 		c.place(target)
@@ -154,8 +154,8 @@ func (c *blockCholesky) update(p *panel) {
 	}
 }
 
-// run is where the points from a place on stop having consecutive rows in the panel at hand, or stop
-// being the panel's own if that is asked for, and how many rows there are until then.
+// run returns how far the points, starting at from, have consecutive rows in the current panel and, if panel is not
+// negative, are that panel's own, and how many rows they have.
 func (c *blockCholesky) run(points []int32, from int, panel int32) (until, rows int) {
 	for until = from; until < len(points); until++ {
 		i := points[until]
@@ -167,8 +167,8 @@ func (c *blockCholesky) run(points []int32, from int, panel int32) (until, rows 
 	return until, rows
 }
 
-// subtractProduct does into -= left right' for rows of the given length, two rows by four at a time.
-// Each inner product is summed in order, however it is grouped with others.
+// subtractProduct computes into -= left right' for rows of the given length, two rows by four at a time. Each inner
+// product is summed in order, no matter how it is grouped with others.
 func subtractProduct(into []float64, stride int, left, right []float64, high, wide, length int) {
 	row := 0
 	for ; row+2 <= high; row += 2 {
@@ -217,8 +217,7 @@ func subtractProduct(into []float64, stride int, left, right []float64, high, wi
 	}
 }
 
-// solve replaces the right-hand side, in which each point's numbers start at its offset, by the
-// solution.
+// solve replaces the right-hand side, in which each point's values start at its offset, by the solution.
 func (c *blockCholesky) solve(x []float64, offset []int32) {
 	var local []float64
 	for at := range c.panels {

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// graph is a part of the problem: some points and the constraints among them. Pairs on the same two
-// points are one edge with one signed weight, because
+// graph is a part of the problem: some points and the constraints among them. All pairs of the same two points are one
+// edge with a signed weight, because
 //
 //	m [l_i != l_j] + c [l_i = l_j] = min(m, c) + (m - c)+ [l_i != l_j] + (c - m)+ [l_i = l_j].
 //
-// A reduction may rule labels out: they cost +Inf.
+// Labels that a reduction has ruled out cost +Inf.
 type graph struct {
 	k        int
-	points   []int32   // what each point is called in the graph that this one was taken from, ascending
+	points   []int32   // the points' numbers in the graph that this one was taken from, ascending
 	unary    []float64 // points x k
 	start    []int     // the edges of point i are start[i] .. start[i+1]-1
 	to       []int32   // the other end, ascending within a point
-	weight   []float64 // > 0 a must-link, < 0 a cannot-link, never 0
-	constant float64   // what the pairs cost whatever the labels
+	weight   []float64 // positive for a must-link, negative for a cannot-link, never 0
+	constant float64   // what the pairs cost for any labels
 }
 
 func (g *graph) size() int { return len(g.points) }
 
-// row is what a point pays for each label.
+// row returns a point's cost for each label.
 func (g *graph) row(i int32) []float64 { return g.unary[int(i)*g.k : (int(i)+1)*g.k] }
 
 // energy is E(labels) of this part.
@@ -41,7 +41,7 @@ func (g *graph) energy(labels []int32) float64 {
 	return total
 }
 
-// penalty is what an edge costs under two labels.
+// penalty is the cost of an edge whose ends have these labels.
 func penalty(weight float64, a, b int32) float64 {
 	if (a == b) == (weight > 0) {
 		return 0
@@ -49,7 +49,7 @@ func penalty(weight float64, a, b int32) float64 {
 	return math.Abs(weight)
 }
 
-// rounding bounds what an energy of this part can be off by: differences below it mean nothing.
+// rounding bounds the rounding error of an energy of this part. Smaller differences mean nothing.
 func (g *graph) rounding() float64 {
 	magnitude := math.Abs(g.constant)
 	for i := range g.size() {
@@ -73,8 +73,8 @@ type edge struct {
 	weight float64
 }
 
-// wholeGraph merges the pairs. They are sorted by all they have, so that the order in which they
-// were given changes no bit.
+// wholeGraph merges the pairs. They are sorted by all their fields, so that the order in which they are given changes
+// no bit.
 func wholeGraph(p *Problem) *graph {
 	pairs := slices.Clone(p.Pairs)
 	for at, pair := range pairs {
@@ -110,7 +110,7 @@ func wholeGraph(p *Problem) *graph {
 	return g
 }
 
-// newGraph builds the lists of edges; the edges come sorted by (i, j).
+// newGraph builds the lists of edges from edges that are sorted by (i, j).
 func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 	g := &graph{k: k, points: points, unary: unary, start: make([]int, len(points)+1)}
 	for _, e := range edges {
@@ -126,7 +126,7 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 		g.to[next[from]], g.weight[next[from]] = to, weight
 		next[from]++
 	}
-	for _, e := range edges { // to lower points first, so that each list is ascending
+	for _, e := range edges { // edges to lower points first, so that each list is ascending
 		put(e.j, e.i, e.weight)
 	}
 	for _, e := range edges {
@@ -135,8 +135,8 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 	return g
 }
 
-// split takes a graph apart into its connected components, in the order of their lowest points. The
-// constant goes to the first.
+// split returns the connected components of a graph, in the order of their lowest points. The constant goes to the
+// first.
 func split(g *graph) []*graph {
 	component := make([]int32, g.size())
 	for i := range component {
@@ -173,8 +173,8 @@ func split(g *graph) []*graph {
 	return parts
 }
 
-// part is the graph of some points, given in ascending order, and the edges among them. It needs room
-// for a number per point.
+// part returns the graph of some points, given in ascending order, with the edges among them. place is scratch space,
+// one number per point of g.
 func (g *graph) part(points []int32, place []int32) *graph {
 	for at, i := range points {
 		place[i] = int32(at)

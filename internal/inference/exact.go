@@ -7,37 +7,37 @@ import (
 	"slices"
 )
 
-// search is depth-first branch and bound. It works on the energy as an ascent has tightened it, in
-// which all costs are at least 0. The bound of a partial labelling is what it costs plus, for each open
-// point, its cheapest label given the labelled neighbours; edges among open points count 0.
+// search is a depth-first branch and bound. It works on the energy as tightened by an ascent, where no cost is
+// negative. The bound of a partial labeling is its cost plus, for each point without a label, its cheapest label
+// given the labeled neighbors; edges between two points without labels count 0.
 type search struct {
 	*tightened
-	order   []int32 // points in the order in which they are labelled
-	place   []int32 // of each point in it
+	order   []int32 // the points in the order in which they are labeled
+	place   []int32 // per point: its place in order
 	cost    []float64
-	least   []float64 // of each point's costs
+	least   []float64 // per point: the least of its costs
 	labels  []int32
-	choice  []int32 // depth x k: a point's labels by cost
+	choice  []int32 // depth x k: the labels of a point, sorted by cost
 	levels  []level
-	undo    []int32   // points whose costs were changed
-	undoRow []float64 // what they were: k costs and the least
+	undo    []int32   // points whose costs were changed, in order
+	undoRow []float64 // what their costs were before: k costs and the least
 
 	best       float64
 	bestLabels []int32
-	margin     float64 // what a labelling must be better by
+	margin     float64 // by how much a labeling must be better
 }
 
-// level is one point being tried.
+// level is one point whose labels are being tried.
 type level struct {
-	next  int     // the next choice
+	next  int     // the next choice to try
 	bound float64 // before this point has a label
-	undo  int     // changes from here on are undone when the next label is tried
+	undo  int     // where the changes begin that are undone before the next label is tried
 }
 
 const nodesBetweenChecks = 1 << 12
 
-// branchAndBound improves labels to the least energy, in place; false when it gave up at the limit
-// of nodes, and then the labels are the best seen.
+// branchAndBound improves labels to the least energy, in place. It returns false if it gave up at the limit of nodes;
+// the labels are then the best that it has seen.
 func branchAndBound(ctx context.Context, t *tightened, labels []int32, limit int) (bool, error) {
 	g, n := t.g, t.g.size()
 	s := &search{tightened: t, order: searchOrder(g), place: make([]int32, n), cost: t.point,
@@ -64,11 +64,11 @@ func branchAndBound(ctx context.Context, t *tightened, labels []int32, limit int
 
 func (s *search) row(i int32) []float64 { return s.cost[int(i)*s.g.k : (int(i)+1)*s.g.k] }
 
-// searchOrder starts at the point with the most weight on its edges and goes on with the one that is
-// bound the most to those before it, so that the bound feels the constraints early.
+// searchOrder starts with the point with the most weight on its edges, and goes on with the one that has the most
+// weight to those before it, so that the constraints affect the bound early.
 func searchOrder(g *graph) []int32 {
 	n := g.size()
-	bound := make([]float64, n) // the weight to points in the order; to all, a little, for the first
+	bound := make([]float64, n) // the weight of edges to points in the order, plus a little of all weights to choose the first
 	var open pointQueue
 	for i := range n {
 		for _, w := range g.weight[g.start[i]:g.start[i+1]] {
@@ -93,7 +93,7 @@ func searchOrder(g *graph) []int32 {
 	return order
 }
 
-// open starts trying the labels of the next point, the cheapest first.
+// open starts to try the labels of the next point, the cheapest first.
 func (s *search) open(bound float64) {
 	depth := len(s.levels)
 	row := s.row(s.order[depth])
@@ -105,18 +105,18 @@ func (s *search) open(bound float64) {
 	s.levels = append(s.levels, level{bound: bound, undo: len(s.undo)})
 }
 
-// step tries the next label of the deepest point, or goes back up when none can be better.
+// step tries the next label of the deepest point, or goes back up if none can be better.
 func (s *search) step() {
 	depth := len(s.levels) - 1
 	l := &s.levels[depth]
-	s.takeBack(l.undo)
+	s.undoTo(l.undo)
 	if l.next == s.g.k {
 		s.levels = s.levels[:depth]
 		return
 	}
 	i, label := s.order[depth], s.choice[depth*s.g.k+l.next]
 	bound := l.bound - s.least[i] + s.row(i)[label]
-	if !(bound < s.best-s.margin) { // nor can the dearer labels after it
+	if !(bound < s.best-s.margin) { // the labels after it cost more
 		s.levels = s.levels[:depth]
 		return
 	}
@@ -135,7 +135,8 @@ func (s *search) step() {
 	}
 }
 
-// push tells the open neighbours of a point its label and returns the bound with their new least costs.
+// push adds the edge costs of a point's label to its neighbors without labels, and returns the bound with their new
+// least costs.
 func (s *search) push(i, label int32, bound float64) float64 {
 	k := s.g.k
 	for e := s.g.start[i]; e < s.g.start[i+1]; e++ {
@@ -146,8 +147,8 @@ func (s *search) push(i, label int32, bound float64) float64 {
 		row, r := s.row(j), s.reverse[e]
 		s.undo = append(s.undo, j)
 		s.undoRow = append(append(s.undoRow, row...), s.least[j])
-		for other, told := range s.edge[r*k : (r+1)*k] {
-			row[other] += max(0, (s.edge[e*k+int(label)]+told)+penalty(s.g.weight[e], label, int32(other)))
+		for other, edgeCost := range s.edge[r*k : (r+1)*k] {
+			row[other] += max(0, (s.edge[e*k+int(label)]+edgeCost)+penalty(s.g.weight[e], label, int32(other)))
 		}
 		least := slices.Min(row)
 		bound += least - s.least[j]
@@ -156,7 +157,7 @@ func (s *search) push(i, label int32, bound float64) float64 {
 	return bound
 }
 
-func (s *search) takeBack(to int) {
+func (s *search) undoTo(to int) {
 	k := s.g.k
 	for at := len(s.undo) - 1; at >= to; at-- {
 		j, was := s.undo[at], s.undoRow[at*(k+1):]

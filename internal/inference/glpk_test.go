@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// The value of the relaxation is that of GLPK's simplex, a solver by other people, on problems of a size
-// that is routine: (8)-(15) word for word. Where glpsol (Debian: glpk-utils) is not installed there is
-// nothing to compare with; the dense simplex of this package's tests is always there.
+// The value of the relaxation is that of GLPK's simplex, an independent solver, for (8)-(15) word for word and problems
+// of realistic size. If glpsol (Debian: glpk-utils) is not installed, nothing is compared here; the dense simplex of
+// this package's tests is always used.
 func TestLPValueAgainstGLPK(t *testing.T) {
 	glpsol, err := exec.LookPath("glpsol")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 	}
 	for seed, size := range []struct{ points, k, pairs int }{{20, 3, 40}, {60, 4, 150}, {100, 3, 120}, {150, 5, 260}, {300, 10, 500}} {
 		p := randomProblem(newRand(uint64(seed)+70), size.points, size.k, size.pairs)
-		// One pair of points has one pair of constraints: netted ones have a tighter relaxation.
+		// Any two points have at most one constraint: merged ones have a tighter relaxation.
 		seen := map[[2]int32]bool{}
 		pairs := p.Pairs[:0]
 		for _, pair := range p.Pairs {
@@ -50,7 +50,7 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 	}
 }
 
-// glpkValue writes the relaxation in the CPLEX format and lets glpsol solve it.
+// glpkValue writes the relaxation in the CPLEX format and solves it with glpsol.
 func glpkValue(t *testing.T, glpsol string, p *Problem) float64 {
 	t.Helper()
 	folder := t.TempDir()

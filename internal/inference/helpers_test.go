@@ -10,8 +10,8 @@ import (
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// randomProblem has random pairs of both kinds, sometimes on the same points, sometimes of cost 0. The
-// unary costs are on a coarse grid half of the time, so that there are ties.
+// randomProblem draws pairs of both kinds, some of the same two points, some with cost 0. Half of the time the unary
+// costs are on a coarse grid, so that there are ties.
 func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
 	grid := rng.IntN(2) == 0
 	strength := []float64{0.3, 1, 3}[rng.IntN(3)]
@@ -34,7 +34,7 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
 	return p
 }
 
-// randomForest has at most one neighbour of a lower number for each point, and parallel pairs.
+// randomForest gives each point at most one neighbor with a lower number, with several pairs for some.
 func randomForest(rng *rand.Rand, points, k int) *Problem {
 	p := randomProblem(rng, points, k, 0)
 	for i := 1; i < points; i++ {
@@ -54,8 +54,8 @@ func randomLabels(rng *rand.Rand, p *Problem) []int32 {
 	return labels
 }
 
-// eachLabelling goes through all labellings; the slice is reused.
-func eachLabelling(points, k int) iter.Seq[[]int32] {
+// eachLabeling calls a function with every labeling, in a slice that is reused.
+func eachLabeling(points, k int) iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		labels := make([]int32, points)
 		for yield(labels) {
@@ -73,20 +73,20 @@ func eachLabelling(points, k int) iter.Seq[[]int32] {
 	}
 }
 
-// bruteForce is the least energy of all labellings.
+// bruteForce returns the least energy of all labelings.
 func bruteForce(p *Problem) float64 {
 	best := math.Inf(1)
-	for labels := range eachLabelling(p.Points(), p.K) {
+	for labels := range eachLabeling(p.Points(), p.K) {
 		best = min(best, p.Energy(labels))
 	}
 	return best
 }
 
-// optimaOf are all labellings of the least energy, to rounding.
+// optimaOf returns all labelings of least energy, up to rounding.
 func optimaOf(p *Problem) [][]int32 {
 	var optima [][]int32
 	least := bruteForce(p)
-	for labels := range eachLabelling(p.Points(), p.K) {
+	for labels := range eachLabeling(p.Points(), p.K) {
 		if p.Energy(labels) <= least+1e-15 {
 			optima = append(optima, slices.Clone(labels))
 		}
@@ -116,4 +116,4 @@ func complete(labels []int32) bool {
 	return true
 }
 
-func (u Usage) total() int { return u.Alone + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }
+func (u Usage) total() int { return u.Unconstrained + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }

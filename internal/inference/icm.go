@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 )
 
-// icm is Iterated Conditional Modes (Bilenko2004 3.2): points in a new random order each pass, each
-// taking the label that is cheapest given the others, until a pass changes nothing. A point moves only
-// when that lowers the energy by more than the rounding of its own sum, so ties stay and it ends.
+// icm is Iterated Conditional Modes (Bilenko2004 3.2). Each pass visits the points in a new random order, and each
+// point takes the label that is cheapest given the others, until a pass changes nothing. A point moves only if that
+// lowers the energy by more than the rounding error of its own sum, so that ties stay and the passes end.
 //
-// A point without a label (-1) takes the cheapest one at its first visit; neighbours that have none
-// yet do not count. The labels are changed in place; the result is the number of passes.
+// A point without a label (-1) takes the cheapest one at its first visit. Neighbors without labels do not count. The
+// labels are changed in place; the result is the number of passes.
 func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, error) {
 	order := make([]int32, g.size())
 	for i := range order {
@@ -33,9 +33,9 @@ func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, er
 	}
 }
 
-// improve moves one point to its cheapest label (Bilenko2004 (7)) and tells whether it moved. Up to a
-// constant, a must-link makes its neighbour's label cheaper by its weight and a cannot-link dearer:
-// signed weights need one subtraction for both.
+// improve moves one point to its cheapest label (Bilenko2004 (7)), and tells whether it moved. Up to a constant, a
+// must-link makes its neighbor's label cheaper by its weight, and a cannot-link more expensive, so that with signed
+// weights one subtraction serves both.
 func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
 	row := g.row(i)
 	copy(cost, row)
@@ -62,8 +62,8 @@ func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
 	return true
 }
 
-// cheapest is the label of the least cost; among equals the preferred one if there is one (it may be
-// -1), else the lowest.
+// cheapest returns the label of least cost. Among equals it is the preferred one, unless that is -1, or else the
+// lowest.
 func cheapest(cost []float64, preferred int32) int32 {
 	best := int32(0)
 	for label, c := range cost {

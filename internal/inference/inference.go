@@ -1,18 +1,17 @@
-// Package inference assigns constrained points to clusters jointly: the E-step of HMRF-KMeans
-// (Bilenko2004 3). It knows nothing of points or metrics, only of an energy
+// Package inference assigns constrained points to clusters jointly: the E-step of HMRF-KMeans (Bilenko2004 3). It
+// knows nothing about coordinates or metrics, only about an energy
 //
 //	E(l) = sum_i unary[i][l_i] + sum over must-links m_ij [l_i != l_j]
 //	                           + sum over cannot-links c_ij [l_i = l_j]
 //
-// with costs that the caller has weighted already. Finding the least energy is NP-hard, so there are
-// four engines: ICM descends greedily, BP passes messages, LP rounds the linear relaxation and bounds
-// the energy from below, Exact searches. All work on one connected component of the constraints at a
-// time, and none ever returns more energy than the labels it was given.
+// whose costs include all weights. Finding the least energy is NP-hard, so there are four engines: ICM descends
+// greedily, BP passes messages, LP rounds the linear relaxation and bounds the energy from below, Exact searches. All
+// work on one connected component of the constraints at a time, and none ever returns more energy than the labels
+// that it was given.
 //
-// The last three first reduce a component (reduce.go): labels that cannot be optimal go, points with
-// one label left are folded into their neighbours, and leaves send their message inwards. What is left
-// without a cycle is solved exactly on the way, whatever the engine. The same input and seed give the
-// same bits.
+// The last three first reduce a component (reduce.go): labels that cannot be optimal are removed, points with one
+// label left are folded into their neighbors, and leaves send their message inward. Any part without a cycle is
+// thereby solved exactly, whichever the engine. The same input and seed give the same bits.
 package inference
 
 import (
@@ -20,15 +19,16 @@ import (
 	"math/rand/v2"
 )
 
-// Problem is an energy over the labels 0..K-1 of m points.
+// PairwiseEnergy is an energy over the labels 0..K-1 of m points: a cost of each label for each point, and costs of
+// pairs of points.
 type Problem struct {
 	K     int
-	Unary []float64 // m x K, row by row: what each point pays for each label
+	Unary []float64 // m x K, row by row: the cost of each label for each point
 	Pairs []Pair
 }
 
-// Pair is one constraint: a must-link costs Cost when its points differ, a cannot-link when they
-// agree. Several pairs on the same two points add up, and one that costs 0 binds nothing.
+// Pair is one constraint. A must-link costs Cost if the labels of its points differ, a cannot-link if they are equal.
+// Several pairs of the same two points add up. A pair that costs 0 has no effect.
 type Pair struct {
 	I, J     int32
 	MustLink bool
@@ -38,8 +38,8 @@ type Pair struct {
 // Points is the number of points m.
 func (p *Problem) Points() int { return len(p.Unary) / max(p.K, 1) }
 
-// Energy is E(labels), summed over the points, then over the pairs, in their order. Every point needs
-// a label.
+// Energy computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a
+// label.
 func (p *Problem) Energy(labels []int32) float64 {
 	total := 0.0
 	for i, label := range labels {
@@ -58,9 +58,9 @@ type Engine uint8
 
 // The engines, from the fastest to the most thorough.
 const (
-	ICM   Engine = iota + 1 // iterated conditional modes: greedy, from the current labels
-	BP                      // max-product belief propagation: exact where no cycle is left
-	LP                      // linear relaxation with Kleinberg-Tardos rounding, and a lower bound
+	ICM   Engine = iota + 1 // iterated conditional modes: greedy descent from the current labels
+	BP                      // max-product belief propagation: exact where there are no cycles
+	LP                      // linear relaxation with Kleinberg-Tardos rounding; also gives a lower bound
 	Exact                   // branch and bound
 )
 
@@ -78,13 +78,13 @@ func (e Engine) String() string {
 	return "unknown"
 }
 
-// Options are the limits of the engines, in counts of work rather than time so that the answer does
-// not depend on the machine. A field of 0 takes its default.
+// Options are the limits of the engines. They count work rather than time, so that the answer does not depend on the
+// machine. A field of 0 means the default.
 type Options struct {
-	BPRounds    int     // rounds of messages on a cycle: 100
-	Roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts: 50
-	LPWork      float64 // multiplications that one relaxation may take: 2e11, about a minute
-	SearchNodes int     // nodes that one exact search may visit: 2,000,000, some seconds
+	BPRounds    int     // rounds of messages in graphs with cycles; the default is 100
+	Roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts; the default is 50
+	LPWork      float64 // multiplications that one relaxation may take; the default is 2e11, about a minute
+	SearchNodes int     // nodes that one exact search may visit; the default is 2,000,000, some seconds
 }
 
 func (o Options) withDefaults() Options {
@@ -103,35 +103,35 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Result is a labelling and what is known of it.
+// Result is a labeling and what is known about it.
 type Result struct {
 	Labels []int32
 	Energy float64
-	Exact  bool // no labelling has less energy: to rounding, or for LP to 1e-9 of the energy
-	Rounds int  // the most rounds of any component: passes, rounds of messages or interior-point steps
-	// LPValue is set by LP alone: a lower bound of every labelling's energy. It is the optimum of the
-	// relaxation where no component fell back, and something less otherwise.
+	Exact  bool // no labeling has less energy, up to rounding, or for LP up to 1e-9 of the energy
+	Rounds int  // the maximum over components of passes, rounds of messages, or interior-point steps
+	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if no
+	// component fell back to BP, and less than that otherwise.
 	LPValue   float64
 	Used      Usage
 	Fallbacks []Fallback
 }
 
-// Usage counts components by what found their labels.
+// Usage counts components by how their labels were found.
 type Usage struct {
-	Alone   int // points without a constraint that binds: their cheapest label
-	Reduced int // solved exactly by the reductions: trees, for one
-	ICM     int // ICM, also where another engine was asked for and did worse
-	BP      int
-	LP      int
-	Exact   int
+	Unconstrained int // single points without a constraint of positive cost, which take their cheapest label
+	Reduced       int // solved exactly by the reductions, as trees are
+	ICM           int // by ICM, also if another engine was asked for but did worse
+	BP            int
+	LP            int
+	Exact         int
 }
 
-// Fallback says that part of a component was too much for the engine and was left to BP, or to
-// what the engine had found until then where that was better.
+// Fallback says that a part of a component was too much for the engine. Its labels come from BP, or are what the
+// engine had found before it gave up, if those are better.
 type Fallback struct {
 	Engine Engine // the engine that gave up
 	Point  int32  // the lowest point of the component
-	Points int    // how many points of it were left to BP
+	Points int    // how many points were left to BP
 	Cause  Cause
 }
 
@@ -145,9 +145,9 @@ const (
 	LostToRounding Cause = "precision ran out"   // LP: the relaxation stalled short of its optimum
 )
 
-// Solve finds labels of low energy. The current labels are where ICM starts and what the answer is
-// measured against; -1 means none. Equal energies keep the current label, so that a caller that
-// repeats the step comes to rest.
+// Solve finds labels of low energy. ICM starts from the current labels, and the result is never worse than them; -1
+// means no label. If energies are equal, the current labels are kept, so that a caller that repeats the step
+// converges.
 func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng *rand.Rand, o Options) (Result, error) {
 	if err := check(engine, p, current, o); err != nil {
 		return Result{}, err
@@ -159,7 +159,7 @@ func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng 
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
 		}
-		labels, err := s.component(g, pick(current, g.points))
+		labels, err := s.solveComponent(g, pick(current, g.points))
 		if err != nil {
 			return Result{}, err
 		}
@@ -175,7 +175,7 @@ func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng 
 	return s.result, nil
 }
 
-// keepCurrent returns to the current labels where all gains are below the rounding of the total.
+// keepCurrent returns to the current labels if rounding of the total makes them better.
 func (s *solver) keepCurrent(p *Problem, current []int32) {
 	for _, label := range current {
 		if label < 0 {

@@ -13,7 +13,7 @@ import (
 
 var engines = []Engine{ICM, BP, LP, Exact}
 
-// Every engine on hundreds of tiny problems, against the least energy of all labellings.
+// Every engine on hundreds of tiny problems, against the least energy of all labelings.
 func TestEnginesAgainstBruteForce(t *testing.T) {
 	rng := newRand(1)
 	optimal, loopy := map[Engine]int{}, 0
@@ -73,7 +73,7 @@ func TestForestsAreExact(t *testing.T) {
 		current, least := randomLabels(rng, p), bruteForce(p)
 		for _, engine := range []Engine{BP, LP, Exact} {
 			r := solve(t, engine, p, current, 1, Options{})
-			if !r.Exact || !near(r.Energy, least) || r.Used.Reduced+r.Used.Alone != r.Used.total() {
+			if !r.Exact || !near(r.Energy, least) || r.Used.Reduced+r.Used.Unconstrained != r.Used.total() {
 				t.Fatalf("%v: energy %g, least %g, %+v", engine, r.Energy, least, r)
 			}
 			if engine == LP && !near(r.LPValue, least) {
@@ -104,7 +104,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// A long cycle has no leaf, and still takes each engine little.
+// A long cycle has no leaf, but every engine still solves it quickly.
 func TestLongCycle(t *testing.T) {
 	const points = 5000
 	rng := newRand(3)
@@ -152,7 +152,7 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// Labels of the least energy are a place to rest: no engine moves away from them for equal energy.
+// No engine moves away from labels of least energy to others of equal energy.
 func TestOptimaStay(t *testing.T) {
 	rng := newRand(5)
 	several := 0
@@ -175,7 +175,7 @@ func TestOptimaStay(t *testing.T) {
 	}
 }
 
-// Where BP does worse than ICM from the current labels, ICM's answer is used, and counted.
+// If BP does worse than ICM from the current labels, ICM's answer is used and counted.
 func TestWorseThanICM(t *testing.T) {
 	rng, counted := newRand(6), 0
 	for range 20 {
@@ -203,7 +203,7 @@ func TestExactOverTheNodeLimit(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p, current := midSized()
@@ -214,13 +214,13 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A pair that costs 0, and opposite pairs of equal cost, bind nothing.
+// A pair that costs 0, and opposite pairs of equal cost, have no effect.
 func TestPairsThatBindNothing(t *testing.T) {
 	p := &Problem{K: 2, Unary: []float64{0, 1, 1, 0, 0, 1}, Pairs: []Pair{
 		{0, 1, true, 0}, {1, 2, false, 0}, {0, 2, true, 2}, {2, 0, false, 1.5}, {0, 2, false, 0.5}}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{-1, -1, -1}, 1, Options{})
-		if r.Used != (Usage{Alone: 3}) || !slices.Equal(r.Labels, []int32{0, 1, 0}) || r.Energy != 2 || !r.Exact {
+		if r.Used != (Usage{Unconstrained: 3}) || !slices.Equal(r.Labels, []int32{0, 1, 0}) || r.Energy != 2 || !r.Exact {
 			t.Errorf("%v: %+v", engine, r)
 		}
 		if engine == LP && r.LPValue != 2 {
@@ -278,18 +278,18 @@ func TestNothingToLabel(t *testing.T) {
 	}
 }
 
-// Points without a constraint take their cheapest label; a tie keeps theirs, or takes the lowest.
+// Points without constraints take their cheapest label; among equals their current one, or else the lowest.
 func TestAlone(t *testing.T) {
 	p := &Problem{K: 3, Unary: []float64{2, 1, 1, 2, 1, 1, 0, 5, 5}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{2, -1, 1}, 1, Options{})
-		if !slices.Equal(r.Labels, []int32{2, 1, 0}) || r.Used.Alone != 3 {
+		if !slices.Equal(r.Labels, []int32{2, 1, 0}) || r.Used.Unconstrained != 3 {
 			t.Errorf("%v: labels %v, %+v", engine, r.Labels, r.Used)
 		}
 	}
 }
 
-// Any finite costs are fine: huge, tiny, negative, all equal, none at all.
+// Any finite costs are allowed: huge, tiny, negative, all equal, or none at all.
 func TestExtremeCosts(t *testing.T) {
 	rng := newRand(6)
 	for _, scale := range []float64{1e-300, 1e-30, 1, 1e30, 1e300} {

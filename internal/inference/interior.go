@@ -5,29 +5,29 @@ import (
 	"math"
 )
 
-// interior is a primal-dual interior-point method (Mehrotra 1992) for the relaxation. A term's
-// positive part is z with z - s = part(y), z, s >= 0, and its multiplier lies in a box; with v the room
-// that is left, the optimum has
+// interior is a primal-dual interior-point method (Mehrotra 1992) for the relaxation. A term's positive part is z with
+// z - s = part(y) and z, s >= 0, and its multiplier is between 0 and the term's weight. With v = weight - multiplier,
+// the optimum has
 //
-//	y reduced = 0,   z v = 0,   s multiplier = 0,   v = weight - multiplier,
+//	y reduced = 0,   z v = 0,   s multiplier = 0,
 //
-// and the method follows the path on which these products are equal and fall to 0. Each Newton step
-// eliminates all but the shares, for which the matrix is sparse: a diagonal, plus a rank-one entry per
-// term. One label of each point, the one with the largest share, takes up what the others give, which
-// keeps the shares of a point at 1 in total and leaves a positive definite matrix with a block per point.
+// and the method follows the path on which these products are equal and fall to 0. Each Newton step eliminates all
+// unknowns but the shares. Their matrix is sparse: a diagonal plus a rank-one matrix per term. The largest share of
+// each point is the dependent variable: 1 minus the others. That keeps the shares of a point at a total of 1, and
+// leaves a positive definite matrix with a block per point.
 type interior struct {
 	x      *relaxation
 	factor *blockCholesky
-	places []blockPlace // of the blocks of x.edges
+	places []blockPlace // where the blocks of x.edges are
 
-	y, slack            []float64 // shares, and their reduced costs in the path's sense
+	y, slack            []float64 // shares, and the slacks that their reduced costs tend to
 	z, s, multiplier, v []float64 // per term
 	reduced             []float64 // cost + A' multiplier
 	curvature           []float64 // per term: 1 / (z/v + s/multiplier)
-	pull                []float64 // per term, scratch of a direction
-	keeper              []int32   // of each point: the variable with the largest share
+	pull                []float64 // per term, scratch of newtonDirection
+	dependent           []int32   // per point: the variable with the largest share
 	rhs                 []float64
-	offset              []int32 // of each point in rhs
+	offset              []int32 // per point: where its values begin in rhs
 }
 
 type blockPlace struct {
@@ -37,19 +37,19 @@ type blockPlace struct {
 }
 
 const (
-	relativeGap   = 1e-10 // where the path ends
-	enoughGap     = 1e-7  // what is accepted when it gets no further
-	idleSteps     = 5     // without halving the gap: it gets no further
-	lostSteps     = 30    // the same, before enough is reached: some of the way is slow
-	mostSteps     = 100
-	toTheBoundary = 0.99
-	firstProduct  = 0.3 // the products at the start, in units of scale
+	relativeGap      = 1e-10 // at which the path ends
+	enoughGap        = 1e-7  // that is accepted when there is no more progress
+	idleSteps        = 5     // without halving the gap, after which there is no more progress
+	lostSteps        = 30    // the same before enoughGap is reached, because some stretches are slow
+	maxSteps         = 100
+	boundaryFraction = 0.99
+	startProduct     = 0.3 // the value of all products at the start, in units of scale
 )
 
 // solution is the optimum of a relaxation, in units of its scale.
 type solution struct {
 	y            []float64
-	value, bound float64 // the optimum is between them
+	value, bound float64 // upper and lower bounds of the optimum
 	steps        int
 }
 
@@ -59,7 +59,7 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 		y: make([]float64, variables), slack: make([]float64, variables),
 		z: make([]float64, terms), s: make([]float64, terms), multiplier: make([]float64, terms), v: make([]float64, terms),
 		reduced: make([]float64, variables), curvature: make([]float64, terms), pull: make([]float64, terms),
-		keeper: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
+		dependent: make([]int32, x.points()), rhs: make([]float64, variables-x.points()), offset: make([]int32, x.points())}
 	for _, e := range x.edges {
 		entry, stride, transposed := p.factor.block(e.i, e.j)
 		p.places = append(p.places, blockPlace{entry, stride, transposed})
@@ -71,9 +71,9 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	return p
 }
 
-// start is the middle of everything: equal shares, multipliers half way but no larger than the costs, and
-// products about equal. A term that equal shares violate and that weighs more than all else is not
-// consistent yet, as its product would be far above the others; the first steps see to it.
+// start chooses a point in the middle: equal shares, multipliers in the middle of their range but no larger than the
+// costs, and about equal products. For a term that equal shares violate, and that weighs more than all else, z - s
+// is not part(y) yet, because its product would be far above the others. The first steps correct that.
 func (p *interior) start() {
 	for at := range p.x.terms {
 		weight := p.x.terms[at].weight
@@ -88,22 +88,22 @@ func (p *interior) start() {
 		least := costs[cheapest(costs, -1)]
 		for v := from; v < until; v++ {
 			p.y[v] = share
-			p.slack[v] = p.reduced[v] - least + firstProduct/share
+			p.slack[v] = p.reduced[v] - least + startProduct/share
 		}
 	}
 	for at := range p.x.terms {
 		part := p.x.terms[at].part(p.y)
-		p.z[at] = firstProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
-		p.s[at] = max(p.z[at]-part, firstProduct/p.multiplier[at])
+		p.z[at] = startProduct/p.v[at] + max(part, 0)/max(p.x.terms[at].weight, 1)
+		p.s[at] = max(p.z[at]-part, startProduct/p.multiplier[at])
 	}
 }
 
-// run follows the path until value and bound meet, or it gets no further. The work is counted in
-// multiplications and never goes over its limit.
+// run follows the path until value and bound meet, or there is no more progress. The work is counted in
+// multiplications, and never exceeds its limit.
 func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (solution, error) {
 	best := solution{value: math.Inf(1), bound: math.Inf(-1), y: make([]float64, len(p.y))}
 	reached, idle := math.Inf(1), 0
-	still, affine, centred := p.newDirection(), p.newDirection(), p.newDirection()
+	still, affine, centered := p.newDirection(), p.newDirection(), p.newDirection()
 	for {
 		p.x.reducedCosts(p.multiplier, p.reduced)
 		if bound := p.x.bound(p.multiplier, p.reduced); bound > best.bound {
@@ -118,7 +118,7 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 		} else if idle++; idle > lostSteps || idle > idleSteps && gap <= enoughGap {
 			return best, nil
 		}
-		if reached <= relativeGap || best.steps == mostSteps || float64(best.steps+1)*workPerStep > workLimit {
+		if reached <= relativeGap || best.steps == maxSteps || float64(best.steps+1)*workPerStep > workLimit {
 			return best, nil
 		}
 		best.steps++
@@ -127,25 +127,25 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 			return solution{}, err
 		}
 		product := p.productAfter(still, 0, 0)
-		p.aim(0, still, affine)
-		primal, dual := p.longest(affine)
+		p.newtonDirection(0, still, affine)
+		primal, dual := p.maxStep(affine)
 		ratio := p.productAfter(affine, primal, dual) / product
-		p.aim(ratio*ratio*ratio*product, affine, centred)
-		primal, dual = p.longest(centred)
+		p.newtonDirection(ratio*ratio*ratio*product, affine, centered)
+		primal, dual = p.maxStep(centered)
 		if !(max(primal, dual) > 1e-9) {
 			return best, nil
 		}
-		p.move(centred, min(1, toTheBoundary*primal), min(1, toTheBoundary*dual))
+		p.move(centered, min(1, boundaryFraction*primal), min(1, boundaryFraction*dual))
 	}
 }
 
-// gap is how far value and bound are apart, relative to their magnitude.
+// gap is the relative distance of value and bound.
 func (s *solution) gap() float64 { return (s.value - s.bound) / s.magnitude() }
 
-// magnitude is the value, or a thousandth of what a point pays where that is more.
+// magnitude is the value, or a thousandth of a point's typical cost if that is more.
 func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 
-// productAfter is the mean of all products, which is 0 at the optimum, after a step along a direction.
+// productAfter returns the mean of all products, which is 0 at the optimum, after a step in a direction.
 func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 	total := 0.0
 	for v := range p.y {
@@ -158,28 +158,28 @@ func (p *interior) productAfter(d *direction, primal, dual float64) float64 {
 	return total / float64(len(p.y)+2*len(p.z))
 }
 
-// longest are the longest steps, up to 1, that keep the primal and the dual quantities at 0 or above.
-func (p *interior) longest(d *direction) (primal, dual float64) {
+// maxStep returns the longest steps, up to 1, that keep the primal and the dual quantities from becoming negative.
+func (p *interior) maxStep(d *direction) (primal, dual float64) {
 	primal, dual = 1, 1
 	for v := range p.y {
-		primal = min(primal, room(p.y[v], d.y[v]))
-		dual = min(dual, room(p.slack[v], d.slack[v]))
+		primal = min(primal, stepToZero(p.y[v], d.y[v]))
+		dual = min(dual, stepToZero(p.slack[v], d.slack[v]))
 	}
 	for t := range p.z {
-		primal = min(primal, room(p.z[t], d.z[t]), room(p.s[t], d.s[t]))
-		dual = min(dual, room(p.multiplier[t], d.multiplier[t]), room(p.v[t], -d.multiplier[t]))
+		primal = min(primal, stepToZero(p.z[t], d.z[t]), stepToZero(p.s[t], d.s[t]))
+		dual = min(dual, stepToZero(p.multiplier[t], d.multiplier[t]), stepToZero(p.v[t], -d.multiplier[t]))
 	}
 	return primal, dual
 }
 
-func room(value, step float64) float64 {
+func stepToZero(value, step float64) float64 {
 	if step < 0 {
 		return -value / step
 	}
 	return 1
 }
 
-// move takes a step. The multipliers stay in their box even to the last bit, as the bound needs them to.
+// move takes a step. The bound is valid only if multipliers stay within their range to the last bit.
 func (p *interior) move(d *direction, primal, dual float64) {
 	for v := range p.y {
 		p.y[v] += float64(primal * d.y[v])

@@ -5,19 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// The room that a factor may take: 512 MiB.
-const roomForFactor = 1 << 26
+// maxFactorEntries limits the memory of a factor to 512 MiB.
+const maxFactorEntries = 1 << 26
 
-// A relaxation takes about this many steps at least; one whose steps are dearer is not begun.
-const fewestSteps = 20
+// minSteps is about the least number of steps that a relaxation takes. If the work limit does not allow that many,
+// it is not started.
+const minSteps = 20
 
-// A labelling this near to the bound is optimal, relative to the value of the relaxation.
+// provingGap is how close to the bound, relative to the value of the relaxation, a labeling must be to be optimal.
 const provingGap = 1e-9
 
-// roundedLP solves the relaxation of a piece and rounds it. The cheap ascent goes first: often it solves
-// both, and else its labels and its bound are what there is when the relaxation is given up.
-func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
-	a, err := climb(s.ctx, g, prefer, relativeGap)
+// solveLP solves the relaxation of a piece and rounds it. The cheap ascent goes first: often it solves both, and
+// otherwise its labels and its bound are the result if the relaxation is given up.
+func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
+	a, err := ascend(s.ctx, g, prefer, relativeGap)
 	if err != nil {
 		return outcome{}, "", err
 	}
@@ -29,7 +30,7 @@ func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	for i := range width {
 		width[i] = x.first[i+1] - x.first[i] - 1
 	}
-	e, ok := minimumDegree(g, width, s.options.LPWork/fewestSteps, roomForFactor)
+	e, ok := minimumDegree(g, width, s.options.LPWork/minSteps, maxFactorEntries)
 	if !ok {
 		return outcome{labels: a.labels, bound: a.bound}, OverWorkLimit, nil
 	}
@@ -48,7 +49,7 @@ func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	proof := bound + float64(provingGap*x.scale*optimum.magnitude()) + g.rounding()
 	o := outcome{bound: bound, by: LP, rounds: optimum.steps}
 	least := math.Inf(1)
-	candidate := a.labels // the ascent's own come first
+	candidate := a.labels // start with the ascent's labels
 	for try := 0; ; try++ {
 		if _, err := icm(s.ctx, g, candidate, s.rng); err != nil {
 			return outcome{}, "", err
@@ -63,9 +64,9 @@ func (s *solver) roundedLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	}
 }
 
-// round draws labels from shares (Kleinberg and Tardos 1999): a random label and a random threshold at a
-// time, and every point that is still without a label and has more than the threshold of it takes it.
-// Points with alike shares get alike labels, which is what must-links ask for.
+// round draws labels from shares (Kleinberg and Tardos 1999). It repeatedly draws a label and a threshold; every point
+// without a label whose share of the label exceeds the threshold takes it. Points with similar shares mostly get
+// the same label, which is what must-links ask for.
 func (x *relaxation) round(y []float64, k int, rng *rand.Rand) []int32 {
 	labels := make([]int32, x.points())
 	open := make([]int32, x.points())
@@ -79,7 +80,7 @@ func (x *relaxation) round(y []float64, k int, rng *rand.Rand) []int32 {
 				largest = v
 			}
 		}
-		labels[i] = x.label[largest] // for those that luck leaves out
+		labels[i] = x.label[largest] // for points that never take a label below
 	}
 	for try := 0; len(open) > 0 && try < 1000*k; try++ {
 		label, threshold := int32(rng.IntN(k)), rng.Float64()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// distinctPairs draws a problem whose pairs are all on different points.
+// distinctPairs draws a problem in which any two points have at most one pair.
 func distinctPairs(rng *rand.Rand, points, k int, density float64) *Problem {
 	p := randomProblem(rng, points, k, 0)
 	strength := math.Pow(10, 3*rng.Float64()-1)
@@ -21,8 +21,8 @@ func distinctPairs(rng *rand.Rand, points, k int, density float64) *Problem {
 	return p
 }
 
-// Bilenko2004 (8)-(15): the value is the optimum that an independent solver finds for the program as
-// printed, and lies below the least energy, which lies below what is rounded.
+// The value is the optimum that an independent solver finds for Bilenko2004 (8)-(15) as printed. It is below the least
+// energy, which is below the energy of the rounded labels.
 func TestRelaxationAgainstSimplex(t *testing.T) {
 	rng := newRand(2)
 	fractional := 0
@@ -49,7 +49,7 @@ func TestRelaxationAgainstSimplex(t *testing.T) {
 	}
 }
 
-// The interior-point method alone, where the ascent or the reductions would often be enough.
+// The interior-point method alone, without the ascent and the reductions, which often suffice.
 func TestInteriorPointAgainstSimplex(t *testing.T) {
 	rng := newRand(3)
 	for range 250 {
@@ -70,7 +70,7 @@ func TestInteriorPointAgainstSimplex(t *testing.T) {
 	}
 }
 
-// Reductions leave the optimum of the relaxation as it is, also where points lose some of their labels.
+// Reductions do not change the optimum of the relaxation, even where points lose some of their labels.
 func TestReductionKeepsTheRelaxation(t *testing.T) {
 	rng := newRand(5)
 	partial := 0
@@ -128,8 +128,8 @@ func TestMustLinksOfTwoLabelsAreIntegral(t *testing.T) {
 	}
 }
 
-// Cannot-links without preferences: shares of 1/k violate nothing, so the value is 0 although a
-// clique of k + 1 points must violate one pair.
+// With cannot-links and no preferences, shares of 1/k violate nothing, so that the value is 0, although a clique of
+// k + 1 points must violate one pair.
 func TestTiesAtOneOverK(t *testing.T) {
 	p := &Problem{K: 3, Unary: make([]float64, 4*3)}
 	for i := range int32(4) {
@@ -159,7 +159,7 @@ func TestRelaxationOverTheWorkLimit(t *testing.T) {
 	}
 }
 
-// Costs of very different sizes do not upset the solver.
+// The solver copes with costs of very different magnitudes.
 func TestRelaxationOfUnevenCosts(t *testing.T) {
 	rng := newRand(6)
 	for range 300 {
@@ -195,7 +195,7 @@ func TestRoundingFollowsTheShares(t *testing.T) {
 	}
 }
 
-// The sparse factor solves as a dense elimination would: the residual is at rounding.
+// The sparse factor solves as accurately as dense elimination: the residual is at the level of rounding.
 func TestBlockCholesky(t *testing.T) {
 	rng := newRand(9)
 	for range 50 {

@@ -1,6 +1,6 @@
 package inference
 
-// direction is a step of every quantity of the interior-point method; v moves against the multiplier.
+// direction is a step of every quantity of the interior-point method. The step of v is minus that of the multiplier.
 type direction struct{ y, slack, z, s, multiplier []float64 }
 
 func (p *interior) newDirection() *direction {
@@ -9,47 +9,47 @@ func (p *interior) newDirection() *direction {
 		make([]float64, terms), make([]float64, terms), make([]float64, terms)}
 }
 
-// assemble builds the matrix of the Newton step in the shares that are not their point's keeper.
+// assemble builds the matrix of the Newton step for the shares that are not dependent.
 func (p *interior) assemble() {
 	x := p.x
 	diagonal := p.diagonal()
 	p.factor.clear()
 	for i := range int32(x.points()) {
 		from, until := x.first[i], x.first[i+1]
-		keeper := from
+		dependent := from
 		for v := from; v < until; v++ {
-			if p.y[v] > p.y[keeper] {
-				keeper = v
+			if p.y[v] > p.y[dependent] {
+				dependent = v
 			}
 		}
-		p.keeper[i] = keeper
+		p.dependent[i] = dependent
 		entry, stride, _ := p.factor.block(i, i)
 		for v := from; v < until; v++ {
-			if v == keeper {
+			if v == dependent {
 				continue
 			}
-			row := entry[p.index(v, from, keeper)*stride:][:until-from-1]
+			row := entry[p.index(v, from, dependent)*stride:][:until-from-1]
 			for col := range row {
-				row[col] = diagonal[keeper]
+				row[col] = diagonal[dependent]
 			}
-			row[p.index(v, from, keeper)] += diagonal[v]
+			row[p.index(v, from, dependent)] += diagonal[v]
 		}
 	}
 	for at, e := range x.edges {
 		for t := e.from; t < e.until; t++ {
 			term := &x.terms[t]
-			row, high := p.index(term.a, x.first[e.i], p.keeper[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
-			col, wide := p.index(term.b, x.first[e.j], p.keeper[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
+			row, high := p.index(term.a, x.first[e.i], p.dependent[e.i]), int(x.first[e.i+1]-x.first[e.i])-1
+			col, wide := p.index(term.b, x.first[e.j], p.dependent[e.j]), int(x.first[e.j+1]-x.first[e.j])-1
 			if p.places[at].transposed {
 				row, col, high, wide = col, row, wide, high
 			}
-			couple(p.places[at], row, col, high, wide, float64(term.sign*p.curvature[t]))
+			addCoupling(p.places[at], row, col, high, wide, float64(term.sign*p.curvature[t]))
 		}
 	}
 }
 
-// diagonal is the diagonal of the matrix before keepers are taken out: slack/y, and the
-// curvature of each term at both its ends.
+// diagonal is the diagonal of the matrix before dependent variables are eliminated: slack/y, plus the curvature of
+// each term at both its ends.
 func (p *interior) diagonal() []float64 {
 	diagonal := make([]float64, len(p.y))
 	for v := range diagonal {
@@ -63,19 +63,20 @@ func (p *interior) diagonal() []float64 {
 	return diagonal
 }
 
-// index is the place of a variable in its point's block, -1 for the keeper.
-func (p *interior) index(v, first, keeper int32) int {
+// index returns the index of a variable in its point's block, -1 for the dependent one.
+func (p *interior) index(v, first, dependent int32) int {
 	switch {
-	case v == keeper:
+	case v == dependent:
 		return -1
-	case v > keeper:
+	case v > dependent:
 		return int(v - first - 1)
 	}
 	return int(v - first)
 }
 
-// couple adds an entry between two variables to a block. A keeper is minus the sum of its point's others.
-func couple(b blockPlace, row, col, high, wide int, h float64) {
+// addCoupling adds an entry between two variables to a block. The step of a dependent variable is minus the sum of its
+// point's other steps.
+func addCoupling(b blockPlace, row, col, high, wide int, h float64) {
 	rows, cols := [2]int{row, row + 1}, [2]int{col, col + 1}
 	if row < 0 {
 		rows, h = [2]int{0, high}, -h
@@ -90,18 +91,18 @@ func couple(b blockPlace, row, col, high, wide int, h float64) {
 	}
 }
 
-// aim finds the Newton direction to where all products equal the target, less the products of the
-// steps of another direction (Mehrotra's correction). Linearised, with A dy the change of the parts,
+// newtonDirection finds the Newton direction to where all products equal the target, minus the products of the steps
+// of another direction (Mehrotra's correction). Linearized, with A dy the change of the parts,
 //
 //	dz = wanted_z / v - z + z dm / v,    ds = wanted_s / m - s - s dm / m,
 //	dm = curvature (A dy - pull),        pull = wanted_z / v - wanted_s / m - part(y),
 //	dslack = wanted_y / y - slack - slack dy / y,
 //	(slack / y + A' curvature A) dy = wanted_y / y - reduced + A' curvature pull  + a constant per point.
 //
-// The constant per point is the multiplier of its shares' sum; taking the keeper out takes it out. The
-// parts and reduced costs are those of y and the multipliers as they are, so that what earlier
-// steps left over through rounding is made up for.
-func (p *interior) aim(target float64, correction, d *direction) {
+// The constant per point is the multiplier of its shares' sum; eliminating the dependent variable eliminates it. Parts
+// and reduced costs are computed from the current y and multipliers, so that rounding errors of earlier steps are
+// corrected.
+func (p *interior) newtonDirection(target float64, correction, d *direction) {
 	x := p.x
 	for v := range d.y {
 		d.slack[v] = (target-float64(correction.y[v]*correction.slack[v]))/p.y[v] - p.slack[v]
@@ -129,14 +130,14 @@ func (p *interior) aim(target float64, correction, d *direction) {
 	}
 }
 
-// solve replaces the right-hand side of all shares by the step of all shares.
+// solve replaces the right-hand side for all shares by their steps.
 func (p *interior) solve(dy []float64) {
 	x := p.x
 	for i := range x.points() {
 		to := p.offset[i]
 		for v := x.first[i]; v < x.first[i+1]; v++ {
-			if v != p.keeper[i] {
-				p.rhs[to] = dy[v] - dy[p.keeper[i]]
+			if v != p.dependent[i] {
+				p.rhs[to] = dy[v] - dy[p.dependent[i]]
 				to++
 			}
 		}
@@ -145,12 +146,12 @@ func (p *interior) solve(dy []float64) {
 	for i := range x.points() {
 		from, total := p.offset[i], 0.0
 		for v := x.first[i]; v < x.first[i+1]; v++ {
-			if v != p.keeper[i] {
+			if v != p.dependent[i] {
 				dy[v] = p.rhs[from]
 				total += dy[v]
 				from++
 			}
 		}
-		dy[p.keeper[i]] = -total
+		dy[p.dependent[i]] = -total
 	}
 }

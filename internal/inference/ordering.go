@@ -2,23 +2,23 @@ package inference
 
 import "slices"
 
-// elimination is an order of the points in which a factor of the interior point's matrix stays
-// sparse, and which blocks of the factor there are.
+// elimination is an order of the points in which the factor of the Newton matrix stays sparse, and the structure of
+// the factor.
 type elimination struct {
 	order []int32
-	later [][]int32 // of each point: those after it that its column of blocks has rows for
-	work  float64   // multiplications of one factorisation
-	room  float64   // numbers in the factor
+	later [][]int32 // per point: the later points that its column of blocks has rows for
+	work  float64   // multiplications of one factorization
+	size  float64   // numbers in the factor
 }
 
-// minimumDegree eliminates next the point with the fewest rows in its column, and joins its neighbours
-// into a clique, as the elimination does. It stops when the work or the room is over its limit.
-// The width of a point is the size of its block.
-func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elimination, bool) {
+// minimumDegree always eliminates the point with the fewest rows in its column next, and connects its neighbors to a
+// clique, as the elimination does. It returns false if the work or the memory exceeds its limit. The width of a
+// point is the size of its block.
+func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elimination, bool) {
 	n := g.size()
 	e := &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
-	near := make([][]int32, n) // neighbours that are left, ascending
-	rows := make([]float64, n) // their widths together
+	near := make([][]int32, n) // neighbors that are not eliminated, ascending
+	rows := make([]float64, n) // the sum of their widths
 	var queue pointQueue
 	for i := range n {
 		near[i] = slices.Clone(g.to[g.start[i]:g.start[i+1]])
@@ -27,7 +27,7 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 	}
 	done := make([]bool, n)
 	var union []int32
-	merged, entries := 0.0, float64(len(g.to)) // what keeping the lists has cost, and how long they are
+	merged, entries := 0.0, float64(len(g.to)) // the work of merging the lists, and their total length
 	for len(e.order) < n {
 		next := queue.take()
 		i := next.point
@@ -39,17 +39,17 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 		e.later[i] = near[i]
 		own := float64(width[i])
 		e.work += float64(own * (own + rows[i]) * (own + rows[i]))
-		e.room += float64(own * (own + rows[i]))
-		if e.work > workLimit || e.room > roomLimit {
+		e.size += float64(own * (own + rows[i]))
+		if e.work > workLimit || e.size > sizeLimit {
 			return nil, false
 		}
-		if len(near[i]) == n-len(e.order) { // what is left is a clique: any order is as good
+		if len(near[i]) == n-len(e.order) { // the rest is a clique, where any order is as good
 			for at, j := range near[i] {
 				e.order = append(e.order, j)
 				e.later[j] = near[i][at+1:]
 				rest := totalWidth(near[i][at:], width)
 				e.work += float64(float64(width[j]) * rest * rest)
-				e.room += float64(float64(width[j]) * rest)
+				e.size += float64(float64(width[j]) * rest)
 			}
 			break
 		}
@@ -61,11 +61,11 @@ func minimumDegree(g *graph, width []int32, workLimit, roomLimit float64) (*elim
 			rows[j] = totalWidth(near[j], width)
 			queue.add(rows[j], j)
 		}
-		if merged > workLimit || entries/2 > roomLimit { // each entry will need room in the factor
+		if merged > workLimit || entries/2 > sizeLimit { // each entry will need memory in the factor
 			return nil, false
 		}
 	}
-	return e, e.work <= workLimit && e.room <= roomLimit
+	return e, e.work <= workLimit && e.size <= sizeLimit
 }
 
 func totalWidth(points, width []int32) float64 {
@@ -76,7 +76,7 @@ func totalWidth(points, width []int32) float64 {
 	return total
 }
 
-// unionExcept merges two ascending lists, leaving out two points.
+// unionExcept merges two ascending lists, except for two points.
 func unionExcept(into, a, b []int32, except1, except2 int32) []int32 {
 	for len(a) > 0 || len(b) > 0 {
 		var next int32

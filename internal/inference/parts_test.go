@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ICM: each move lowers the energy, from any labels, and in the end no single move would.
+// Each move of ICM lowers the energy, from any labels, until no single move would.
 func TestICMMovesLowerTheEnergy(t *testing.T) {
 	rng := newRand(1)
 	moves := 0
@@ -46,7 +46,8 @@ func TestICMMovesLowerTheEnergy(t *testing.T) {
 	}
 }
 
-// A tie keeps the label; without one, the lowest wins; without labels around, the cheapest.
+// Among equal labels a point keeps its own; without a label it takes the lowest; if no neighbor has a label, the
+// cheapest.
 func TestICMTies(t *testing.T) {
 	p := &Problem{K: 3, Unary: []float64{1, 1, 1, 0, 2, 2}, Pairs: []Pair{{0, 1, false, 1}}}
 	for _, c := range []struct{ current, want []int32 }{
@@ -80,7 +81,7 @@ func TestPartsKeepTheEnergy(t *testing.T) {
 	}
 }
 
-// Reducing a component keeps its least energy, and extending an optimum of the rest gives one of all.
+// Reducing a component keeps its least energy, and an optimum of the rest extends to one of the whole.
 func TestReductionKeepsTheLeastEnergy(t *testing.T) {
 	rng := newRand(3)
 	left := 0
@@ -110,7 +111,7 @@ func TestReductionKeepsTheLeastEnergy(t *testing.T) {
 
 func optimumOf(g *graph) (best []int32, least float64) {
 	least = math.Inf(1)
-	for labels := range eachLabelling(g.size(), g.k) {
+	for labels := range eachLabeling(g.size(), g.k) {
 		if energy := g.energy(labels); energy < least {
 			best, least = slices.Clone(labels), energy
 		}
@@ -118,15 +119,15 @@ func optimumOf(g *graph) (best []int32, least float64) {
 	return best, least
 }
 
-// The ascent's bound never exceeds the least energy, never falls, and the tightened costs are not
-// negative and add up to the energy of any labelling.
+// The ascent's bound never exceeds the least energy and never falls; the tightened costs are not negative, and add up
+// to the energy of any labeling.
 func TestAscentTightens(t *testing.T) {
 	rng := newRand(4)
 	for range 200 {
 		p := distinctPairs(rng, 3+rng.IntN(4), 2+rng.IntN(3), 0.8)
 		g := wholeGraph(p)
 		least := bruteForce(p)
-		a, err := climb(t.Context(), g, make([]int32, p.Points()), 0)
+		a, err := ascend(t.Context(), g, make([]int32, p.Points()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestAscentTightens(t *testing.T) {
 	}
 }
 
-// 0.1 + 0.2 is not 0.3 in floating point, and no reason to move.
+// In floating point 0.1 + 0.2 is not 0.3, but that is no reason to move.
 func TestRoundingMovesNothing(t *testing.T) {
 	p := &Problem{K: 2, Unary: []float64{0, 0, 0, 9, 0, 9, 9, 0}, Pairs: []Pair{
 		{0, 1, true, 0.1}, {0, 2, true, 0.2}, {0, 3, true, 0.3}}}

@@ -2,8 +2,8 @@ package inference
 
 import "container/heap"
 
-// pointQueue gives out points by ascending key, equal keys by ascending point. A point whose key has
-// changed is pushed again; what was pushed before is stale, and the user skips it.
+// pointQueue returns points by ascending key, and among equal keys by ascending point. A point whose key has changed is
+// added again; the user has to skip the stale entry.
 type pointQueue []keyed
 
 type keyed struct {

@@ -2,39 +2,39 @@ package inference
 
 import "math"
 
-// reduction makes a graph smaller without changing its least energy, nor the optimum of its linear
-// relaxation, until nothing more can be done:
+// reduction makes a graph smaller, until nothing more can be done, without changing its least energy or the optimum of
+// its linear relaxation:
 //
-//   - A label is ruled out when another is cheaper whatever the neighbours do (dead-end elimination).
-//     Moving a share of a point from label a to label b changes a must-link by at most its weight,
-//     and only if the neighbour can have a; a cannot-link only if the neighbour can have b. This
-//     holds for fractions as for whole points.
-//   - A point with one label left is folded into the costs of its neighbours.
-//   - A leaf sends its min-sum message to its only neighbour and remembers its answer to each of the
-//     neighbour's labels. For a fixed marginal of the neighbour the relaxation of an edge is this same
-//     message, linear in the marginal, so the relaxation of a tree is integral.
+//   - A label is ruled out if another is cheaper for any labels of the neighbors (dead-end elimination). Moving a
+//     share of a point from label a to label b changes the cost of a must-link by at most its weight, and only if
+//     the neighbor can have a; that of a cannot-link only if the neighbor can have b. This holds for fractions as
+//     well as for whole points.
+//   - A point with one label left is folded into the costs of its neighbors.
+//   - A leaf sends its min-sum message to its only neighbor, and remembers its best answer to each of the neighbor's
+//     labels. For given shares of the neighbor, the relaxation of the edge is the same message, linear in the
+//     shares, so that the relaxation of a tree is integral.
 //
-// On a tree this is the exact two-pass max-product: leaves inwards, then back by the pointers.
+// On a tree this is the exact two-pass max-product algorithm: from the leaves inward, then back by the answers.
 type reduction struct {
 	g        *graph
-	prefer   []int32   // labels to keep among equals
+	prefer   []int32   // the labels to prefer among equals
 	cost     []float64 // points x k; +Inf for labels that are ruled out
-	must     []float64 // points x k: the weight of must-links to neighbours that can have the label
+	must     []float64 // points x k: the weight of must-links to neighbors that can have the label
 	cannot   []float64 // points x k: the same for cannot-links
-	degree   []int32   // neighbours left
+	degree   []int32   // neighbors left
 	gone     []bool
-	queue    []int32 // points to look at again, first in first out
+	queue    []int32 // points to look at again, first in, first out
 	queued   []bool
-	trail    []removal // in the order in which points went
-	answers  []int32   // of the leaves, k each
-	constant float64   // the energy that has been settled
+	trail    []removal // in the order in which points were removed
+	answers  []int32   // of the removed leaves, k each
+	constant float64   // the energy that does not depend on the remaining points
 }
 
-// removal says how a point gets its label once those that went after it have theirs.
+// removal says how a removed point gets its label, once those that were removed after it have theirs.
 type removal struct {
-	point, parent int32 // parent -1: the label is settled
+	point, parent int32 // parent is -1 if the label is settled
 	label         int32
-	answers       int // a leaf's label for each label of its parent is from here on
+	answers       int // where a leaf's labels for each label of its parent begin in reduction.answers
 }
 
 func reduce(g *graph, prefer []int32) *reduction {
@@ -55,7 +55,7 @@ func reduce(g *graph, prefer []int32) *reduction {
 		r.enqueue(i)
 	}
 	for at := 0; at < len(r.queue); at++ {
-		if 2*at > len(r.queue) && at > n { // what is done makes room
+		if 2*at > len(r.queue) && at > n { // drop what is done
 			r.queue = append(r.queue[:0], r.queue[at:]...)
 			at = 0
 		}
@@ -90,7 +90,7 @@ func (r *reduction) shrink(i int32) {
 	}
 }
 
-// ruleOut drops every label a with cost_a - must_a > min_b (cost_b + cannot_b) and counts what is left.
+// ruleOut rules out every label a with cost_a - must_a > min_b (cost_b + cannot_b), and returns how many are left.
 func (r *reduction) ruleOut(i int32) int {
 	cost, must, cannot := r.row(r.cost, i), r.row(r.must, i), r.row(r.cannot, i)
 	best := 0
@@ -111,13 +111,13 @@ func (r *reduction) ruleOut(i int32) int {
 			continue
 		}
 		cost[a] = math.Inf(1)
-		r.neighboursLose(i, a)
+		r.neighborsLose(i, a)
 	}
 	return left
 }
 
-// neighboursLose takes a label of a point out of its neighbours' sums.
-func (r *reduction) neighboursLose(i int32, label int) {
+// neighborsLose removes a label of a point from its neighbors' sums.
+func (r *reduction) neighborsLose(i int32, label int) {
 	for e := r.g.start[i]; e < r.g.start[i+1]; e++ {
 		j := r.g.to[e]
 		if r.gone[j] {
@@ -133,7 +133,7 @@ func (r *reduction) neighboursLose(i int32, label int) {
 	}
 }
 
-// settle gives a point its label for good and folds it into its neighbours.
+// settle fixes the label of a point and folds the point into its neighbors.
 func (r *reduction) settle(i int32) {
 	cost := r.row(r.cost, i)
 	label := cheapest(cost, r.prefer[i])
@@ -145,17 +145,17 @@ func (r *reduction) settle(i int32) {
 			continue
 		}
 		row := r.row(r.cost, j)
-		row[label] -= w // as in ICM: signed weights need one subtraction
+		row[label] -= w // as in ICM, one subtraction serves both kinds of edges
 		if w > 0 {
 			r.constant += w
 		}
 	}
 }
 
-// peel sends a leaf's message to its only neighbour: for each label there, the least that the leaf and
-// the edge can cost.
+// peel removes a leaf and adds its message to its only neighbor: for each label there, the least cost of the leaf and
+// the edge.
 func (r *reduction) peel(i int32) {
-	parent, weight := r.onlyNeighbour(i)
+	parent, weight := r.onlyNeighbor(i)
 	cost := r.row(r.cost, i)
 	first, second := twoCheapest(cost, r.prefer[i])
 	row := r.row(r.cost, parent)
@@ -170,8 +170,8 @@ func (r *reduction) peel(i int32) {
 	r.remove(i, step)
 }
 
-// answerTo is the cheapest label for a point whose neighbour has the given one: its own first choice,
-// or the neighbour's label for a must-link, or the second choice for a cannot-link.
+// answerTo returns the cheapest label for a leaf whose neighbor has the given label: its first choice, or for a
+// must-link the neighbor's label, or for a cannot-link its second choice.
 func answerTo(label, first, second int32, cost []float64, weight float64) int32 {
 	switch {
 	case weight > 0 && cost[label] < cost[first]+weight:
@@ -182,7 +182,7 @@ func answerTo(label, first, second int32, cost []float64, weight float64) int32 
 	return first
 }
 
-// twoCheapest are the best label and the best of the others (the same where there is only one).
+// twoCheapest returns the best label and the best of the others; the same twice if there is only one.
 func twoCheapest(cost []float64, preferred int32) (first, second int32) {
 	first = cheapest(cost, preferred)
 	second = -1
@@ -197,7 +197,7 @@ func twoCheapest(cost []float64, preferred int32) (first, second int32) {
 	return first, second
 }
 
-func (r *reduction) onlyNeighbour(i int32) (int32, float64) {
+func (r *reduction) onlyNeighbor(i int32) (int32, float64) {
 	e := r.g.start[i]
 	for r.gone[r.g.to[e]] {
 		e++
@@ -210,7 +210,7 @@ func (r *reduction) remove(i int32, how removal) {
 	r.trail = append(r.trail, how)
 	for label, cost := range r.row(r.cost, i) {
 		if !math.IsInf(cost, 1) {
-			r.neighboursLose(i, label)
+			r.neighborsLose(i, label)
 		}
 	}
 	for e := r.g.start[i]; e < r.g.start[i+1]; e++ {
@@ -221,8 +221,8 @@ func (r *reduction) remove(i int32, how removal) {
 	}
 }
 
-// pieces are what is left, one graph per connected component, with the points called as in r.g. Every
-// point of them has at least two labels left and two neighbours.
+// pieces returns what is left, one graph per connected component, with the points numbered as in r.g. Every point has
+// at least two labels and two neighbors left.
 func (r *reduction) pieces() []*graph {
 	var left []int32
 	for i, gone := range r.gone {
@@ -245,7 +245,7 @@ func (r *reduction) pieces() []*graph {
 	return parts
 }
 
-// extend gives the points that were removed their labels, the last to go first.
+// extend labels the points that were removed, in reverse order.
 func (r *reduction) extend(labels []int32) {
 	for at := len(r.trail) - 1; at >= 0; at-- {
 		how := r.trail[at]

@@ -5,30 +5,29 @@ import (
 	"slices"
 )
 
-// relaxation is the linear program of Bilenko2004 (8)-(15) over the shares y_il of points in labels,
-// with what can be eliminated eliminated:
+// relaxation is the linear program of Bilenko2004 (8)-(15) over the shares y_il of points in labels, after everything
+// that can be eliminated:
 //
 //	min  sum cost_v y_v + sum over must-links   w sum_l (y_il - y_jl)+
 //	                    + sum over cannot-links w sum_l (y_il + y_jl - 1)+
 //	s.t. sum_l y_il = 1, y >= 0
 //
-// The violations z of (12)-(15) are the positive parts: at an optimum z takes its least value, so (14)
-// never binds, and since both points have a total share of 1, the half sum of |y_il - y_jl| in (11) is
-// the sum of its positive parts, one inequality instead of two. Labels that are ruled out at a point
-// have no variable.
+// The violations z of (12)-(15) are the positive parts (.)+: at an optimum z has its least value, so that (14) is never
+// active. Since the shares of both points have the sum 1, half the sum of |y_il - y_jl| in (11) is the sum of the
+// positive parts: one inequality instead of two. Labels that are ruled out for a point have no variable.
 //
-// Its dual has no constraint but a box, so that any multipliers give a certified lower bound:
+// The only constraints of the dual are bounds, so that any multipliers within them give a certified lower bound:
 //
 //	max  sum_i min_l (cost_il + sum over terms +-multiplier) - sum over cannot-link terms of multiplier
 //	s.t. 0 <= multiplier <= w
 type relaxation struct {
 	first    []int32   // the variables of point i are first[i] .. first[i+1]-1
 	label    []int32   // of each variable
-	cost     []float64 // of each variable, in units of scale, the least of each point 0
+	cost     []float64 // of each variable, in units of scale; the least of each point is 0
 	terms    []term
 	edges    []termsOfEdge
 	scale    float64 // the mean over points of their largest cost
-	constant float64 // in the problem's own units
+	constant float64 // in the original units
 }
 
 // term is one positive part: of y_a - y_b for a must-link, of y_a + y_b - 1 for a cannot-link.
@@ -38,7 +37,7 @@ type term struct {
 	weight float64 // in units of scale
 }
 
-// termsOfEdge says which terms come from the pair i, j: a is of i and b of j.
+// termsOfEdge says which terms come from the pair i, j. Their a is a variable of i, their b one of j.
 type termsOfEdge struct {
 	i, j        int32
 	from, until int
@@ -67,12 +66,12 @@ func relax(g *graph) *relaxation {
 			}
 		}
 	}
-	x.normalise()
+	x.normalize()
 	return x
 }
 
-// addEdge adds the terms of one pair. Where only one end has a label, the positive part is either
-// linear, y_il for a must-link, or 0.
+// addEdge adds the terms of one pair. If a label is possible only at one end, its positive part is linear, y_il, for a
+// must-link, and 0 for a cannot-link.
 func (x *relaxation) addEdge(from, to []int32, weight float64) {
 	sign := -1.0
 	if weight < 0 {
@@ -88,10 +87,10 @@ func (x *relaxation) addEdge(from, to []int32, weight float64) {
 	}
 }
 
-// normalise takes the unavoidable costs out and scales the rest by what points have to choose about.
-// The weights are no measure: equal shares violate nothing, so the optimum is of the size of the costs,
-// however large the weights are.
-func (x *relaxation) normalise() {
+// normalize subtracts the unavoidable costs, and scales the rest by the mean over points of the largest cost. Weights
+// do not matter for the scale: equal shares violate nothing, so that the optimum is of the size of the costs, however
+// large the weights are.
+func (x *relaxation) normalize() {
 	for i := range x.points() {
 		costs := x.cost[x.first[i]:x.first[i+1]]
 		least := costs[cheapest(costs, -1)]
@@ -101,7 +100,7 @@ func (x *relaxation) normalise() {
 		}
 		x.scale += slices.Max(costs) / float64(x.points())
 	}
-	if x.scale == 0 { // nothing to choose about: any unit will do
+	if x.scale == 0 { // all costs are 0, and any unit will do
 		x.scale = 1
 	}
 	for v := range x.cost {
@@ -114,15 +113,15 @@ func (x *relaxation) normalise() {
 
 func (x *relaxation) points() int { return len(x.first) - 1 }
 
-// part is what a term is the positive part of.
+// part is the expression of which a term is the positive part.
 func (t *term) part(y []float64) float64 {
 	if t.sign < 0 {
 		return y[t.a] - y[t.b]
 	}
-	return (y[t.a] - 0.5) + (y[t.b] - 0.5) // near the kink both differences are exact
+	return (y[t.a] - 0.5) + (y[t.b] - 0.5) // both differences are exact near the kink
 }
 
-// value is the objective at shares y, in units of scale and without the constant.
+// value is the objective for shares y, in units of scale and without the constant.
 func (x *relaxation) value(y []float64) float64 {
 	total := 0.0
 	for v, cost := range x.cost {
@@ -135,7 +134,7 @@ func (x *relaxation) value(y []float64) float64 {
 	return total
 }
 
-// reducedCosts are the costs with the multipliers added: cost + A' multiplier.
+// reducedCosts computes the costs with the multipliers added: cost + A' multiplier.
 func (x *relaxation) reducedCosts(multiplier, reduced []float64) {
 	copy(reduced, x.cost)
 	for at := range x.terms {
@@ -145,8 +144,7 @@ func (x *relaxation) reducedCosts(multiplier, reduced []float64) {
 	}
 }
 
-// bound is the dual objective at given reduced costs: a lower bound of value, for any multipliers in
-// their box.
+// bound is the dual objective: a lower bound of value, for any multipliers within their bounds.
 func (x *relaxation) bound(multiplier, reduced []float64) float64 {
 	total := 0.0
 	for i := range x.points() {

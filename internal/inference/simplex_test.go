@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// literalRelaxation is Bilenko2004 (8)-(15) word for word, with every violation variable and both
-// inequalities, solved by a dense simplex: nothing in common with the solver under test.
+// literalRelaxation is Bilenko2004 (8)-(15) word for word, with all violation variables and both inequalities, solved by
+// a dense simplex that has nothing in common with the solver under test.
 func literalRelaxation(t *testing.T, p *Problem) float64 {
 	t.Helper()
 	n, k := p.Points(), p.K
@@ -48,10 +48,10 @@ func literalRelaxation(t *testing.T, p *Problem) float64 {
 			tableau.add(second, 1, basic) // (15)
 		}
 	}
-	return tableau.minimise(t)
+	return tableau.minimize(t)
 }
 
-// denseSimplex is the tableau method with Bland's rule, which cannot cycle, from a basis that is given.
+// denseSimplex is the tableau method with Bland's rule, which cannot cycle, from a given basis.
 type denseSimplex struct {
 	rows  [][]float64 // with the right-hand side as the last column
 	basis []int
@@ -63,7 +63,7 @@ func (s *denseSimplex) add(row []float64, right float64, basic int) {
 	s.basis = append(s.basis, basic)
 }
 
-func (s *denseSimplex) minimise(t *testing.T) float64 {
+func (s *denseSimplex) minimize(t *testing.T) float64 {
 	t.Helper()
 	reduced := append(append([]float64(nil), s.cost...), 0)
 	s.rows = append(s.rows, reduced)

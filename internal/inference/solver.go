@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// solver runs one engine over the components and keeps the books.
+// solver runs one engine on all components and collects the result.
 type solver struct {
 	ctx     context.Context
 	engine  Engine
 	rng     *rand.Rand
 	options Options
 	result  Result
-	bound   float64 // LP: the sum over the components
+	bound   float64 // LP: the sum of the components' bounds
 }
 
-// outcome is what an engine makes of one piece of a reduced component.
+// outcome is the result of an engine for one piece of a reduced component.
 type outcome struct {
 	labels []int32
-	bound  float64 // LP: no labelling of the piece costs less
+	bound  float64 // LP: no labeling of the piece costs less
 	exact  bool
 	by     Engine
 	rounds int
 }
 
-// component finds the labels of one connected component and counts who found them.
-func (s *solver) component(g *graph, labels []int32) ([]int32, error) {
+// solveComponent finds the labels of one connected component, and counts how they were found.
+func (s *solver) solveComponent(g *graph, labels []int32) ([]int32, error) {
 	if g.size() == 1 {
 		labels[0] = cheapest(g.unary, labels[0])
-		s.result.Used.Alone++
+		s.result.Used.Unconstrained++
 		s.bound += g.constant + g.unary[labels[0]]
 		return labels, nil
 	}
@@ -44,11 +44,12 @@ func (s *solver) component(g *graph, labels []int32) ([]int32, error) {
 		s.result.Exact = false
 		return labels, nil
 	}
-	found, by, err := s.global(g, current)
+	found, by, err := s.solveReduced(g, current)
 	if err != nil {
 		return nil, err
 	}
-	// Energies that differ by rounding are equal, and equal ones stay near the current labels.
+	// Energies that differ only by rounding count as equal, and then ICM's labels, which stay close to the current
+	// ones, are used.
 	greedy, global, rounding := g.energy(labels), g.energy(found), g.rounding()
 	if global > greedy+rounding {
 		by = &s.result.Used.ICM
@@ -60,14 +61,14 @@ func (s *solver) component(g *graph, labels []int32) ([]int32, error) {
 	return labels, nil
 }
 
-// global reduces a component, gives what is left to the engine and polishes the answer by ICM. It also
-// returns the count to which the component belongs.
-func (s *solver) global(g *graph, current []int32) ([]int32, *int, error) {
+// solveReduced reduces a component, runs the engine on what is left, and polishes the result by ICM. It also returns
+// the counter that the component belongs to.
+func (s *solver) solveReduced(g *graph, current []int32) ([]int32, *int, error) {
 	r := reduce(g, current)
 	labels, exact, bound := make([]int32, g.size()), true, r.constant
 	by := &s.result.Used.Reduced
 	for _, piece := range r.pieces() {
-		o, err := s.piece(piece, pick(current, piece.points), g)
+		o, err := s.solvePiece(piece, pick(current, piece.points), g)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -102,37 +103,37 @@ func (s *solver) count(e Engine) *int {
 	return &s.result.Used.BP
 }
 
-// piece runs the engine on one piece, and BP where it gives up.
-func (s *solver) piece(piece *graph, prefer []int32, component *graph) (outcome, error) {
+// solvePiece runs the engine on one piece, and BP if the engine gives up.
+func (s *solver) solvePiece(piece *graph, prefer []int32, component *graph) (outcome, error) {
 	var o outcome
 	var cause Cause
 	var err error
 	switch s.engine {
 	case LP:
-		o, cause, err = s.roundedLP(piece, prefer)
+		o, cause, err = s.solveLP(piece, prefer)
 	case Exact:
-		o, cause, err = s.searched(piece, prefer)
+		o, cause, err = s.solveExact(piece, prefer)
 	default:
-		return s.propagated(piece, prefer)
+		return s.solveBP(piece, prefer)
 	}
 	if err != nil || cause == "" {
 		return o, err
 	}
 	s.result.Fallbacks = append(s.result.Fallbacks, Fallback{
 		Engine: s.engine, Point: component.points[0], Points: piece.size(), Cause: cause})
-	fallen, err := s.propagated(piece, prefer)
+	fallen, err := s.solveBP(piece, prefer)
 	if err != nil {
 		return outcome{}, err
 	}
 	if o.labels != nil && piece.energy(o.labels) < piece.energy(fallen.labels) {
-		fallen.labels = o.labels // the engine did not finish, but what it has is better
+		fallen.labels = o.labels // the engine did not finish, but what it has found is better
 	}
 	fallen.bound = o.bound
 	return fallen, nil
 }
 
-// propagated is the answer of loopy BP, polished by ICM.
-func (s *solver) propagated(g *graph, prefer []int32) (outcome, error) {
+// solveBP runs loopy BP and polishes its labels by ICM.
+func (s *solver) solveBP(g *graph, prefer []int32) (outcome, error) {
 	labels, rounds, err := loopyBP(s.ctx, g, prefer, s.options.BPRounds)
 	if err != nil {
 		return outcome{}, err
@@ -141,9 +142,9 @@ func (s *solver) propagated(g *graph, prefer []int32) (outcome, error) {
 	return outcome{labels: labels, by: BP, rounds: rounds}, err
 }
 
-// searched is the answer of branch and bound, where the ascent does not prove its own.
-func (s *solver) searched(g *graph, prefer []int32) (outcome, Cause, error) {
-	a, err := climb(s.ctx, g, prefer, 0)
+// solveExact runs branch and bound, unless the ascent proves its own labels optimal.
+func (s *solver) solveExact(g *graph, prefer []int32) (outcome, Cause, error) {
+	a, err := ascend(s.ctx, g, prefer, 0)
 	if err != nil {
 		return outcome{}, "", err
 	}
@@ -151,7 +152,7 @@ func (s *solver) searched(g *graph, prefer []int32) (outcome, Cause, error) {
 	if a.solved() {
 		return o, "", nil
 	}
-	propagated, err := s.propagated(g, prefer)
+	propagated, err := s.solveBP(g, prefer)
 	if err != nil {
 		return outcome{}, "", err
 	}

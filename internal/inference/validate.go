@@ -6,8 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// check refuses what is not a problem. The sum of all magnitudes must be finite too, so that no
-// energy overflows.
+// check refuses invalid input. The sum of all magnitudes must be finite too, so that no energy overflows.
 func check(engine Engine, p *Problem, current []int32, o Options) error {
 	if engine < ICM || engine > Exact {
 		return fault.Invalid("UNKNOWN_ENGINE", "there is no inference engine %d; use icm, bp, lp or exact", engine)

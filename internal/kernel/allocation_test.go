@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -18,11 +19,11 @@ func TestSweepsAllocateNothing(t *testing.T) {
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
 			s, tiles := NewShard(p.source, 2), partition.All(n)
 			must(s.Build(ctx, tiles, stored))
-			armament := p.armament
+			armament := p.operands
 			armament.Lanes = lanes
-			arm(t, s, armament)
+			setOperands(t, s, armament)
 			labels, stats := make([]int32, lanes*n), make([]Stats, lanes)
-			back, forth := make([]Move, 0, lanes*n), make([]Move, 0, lanes*n)
+			back, forth := make([]labeling.Move, 0, lanes*n), make([]labeling.Move, 0, lanes*n)
 			for lane := range lanes {
 				stats[lane] = Stats{Lane: lane, Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
 				for i := range n {
@@ -30,7 +31,7 @@ func TestSweepsAllocateNothing(t *testing.T) {
 					labels[lane*n+i] = c
 					if i%5 == lane {
 						to := int32(lane*k + (i+lane+1+i%3)%k)
-						forth, back = append(forth, Move{int32(i), c, to}), append(back, Move{int32(i), to, c})
+						forth, back = append(forth, labeling.Move{Point: int32(i), From: c, To: to}), append(back, labeling.Move{Point: int32(i), From: to, To: c})
 					}
 				}
 			}

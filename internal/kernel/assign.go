@@ -3,26 +3,27 @@ package kernel
 import (
 	"context"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Assign finds the points of the given tiles that are nearer to another cluster, in row order:
+// Assign finds the points of the given tiles that are nearer to another cluster than to their own:
 //
 //	argmin_c d_ic,  d_ic = M_ii/a_i^2 - 2 S_ic/(a_i s_c) + Q_c/s_c^2      Kulis2009 (1)
 //
-// Of clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. The
-// lanes that stats are given for are asked about; the moves of a tile are in the order of the stats,
-// then of the rows.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Move, error) {
+// Among equally near clusters a point keeps its own, or else takes the lowest. Only lanes with stats
+// are assigned. The moves of a tile are in the order of the stats, then of the rows.
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Move, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
 	}
 	if s.source.graph != nil {
-		s.terms[0].sort()
+		s.terms[0].sortBySquare()
 	}
-	s.askedStats = stats
+	s.activeStats = stats
 	err = s.parallel(ctx, len(tiles), s.assignTile)
-	s.askedStats = nil
+	s.activeStats = nil
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +41,8 @@ func (s *Shard) assignOne(t *tile) error {
 	}
 	w := s.workspaces.borrow()
 	t.moves = t.moves[:0]
-	for asked := range s.askedStats {
-		w.assignment = s.assignment(t, s.askedStats[asked].Lane)
+	for asked := range s.activeStats {
+		w.assignment = s.assignment(t, s.activeStats[asked].Lane)
 		w.terms = &s.terms[asked]
 		t.moves = t.sums.assign(t.moves, w)
 	}
@@ -51,26 +52,26 @@ func (s *Shard) assignOne(t *tile) error {
 
 func (s *Shard) assignment(t *tile, lane int) assignment {
 	return assignment{
-		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.armament.K),
-		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.armament.Weights[t.rows.From:t.rows.To],
+		rows: t.rows, diagonal: t.diagonal, first: int32(lane * s.operands.K),
+		labels: s.labels[lane*s.source.Rows():][t.rows.From:t.rows.To], weights: s.operands.Weights[t.rows.From:t.rows.To],
 	}
 }
 
-// Farthest finds, in each lane that is asked about, the point with the largest a_i d_i,l(i) among
-// clusters of at least two points; of equals the lowest.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]Candidate, error) {
+// Farthest finds, in each lane with stats, the point with the largest a_i d_i,l(i) among clusters of at
+// least two points; among equals, the lowest point.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
 	}
-	s.workspaces.reset(s.armament.clusters())
+	s.workspaces.reset(s.operands.clusters())
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
 			return err
 		}
 		w := s.workspaces.borrow()
 		for len(w.farthest) < len(stats) {
-			w.farthest = append(w.farthest, Candidate{})
+			w.farthest = append(w.farthest, labeling.Candidate{})
 		}
 		for asked := range stats {
 			w.farthest[asked] = s.farthestInTile(w.farthest[asked], tiles[at], &stats[asked], &s.terms[asked])
@@ -81,7 +82,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	if err != nil {
 		return nil, err
 	}
-	best := make([]Candidate, len(stats))
+	best := make([]labeling.Candidate, len(stats))
 	for _, w := range s.workspaces.idle {
 		for asked := range min(len(best), len(w.farthest)) {
 			best[asked] = best[asked].Farther(w.farthest[asked])
@@ -90,15 +91,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	return best, nil
 }
 
-// Farther is the farther of two candidates; of equals the one with the lower point.
-func (c Candidate) Farther(other Candidate) Candidate {
-	if !other.Found || (c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
-		return c
-	}
-	return other
-}
-
-func (s *Shard) farthestInTile(best Candidate, t *tile, stats *Stats, terms *clusterTerms) Candidate {
+func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *Stats, terms *clusterTerms) labeling.Candidate {
 	asked := s.assignment(t, stats.Lane)
 	for r, a := range asked.weights {
 		c := asked.own(r)
@@ -107,12 +100,13 @@ func (s *Shard) farthestInTile(best Candidate, t *tile, stats *Stats, terms *clu
 		}
 		own := terms.shifted(t.own[stats.Lane*t.rows.Len()+r], a)
 		d := terms.shifted(t.diagonal[r], a)/float64(a*a) + terms.distancePart(c, own, a)
-		best = best.Farther(Candidate{Found: true, Point: int32(t.rows.From + r), Distance: a * d})
+		best = best.Farther(labeling.Candidate{Found: true, Point: int32(t.rows.From + r), Distance: a * d})
 	}
 	return best
 }
 
-// loadDiagonal makes M_ii without shift: the tile's own entries and the sparse part's.
+// loadDiagonal computes the tile's diagonal, M_ii without shift, as the sum of the base matrix and the
+// sparse part, unless it is there already.
 func (s *Shard) loadDiagonal(t *tile) error {
 	if t.diagonal != nil {
 		return nil
@@ -123,7 +117,7 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	}
 	for r := range t.rows.Len() {
 		i := t.rows.From + r
-		columns, values := s.armament.Sparse.Row(i)
+		columns, values := s.operands.Sparse.Row(i)
 		if at, found := slices.BinarySearch(columns, int32(i)); found {
 			diagonal[r] += values[at]
 		}
@@ -132,10 +126,10 @@ func (s *Shard) loadDiagonal(t *tile) error {
 	return nil
 }
 
-// ready checks that the tiles are loaded at the step and the stats fit the armament, and takes the
-// stats over.
+// ready checks that the tiles are loaded at the step and that the stats fit the operands, and prepares the
+// clusters' terms from the stats.
 func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +141,9 @@ func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error
 			return nil, ErrNotReady
 		}
 	}
-	k := s.armament.K
+	k := s.operands.K
 	for at, of := range stats {
-		if of.Lane < 0 || of.Lane >= s.armament.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
+		if of.Lane < 0 || of.Lane >= s.operands.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
 			return nil, ErrNotReady
 		}
 		if at == len(s.terms) {

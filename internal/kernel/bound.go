@@ -7,20 +7,20 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Extent is upper bounds of the base matrix's magnitudes. They depend on the data and the kernel
-// alone, never on constraints.
+// Bounds are upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel,
+// never on constraints.
 type Extent struct {
-	RowSum float64 // of every row's absolute sum: the grid is chosen from it
-	Entry  float64 // of every entry: the scale of half precision is chosen from it
+	RowSum float64 // of the sum of |M_ij| in every row; the grid is chosen from it
+	Entry  float64 // of |M_ij|; the scale of half precision is chosen from it
 }
 
 // HalfScale is what entries are divided by before they are rounded to half precision.
 func (e Extent) HalfScale() float64 { return halfScaleFor(e.Entry) }
 
-// Bound finds the extent.
+// FindBounds finds the bounds of the base matrix.
 //
-// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj);
-// n times the largest diagonal entry would waste bits on one outlier.
+// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj).
+// The simpler bound, n times the largest diagonal entry, would waste bits on a single outlier.
 func Bound(spec Spec, data dataset.Dataset) (Extent, error) {
 	switch data := data.(type) {
 	case *dataset.Graph:
@@ -65,7 +65,7 @@ func (s *Source) pointsBound() (Extent, error) {
 }
 
 // indefiniteBound bounds the entries of kernels that Cauchy-Schwarz does not cover: |tanh| <= 1, and
-// polynomials with a negative coefficient by the largest magnitude anywhere.
+// polynomials with a negative coefficient are at most (|gamma| max|x|^2 + |coef0|)^degree.
 func (s *Source) indefiniteBound() (float64, bool) {
 	largest := 0.0
 	switch {
@@ -109,10 +109,11 @@ func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
 	return bound, nil
 }
 
-// Graph weights are float64, but their squares must stay representable: distances divide by them.
+// Limits of the largest weighted degree in a graph. Weights are float64, but distances divide by their
+// squares, which must not overflow or underflow.
 const (
-	largestDegree  = 1e150
-	smallestDegree = 1e-150
+	maxDegree = 1e150
+	minDegree = 1e-150
 )
 
 func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
@@ -129,8 +130,8 @@ func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
 		}
 		bound.RowSum = max(bound.RowSum, row)
 	}
-	if sum := bound.RowSum; sum != 0 && !(sum >= smallestDegree && sum <= largestDegree) {
-		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, smallestDegree, largestDegree)
+	if sum := bound.RowSum; sum != 0 && !(sum >= minDegree && sum <= maxDegree) {
+		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, minDegree, maxDegree)
 	}
 	return bound, nil
 }

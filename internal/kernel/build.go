@@ -7,18 +7,18 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Building dense tiles. The matrix is symmetric: of the block that two tiles of this shard share, one
-// half is computed and transposed into the other.
+// Building dense tiles. The matrix is symmetric: the block where the rows of one tile meet the rows of
+// another is computed once and transposed into the other tile.
 
-// buildBlock is the part of a tile that lies in the columns of another tile's rows.
+// buildBlock is the part of a tile in the columns that are another tile's rows.
 type buildBlock struct {
-	tile    *denseTile
-	columns partition.Range
-	mirror  *denseTile // the other tile, when it is built now too and is not the same
-	source  *denseTile // the other tile, when it is here already: the block is its mirror
+	tile     *denseTile
+	columns  partition.Range
+	mirrorTo *denseTile // the other tile, if it is being built too: it gets the transposed block
+	copyFrom *denseTile // the other tile, if it is stored already: the block is copied from it, transposed
 }
 
-// buildFromPoints makes dense tiles of points.
+// buildFromPoints computes stored tiles of points.
 func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*denseTile, error) {
 	n := s.source.Rows()
 	tiles := make(map[int]*denseTile, len(numbers))
@@ -29,14 +29,14 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	var blocks []buildBlock
 	for _, number := range numbers {
 		for other := range partition.TileCount(n) {
-			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirror: tiles[other]}
+			b := buildBlock{tile: tiles[number], columns: partition.Tile(n, other), mirrorTo: tiles[other]}
 			switch {
-			case b.mirror != nil && other < number:
-				continue // made as the mirror of the other one
+			case b.mirrorTo != nil && other < number:
+				continue // the other tile's block is mirrored into this one
 			case other == number:
-				b.mirror = nil
-			case b.mirror == nil:
-				b.source = s.storedTile(other)
+				b.mirrorTo = nil
+			case b.mirrorTo == nil:
+				b.copyFrom = s.storedTile(other)
 			}
 			blocks = append(blocks, b)
 		}
@@ -44,7 +44,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 	return tiles, s.parallel(ctx, len(blocks), func(at int) error { return s.source.build(blocks[at]) })
 }
 
-// storedTile is a tile that this shard holds with its entries, nil when it does not.
+// storedTile returns a tile whose entries this shard has stored, or nil.
 func (s *Shard) storedTile(number int) *denseTile {
 	if t := s.tiles[number]; t != nil {
 		if dense, is := t.base.(*denseTile); is && dense.stored() {
@@ -56,13 +56,13 @@ func (s *Shard) storedTile(number int) *denseTile {
 
 // build computes one block, and its mirror.
 func (s *Source) build(b buildBlock) error {
-	if b.source != nil {
-		mirror(b.tile, b.source, b.tile.rows, 0)
+	if b.copyFrom != nil {
+		mirror(b.tile, b.copyFrom, b.tile.rows, 0)
 		return nil
 	}
-	w := s.borrow()
-	defer s.giveBack(w)
-	m := w.makerOf(b.tile)
+	w := s.borrowWindow()
+	defer s.returnWindow(w)
+	m := w.entryMakerFor(b.tile)
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
@@ -73,11 +73,11 @@ func (s *Source) build(b buildBlock) error {
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
 		} else {
-			w.values = grown(w.values, len(some)*b.tile.stride)
+			w.values = resized(w.values, len(some)*b.tile.stride)
 			out = w.values
 		}
-		// A block on the diagonal is its own mirror: its columns are computed from the diagonal on.
-		top, to, first := 0, b.mirror, 0
+		// A block on the diagonal is its own mirror: only its lower triangle is computed.
+		top, to, first := 0, b.mirrorTo, 0
 		if b.columns == b.tile.rows {
 			top = from - b.tile.rows.From
 			to, first = b.tile, top+columnsPerFill
@@ -86,7 +86,7 @@ func (s *Source) build(b buildBlock) error {
 		if err := m.fillFrom(top, some, out); err != nil {
 			return err
 		}
-		b.tile.keep(from, top, out)
+		b.tile.save(from, top, out)
 		if to != nil {
 			mirror(to, b.tile, partition.Range{From: from, To: from + len(some)}, first)
 		}
@@ -94,11 +94,11 @@ func (s *Source) build(b buildBlock) error {
 	return nil
 }
 
-// transposeStep is the side of the squares that a transposition works in.
+// transposeStep is the side of the square blocks that are transposed at a time.
 const transposeStep = 16
 
-// mirror fills from src's given columns, which are rows of dst, dst's columns that are rows of src,
-// from src's row first on, a multiple of transposeStep.
+// mirror transposes a block of src into dst. The given columns of src are rows of dst; the rows of src, from
+// row first on (a multiple of transposeStep), are columns of dst.
 func mirror(dst, src *denseTile, columns partition.Range, first int) {
 	if src.half != nil {
 		for r := first; r < src.height; r++ {
@@ -131,7 +131,7 @@ func mirrorRow[T any](to, from []T, dst, src *denseTile, columns partition.Range
 	}
 }
 
-// buildFromRows makes one dense tile of a given matrix.
+// buildFromRows fetches the rows of a given matrix and stores them as a dense tile.
 func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, error) {
 	t := s.newTile(number)
 	t.allocate()
@@ -153,7 +153,7 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		if err := s.spec.store(column, t.rows, j, values); err != nil {
 			return nil, err
 		}
-		t.keep(j, 0, column)
+		t.save(j, 0, column)
 	}
 	return t, nil
 }

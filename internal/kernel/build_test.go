@@ -9,11 +9,11 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Every entry of a stored matrix, computed or mirrored, within a tile or between tiles that are built
-// together or one after the other, is the kernel function's value.
+// Every entry of a stored matrix is the kernel function's value: computed or mirrored, within a tile or
+// between tiles, built together or one after the other.
 func TestBuildComputesEveryEntry(t *testing.T) {
 	ctx := context.Background()
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for _, n := range []int{17, 90, 1030, 1071} {
 			for _, half := range []bool{false, true} {
 				p := newProblem(t, rand.New(rand.NewPCG(uint64(n), 8)), n, 2, Gaussian)
@@ -21,7 +21,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 				spec := &p.source.spec
 				spec.ZeroDiagonal = n == 90
 				if half {
-					spec.HalfScale = p.extent.HalfScale()
+					spec.HalfScale = p.bounds.HalfScale()
 				}
 				s, tiles := NewShard(p.source, 2), partition.All(n)
 				for _, numbers := range [][]int{tiles[:1], tiles[2:], tiles} {
@@ -37,7 +37,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 	}
 }
 
-// checkEntries compares a tile with entries that are computed one by one.
+// checkEntries compares a tile with entries computed one by one.
 func checkEntries(t *testing.T, s *Source, tile *denseTile) {
 	t.Helper()
 	points, spec, c := s.points, &s.spec, s.spec.Grid.rounder()

@@ -5,21 +5,23 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// denseTile is rows of a dense matrix. Stored, it lies column by column, so that a sweep is a stream
-// of additions into float64 accumulators and a delta touches only the columns of points that moved;
-// columns are padded with zeros to whole vectors. Not stored (matrix-free), the columns that an
-// operation needs are computed again, to the same bits.
+// denseTile is some consecutive rows of a dense matrix.
+//
+// A stored tile is laid out column by column, so that a sweep is a stream of additions into float64
+// accumulators, and a delta touches only the columns of points that moved. Columns are padded with zeros
+// to whole SIMD vectors. A tile that is not stored (matrix-free) computes the columns that an operation
+// needs each time, to the same bits.
 type denseTile struct {
 	source  *Source
 	rows    partition.Range
 	n       int
 	height  int
 	stride  int
-	entries []float32 // nil: not stored, or in half precision
-	half    []uint16  // the entries in half precision; nil: not stored, or in full
+	entries []float32 // nil if the tile is not stored, or is in half precision
+	half    []uint16  // entries in half precision; nil if the tile is not stored, or is in full precision
 }
 
-// newTile is a dense tile that is not stored.
+// newTile makes a dense tile without storage.
 func (s *Source) newTile(number int) *denseTile {
 	rows := partition.Tile(s.spec.Rows, number)
 	return &denseTile{source: s, rows: rows, n: s.spec.Rows, height: rows.Len(), stride: padded(rows.Len())}
@@ -39,24 +41,24 @@ func (t *denseTile) column(j int) []float32 {
 	return t.entries[j*t.stride : (j+1)*t.stride : (j+1)*t.stride]
 }
 
-// keep stores columns from..from+len/stride that lie in values, from a row on.
-func (t *denseTile) keep(from, row int, values []float32) {
+// save stores computed columns, the first of which is number from, starting at a row.
+func (t *denseTile) save(from, row int, values []float32) {
 	if t.half == nil {
-		return // they were computed in place
+		return // full precision is computed in place
 	}
 	for at := row; at < len(values); at += t.stride {
 		t.source.routines.toHalf(t.half[from*t.stride+at:][:t.stride-row], values[at:], float32(1/t.source.spec.HalfScale))
 	}
 }
 
-// visit hands over columns, a pass at a time and in order.
-func (t *denseTile) visit(columns []int32, do func(columns []int32, p *pass)) error {
-	w := t.source.borrow()
-	defer t.source.giveBack(w)
+// forEachPass calls do with the given columns, in order, a pass of them at a time.
+func (t *denseTile) forEachPass(columns []int32, do func(columns []int32, p *pass)) error {
+	w := t.source.borrowWindow()
+	defer t.source.returnWindow(w)
 	for len(columns) > 0 {
 		some := columns[:min(columnsPerFill, len(columns))]
 		columns = columns[len(some):]
-		v, err := t.look(some, w)
+		v, err := t.locate(some, w)
 		if err != nil {
 			return err
 		}
@@ -74,12 +76,12 @@ func (t *denseTile) visit(columns []int32, do func(columns []int32, p *pass)) er
 }
 
 func (t *denseTile) addColumns(dst []float64, columns []int32) error {
-	return t.visit(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
+	return t.forEachPass(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
 }
 
 func (t *denseTile) degrees(dst []float64) error {
 	var negative error
-	err := t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
+	err := t.forEachPass(t.source.allColumns(), func(columns []int32, p *pass) {
 		for i, j := range columns {
 			for r, v := range p.column(i)[:t.height] {
 				if v < 0 && negative == nil {
@@ -96,7 +98,7 @@ func (t *denseTile) degrees(dst []float64) error {
 }
 
 func (t *denseTile) maxima(dst []float64) error {
-	return t.visit(t.source.allColumns(), func(columns []int32, p *pass) {
+	return t.forEachPass(t.source.allColumns(), func(columns []int32, p *pass) {
 		for i := range columns {
 			for r, v := range p.column(i)[:t.height] {
 				dst[r] = max(dst[r], float64(v))
@@ -113,7 +115,7 @@ func (t *denseTile) diagonal(dst []float64) error {
 		return nil
 	}
 	own := t.source.allColumns()[t.rows.From:t.rows.To]
-	return t.visit(own, func(columns []int32, p *pass) {
+	return t.forEachPass(own, func(columns []int32, p *pass) {
 		for i, j := range columns {
 			r := int(j) - t.rows.From
 			dst[r] = float64(p.column(i)[r])

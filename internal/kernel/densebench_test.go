@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// benchmarkPoints is n normal points under the gaussian kernel.
+// benchmarkPoints is n normally distributed points under the Gaussian kernel.
 func benchmarkPoints(t testing.TB, n, d int) *Source {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -30,7 +31,8 @@ func benchmarkPoints(t testing.TB, n, d int) *Source {
 	return source
 }
 
-// Building all tiles: few features, where the exponential dominates, and many, where products do.
+// Building all tiles, with few features, where the exponential dominates, and with many, where the inner
+// products do.
 func BenchmarkDenseBuild(b *testing.B) {
 	for _, size := range []struct{ n, d int }{{20_000, 16}, {10_000, 784}} {
 		b.Run(fmt.Sprintf("d=%d", size.d), func(b *testing.B) {
@@ -66,18 +68,18 @@ func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	for i := range weights {
 		weights[i], d.labels[i] = 1, d.rng.Int32N(int32(k))
 	}
-	arm(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+	setOperands(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 	must(d.Load(context.Background(), d.tiles, 1, d.labels))
 	return d
 }
 
-// moveSome lets a share of the points change their cluster.
-func (d *denseBenchmark) moveSome(moves []Move, share float64) []Move {
-	k := int32(d.armament.K)
+// moveSome moves a share of the points to other clusters.
+func (d *denseBenchmark) moveSome(moves []labeling.Move, share float64) []labeling.Move {
+	k := int32(d.operands.K)
 	for i, from := range d.labels {
 		if d.rng.Float64() < share {
 			d.labels[i] = (from + 1 + d.rng.Int32N(k-1)) % k
-			moves = append(moves, Move{Point: int32(i), From: from, To: d.labels[i]})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: d.labels[i]})
 		}
 	}
 	return moves
@@ -102,7 +104,7 @@ func BenchmarkDenseUpdate(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			moves := d.moveSome(make([]Move, 0, 2000), 0.08) // more than later, so that all buffers are there
+			moves := d.moveSome(make([]labeling.Move, 0, 2000), 0.08) // more moves than later, so that all buffers have their size
 			must(d.Update(context.Background(), d.tiles, 1, moves))
 			b.ReportAllocs()
 			b.SetBytes(4 * 20_000 * 1000)

@@ -3,11 +3,12 @@ package kernel
 import (
 	"math"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// denseSums are all k sums of every row in every lane, cluster by cluster: values[c*stride+r], so that
-// adding a column of the matrix is one contiguous pass.
+// denseSums are all k sums of every row in every lane, cluster by cluster, so that adding a column of the
+// matrix is one contiguous pass: S_rc is values[c*stride+r].
 type denseSums struct {
 	rows     partition.Range
 	k        int
@@ -31,10 +32,10 @@ func (s *denseSums) add(r int, c int32, v float64) {
 	}
 }
 
-// sweep asks the tile for its base each time: it may have changed its storage since the last one.
+// sweep asks the tile for its base matrix every time: its storage may have changed since the last sweep.
 func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
-	for lane, anew := range p.anew {
-		if anew {
+	for lane, recompute := range p.recompute {
+		if recompute {
 			clear(s.values[lane*s.k*s.stride : (lane+1)*s.k*s.stride])
 		}
 	}
@@ -42,8 +43,8 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 		return err
 	}
 	s.moveSparse(p.moves)
-	for lane, anew := range p.anew {
-		if anew {
+	for lane, recompute := range p.recompute {
+		if recompute {
 			s.addSparse(p.labelsOf(lane))
 		}
 		if p.counts[lane] > 0 {
@@ -53,7 +54,7 @@ func (s *denseSums) sweep(t *tile, p *plan, w *workspace) error {
 	return nil
 }
 
-// loadOwn takes out of the sums of a lane those of the rows' own clusters.
+// loadOwn copies, for each row, the sum over its own cluster; 0 if it has none.
 func (s *denseSums) loadOwn(own []float64, labels []int32) {
 	for r, c := range labels {
 		own[r] = 0
@@ -63,7 +64,7 @@ func (s *denseSums) loadOwn(own []float64, labels []int32) {
 	}
 }
 
-// addSparse adds the sparse part of every row in a lane.
+// addSparse adds the sparse part of every row to the sums of a lane.
 func (s *denseSums) addSparse(labels []int32) {
 	for r := range s.rows.Len() {
 		columns, values := s.sparse.Row(s.rows.From + r)
@@ -73,8 +74,8 @@ func (s *denseSums) addSparse(labels []int32) {
 	}
 }
 
-// moveSparse moves the sparse part of moved columns.
-func (s *denseSums) moveSparse(moves []Move) {
+// moveSparse moves the sparse part of moved columns from one cluster's sums to the other's.
+func (s *denseSums) moveSparse(moves []labeling.Move) {
 	for _, m := range moves {
 		rows, values := s.sparse.column(m.Point, s.rows)
 		for at, i := range rows {
@@ -85,9 +86,9 @@ func (s *denseSums) moveSparse(moves []Move) {
 	}
 }
 
-func (s *denseSums) assign(moves []Move, w *workspace) []Move {
+func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
-	if len(a.terms.filled) == 0 {
+	if len(a.terms.nonEmpty) == 0 {
 		return moves
 	}
 	s.findNearest(w)
@@ -98,13 +99,13 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 			part = a.part(r, own, s.of(r, a.labels[r]))
 		}
 		if part <= least {
-			continue // the usual case, whatever the tolerance
+			continue // the usual case, needs no tolerance
 		}
 		limit := least + a.tolerance(r)
 		if own >= 0 && part <= limit {
 			continue
 		}
-		for _, c := range a.terms.filled {
+		for _, c := range a.terms.nonEmpty {
 			if a.part(r, c, s.of(r, a.first+c)) <= limit {
 				moves = append(moves, a.move(r, c))
 				break
@@ -114,14 +115,15 @@ func (s *denseSums) assign(moves []Move, w *workspace) []Move {
 	return moves
 }
 
-// findNearest is the least distance of every row, cluster by cluster: the sums of one are contiguous.
+// findNearest computes the least distance of every row. It goes cluster by cluster, whose sums are
+// contiguous.
 func (s *denseSums) findNearest(w *workspace) {
 	a := &w.assignment
-	w.nearest = grown(w.nearest, s.rows.Len())
+	w.nearest = resized(w.nearest, s.rows.Len())
 	for r := range w.nearest {
 		w.nearest[r] = math.Inf(1)
 	}
-	for _, c := range a.terms.filled {
+	for _, c := range a.terms.nonEmpty {
 		sums := s.values[int(a.first+c)*s.stride:][:s.rows.Len()]
 		if a.terms.sigma >= 0 {
 			s.routines.distances(w.nearest, sums, a.weights, a.terms.square[c], a.terms.weight[c])
@@ -136,8 +138,8 @@ func (s *denseSums) findNearest(w *workspace) {
 	if a.terms.sigma <= 0 {
 		return
 	}
-	// A shift that is above 0 can only lower the distance to a row's own cluster: every step of the
-	// formula, with its rounding, is monotone.
+	// The loop above ignores the shift, which only concerns a row's own cluster. A positive shift can only
+	// lower that distance, because every step of the formula is monotone, rounding included.
 	for r := range w.nearest {
 		if own := a.own(r); own >= 0 {
 			if d := a.part(r, own, s.of(r, a.labels[r])); d < w.nearest[r] {

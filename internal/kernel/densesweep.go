@@ -1,7 +1,7 @@
 package kernel
 
-// window is a thread's buffer for columns that do not lie in memory as float32, what computes them,
-// the pass it is at, and the panel.
+// window is a thread's scratch space for dense tiles: a buffer for columns that are not stored as float32,
+// what computes them, and the current pass and panel.
 type window struct {
 	values []float32
 	maker  *entryMaker
@@ -9,33 +9,33 @@ type window struct {
 	panel  panel
 }
 
-// borrow takes a window that is returned by giveBack.
-func (s *Source) borrow() *window {
+// borrowWindow takes a window from the pool; returnWindow puts it back.
+func (s *Source) borrowWindow() *window {
 	if w, _ := s.windows.Get().(*window); w != nil {
 		return w
 	}
 	return &window{}
 }
 
-func (s *Source) giveBack(w *window) { s.windows.Put(w) }
+func (s *Source) returnWindow(w *window) { s.windows.Put(w) }
 
-// makerOf is the window's entry maker, set to a tile.
-func (w *window) makerOf(t *denseTile) *entryMaker {
+// entryMakerFor returns the window's entry maker, set to a tile.
+func (w *window) entryMakerFor(t *denseTile) *entryMaker {
 	if w.maker == nil {
 		w.maker = &entryMaker{source: t.source}
 	}
-	w.maker.set(t.rows)
+	w.maker.selectTile(t.rows)
 	return w.maker
 }
 
-// view is where some columns lie: one after the other, or in a tile.
+// view says where some columns are: one after the other in a buffer, or scattered in a tile.
 type view struct {
 	values  []float32
-	pitch   int     // from one column to the next
-	columns []int32 // nil: the columns lie in the order they were asked for
+	pitch   int     // values from one column to the next
+	columns []int32 // the columns' numbers in the tile; nil if they are in a buffer, in order
 }
 
-// begin is where the place-th of the columns begins.
+// begin is the index in values where the place-th column begins.
 func (v *view) begin(place int) int {
 	if v.columns != nil {
 		place = int(v.columns[place])
@@ -43,20 +43,20 @@ func (v *view) begin(place int) int {
 	return place * v.pitch
 }
 
-// look finds columns: in the tile, or, converted or computed, in the window.
-func (t *denseTile) look(columns []int32, w *window) (view, error) {
+// locate finds columns: stored in the tile, or converted or computed into the window.
+func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	s, height := t.source, t.stride
 	if t.entries != nil {
 		return view{values: t.entries, pitch: height, columns: columns}, nil
 	}
-	w.values = grown(w.values, len(columns)*height)
+	w.values = resized(w.values, len(columns)*height)
 	if t.half != nil {
 		for at, j := range columns {
 			s.routines.fromHalf(w.values[at*height:(at+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))
 		}
 		return view{values: w.values, pitch: height}, nil
 	}
-	m := w.makerOf(t)
+	m := w.entryMakerFor(t)
 	for from := 0; from < len(columns); from += columnsPerFill {
 		to := min(from+columnsPerFill, len(columns))
 		if err := m.fill(columns[from:to], w.values[from*height:to*height]); err != nil {
@@ -66,24 +66,24 @@ func (t *denseTile) look(columns []int32, w *window) (view, error) {
 	return view{values: w.values, pitch: height}, nil
 }
 
-// pace is how the tile takes the entries of a plan.
-func (t *denseTile) pace(p *plan) pace {
+// chunking says how many columns at a time the tile takes for a plan.
+func (t *denseTile) chunking(p *plan) chunking {
 	switch {
 	case !t.stored():
-		return byFill
+		return fewColumns
 	case t.entries != nil && p.window() == 0:
-		return byWhole
+		return wholePlan
 	}
-	return byWindow
+	return cacheWindow
 }
 
-// apply does to the sums what a plan says.
+// apply changes the sums as a plan says.
 func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
-	pace := t.pace(p)
-	l := &p.layouts[pace] // made before the threads began
+	pace := t.chunking(p)
+	l := &p.layouts[pace] // computed before the threads started
 	for at, b := range l.blocks {
 		columns := p.columns[b.firstColumn:b.endColumn]
-		v, err := t.look(columns, w)
+		v, err := t.locate(columns, w)
 		if err != nil {
 			return err
 		}
@@ -96,10 +96,10 @@ func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 	return nil
 }
 
-// columnsAhead is how long before they are read columns are fetched from memory, where they are read once.
+// columnsAhead is the prefetch distance for columns that are read once.
 const columnsAhead = columnsPerPass
 
-// applyRuns takes one block's entries, and meanwhile fetches the next block's columns.
+// applyRuns applies the entries of one block, and meanwhile prefetches the columns of the next block.
 func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next []int32, p *pass) {
 	routines := &t.source.routines
 	p.values = v.values
@@ -133,7 +133,7 @@ func (t *denseTile) applyRuns(sums []float64, l *layout, b block, v view, next [
 	}
 }
 
-// sumsOf is the sums of one cluster.
+// sumsOf returns the sums of one cluster.
 func (t *denseTile) sumsOf(sums []float64, c int32) []float64 {
 	return sums[int(c)*t.stride:][:t.stride]
 }

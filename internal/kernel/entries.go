@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/cleave-project/cleave/internal/partition"
 
-// entryMaker computes entries of the matrix of points: all rows of one tile, for some columns at a
-// time. It keeps its buffers; one thread uses it at a time.
+// entryMaker computes entries of the matrix of points: all rows of one tile, a few columns at a time. It
+// keeps its buffers, and belongs to one thread at a time.
 type entryMaker struct {
 	source   *Source
 	tile     partition.Range
@@ -16,8 +16,8 @@ type entryMaker struct {
 	half     []uint16
 }
 
-// set chooses the tile.
-func (m *entryMaker) set(rows partition.Range) {
+// selectTile chooses the tile and packs its points.
+func (m *entryMaker) selectTile(rows partition.Range) {
 	if m.tile == rows {
 		return
 	}
@@ -31,15 +31,14 @@ func (m *entryMaker) set(rows partition.Range) {
 	m.tile = rows
 }
 
-// columnsPerFill is how many columns are multiplied for one reading of the packed rows: whole groups,
-// and whole lines of their mirror.
+// columnsPerFill is how many columns share one pass over the packed rows. It is a multiple of every
+// routine's blockColumns, and of a cache line of the mirrored tile.
 const columnsPerFill = 48
 
-// fill computes the columns' entries, at most columnsPerFill of them, one after the other into out.
+// fill computes the entries of at most columnsPerFill columns into out, column after column.
 func (m *entryMaker) fill(columns []int32, out []float32) error { return m.fillFrom(0, columns, out) }
 
-// fillFrom computes the columns' entries from a row on, a multiple of rowMultiple; what is above stays
-// as it is.
+// fillFrom does the same from a row on, a multiple of rowMultiple; rows above it stay as they are.
 func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
 	m.multiply(row/m.rows.lanes, columns)
 	height := m.rows.groups * m.rows.lanes
@@ -53,13 +52,13 @@ func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
 	return nil
 }
 
-// multiply makes the products of the columns and the rows from a group on. The packed rows of one group
-// stay in the first-level cache while all columns pass by.
+// multiply computes the inner products of the columns with the rows, from a group of rows on. The packed
+// rows of one group stay in the first-level cache while all columns pass by.
 func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	r := &m.source.routines
 	height := m.rows.groups * r.blockRows // of a column of products
 	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
-	m.products = grown(m.products, height*m.columns.groups*r.blockColumns)
+	m.products = resized(m.products, height*m.columns.groups*r.blockColumns)
 	for from := 0; from < m.rows.features; from += m.rows.perPass {
 		for row := firstGroup; row < m.rows.groups; row++ {
 			packedRows := m.rows.group(from, row)
@@ -71,8 +70,8 @@ func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	}
 }
 
-// finish turns the products of column j from a row on into entries: the kernel function, one rounding
-// to float32, one to the grid.
+// finish turns the products of column j, from a row on, into entries: it applies the kernel function,
+// then rounds once to float32 and once to the grid.
 func (m *entryMaker) finish(column []float32, row, j int, products []float64) error {
 	s, spec := m.source, &m.source.spec
 	rows := partition.Range{From: m.tile.From + row, To: m.tile.To}
@@ -83,14 +82,14 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 		spec.clearDiagonal(column, rows, j)
 		return nil
 	}
-	m.values = grown(m.values, rows.Len())
+	m.values = resized(m.values, rows.Len())
 	for r := range m.values {
 		m.values[r] = spec.entry(products[r], m.norms[row+r], s.points.norms[j])
 	}
 	return spec.store(column, rows, j, m.values)
 }
 
-// store puts kernel values into column j: weighted, rounded once to float32 and to the grid.
+// store puts kernel values into column j: scaled by a_i a_j, rounded once to float32 and once to the grid.
 func (s *Spec) store(column []float32, rows partition.Range, j int, values []float64) error {
 	if s.Scale != nil {
 		for r := range values {
@@ -109,7 +108,7 @@ func (s *Spec) store(column []float32, rows partition.Range, j int, values []flo
 	return nil
 }
 
-// clearDiagonal makes the diagonal entry 0 where the objective has none.
+// clearDiagonal sets the diagonal entry to 0 for objectives that ignore it.
 func (s *Spec) clearDiagonal(column []float32, rows partition.Range, j int) {
 	if s.ZeroDiagonal && j >= rows.From && j < rows.To {
 		column[j-rows.From] = 0

@@ -7,27 +7,27 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// matrix is some consecutive rows of the base matrix, all n columns. Destinations hold one value
+// matrix is some consecutive rows of the base matrix with all n columns. Destinations have one value
 // per row of the tile, padded.
 type matrix interface {
-	// newSums makes sums that suit the matrix; a full sweep gives them their values.
+	// newSums allocates sums in the layout that suits the matrix; a full sweep computes them.
 	newSums(a *Armament) rowSums
-	// addColumns adds columns.
+	// addColumns adds the given columns to dst.
 	addColumns(dst []float64, columns []int32) error
-	// multiply is the rows' products with vectors, each row in column order.
+	// multiply computes the rows' products with vectors, each row in column order.
 	multiply(dst [][]float64, x *vectors) error
-	// degrees adds each row's sum; an affinity below 0 is a fault.
+	// degrees adds each row's sum to dst; a negative affinity is an error.
 	degrees(dst []float64) error
-	// maxima are each row's largest entry, at least 0.
+	// maxima raises dst to each row's largest entry.
 	maxima(dst []float64) error
-	// diagonal is the tile's own entries (i, i).
+	// diagonal writes the entries (i, i) of the tile's rows.
 	diagonal(dst []float64) error
 	bytes() int64
-	// stored tells whether the entries are kept rather than computed again.
+	// stored tells whether the entries are kept, rather than computed whenever they are needed.
 	stored() bool
 }
 
-// graphTile is a view of some rows of a graph; the graph itself is shared and never densified.
+// graphTile is a view of some rows of a graph. The graph is shared by all tiles and never made dense.
 type graphTile struct {
 	source *Source
 	rows   partition.Range
@@ -35,20 +35,20 @@ type graphTile struct {
 
 func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
 
-// graphRow is the neighbours of a vertex and the entries of M, on the grid, that lead to them.
+// graphRow returns the neighbors of a vertex and the weights of its edges to them, on the grid.
 func (s *Source) graphRow(i int) ([]int32, []float64) {
 	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
 	return s.graph.Column[from:to:to], s.weights[from:to:to]
 }
 
-// column is the part of column j that lies in the tile: the neighbours of j among its rows.
+// column returns the part of column j that lies in the tile: the neighbors of j among its rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
-	neighbours, weights := t.row(j)
-	return within(t.rows, neighbours, weights)
+	neighbors, weights := t.row(j)
+	return within(t.rows, neighbors, weights)
 }
 
-// within is the part of ascending columns, and their values, that lies among some rows: the matrix
-// is symmetric, so that row j is column j.
+// within cuts a sparse row to the columns, which are ascending, that are among some rows. The matrix is
+// symmetric, so that row j is also column j.
 func within(rows partition.Range, columns []int32, values []float64) ([]int32, []float64) {
 	from, _ := slices.BinarySearch(columns, int32(rows.From))
 	to := from
@@ -58,7 +58,7 @@ func within(rows partition.Range, columns []int32, values []float64) ([]int32, [
 	return columns[from:to], values[from:to]
 }
 
-// column is the part of column j that lies among some rows.
+// column returns the part of column j that lies among some rows.
 func (s *Sparse) column(j int32, rows partition.Range) ([]int32, []float64) {
 	columns, values := s.Row(int(j))
 	return within(rows, columns, values)
@@ -66,8 +66,8 @@ func (s *Sparse) column(j int32, rows partition.Range) ([]int32, []float64) {
 
 func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 	for _, j := range columns {
-		neighbours, weights := t.column(int(j))
-		for at, i := range neighbours {
+		neighbors, weights := t.column(int(j))
+		for at, i := range neighbors {
 			dst[int(i)-t.rows.From] += weights[at]
 		}
 	}
@@ -76,10 +76,10 @@ func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 
 func (t *graphTile) degrees(dst []float64) error {
 	for r := range t.rows.Len() {
-		neighbours, weights := t.row(t.rows.From + r)
+		neighbors, weights := t.row(t.rows.From + r)
 		for at, w := range weights {
 			if w < 0 {
-				return negativeAffinity(t.rows.From+r, int(neighbours[at]), w)
+				return negativeAffinity(t.rows.From+r, int(neighbors[at]), w)
 			}
 			dst[r] += w
 		}
@@ -100,8 +100,8 @@ func (t *graphTile) maxima(dst []float64) error {
 func (t *graphTile) diagonal(dst []float64) error {
 	for r := range t.rows.Len() {
 		i := t.rows.From + r
-		neighbours, weights := t.row(i)
-		if at, found := slices.BinarySearch(neighbours, int32(i)); found {
+		neighbors, weights := t.row(i)
+		if at, found := slices.BinarySearch(neighbors, int32(i)); found {
 			dst[r] = weights[at]
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// graphCase is a random graph with all that makes ties: loops, few distinct weights, constraints,
-// vertices without neighbours.
+// graphCase is a random graph with everything that makes ties: loops, few distinct weights, constraints, and
+// vertices without neighbors.
 type graphCase struct {
 	*problem
 	shard  *Shard
@@ -60,11 +61,11 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 		links[[2]int32{i, j}], links[[2]int32{j, i}] = v, v
 	}
 	p := &problem{source: source, n: n, k: k, rng: rng}
-	p.armament = Armament{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
-	for i := range p.armament.Weights {
-		p.armament.Weights[i] = 1
+	p.operands = Armament{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
+	for i := range p.operands.Weights {
+		p.operands.Weights[i] = 1
 		if !coarse {
-			p.armament.Weights[i] += rng.Float64()
+			p.operands.Weights[i] += rng.Float64()
 		}
 	}
 	c := &graphCase{problem: p, shard: p.shard(t, 1+rng.IntN(3)), tiles: partition.All(n), step: 1}
@@ -101,11 +102,11 @@ func sparseOf(n int, entries map[[2]int32]float64) *Sparse {
 func (c *graphCase) move(t testing.TB) {
 	t.Helper()
 	share := []float64{0.01, 0.05, 0.9}[c.rng.IntN(3)]
-	var moves []Move
+	var moves []labeling.Move
 	for i, from := range c.labels {
 		if c.rng.Float64() < share {
 			to := int32(c.rng.IntN(c.k+1)) - 1
-			moves = append(moves, Move{Point: int32(i), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			c.labels[i] = to
 		}
 	}
@@ -116,18 +117,18 @@ func (c *graphCase) move(t testing.TB) {
 	c.step++
 }
 
-// dense is the sums of all clusters, by definition and in the layout of dense tiles.
+// dense computes the sums of all clusters by their definition, in the layout of dense tiles.
 func (c *graphCase) dense(number int) *denseSums {
 	rows := partition.Tile(c.n, number)
 	portable := portable()
-	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.armament.Sparse, routines: &portable}
+	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.operands.Sparse, routines: &portable}
 	s.values = make([]float64, s.stride*c.k)
 	for r := range rows.Len() {
-		neighbours, weights := c.source.graphRow(rows.From + r)
-		for at, j := range neighbours {
+		neighbors, weights := c.source.graphRow(rows.From + r)
+		for at, j := range neighbors {
 			s.add(r, c.labels[j], weights[at])
 		}
-		partners, values := c.armament.Sparse.Row(rows.From + r)
+		partners, values := c.operands.Sparse.Row(rows.From + r)
 		for at, j := range partners {
 			s.add(r, c.labels[j], values[at])
 		}
@@ -145,7 +146,7 @@ func (c *graphCase) stats() Stats {
 		for i := rows.From; i < rows.To; i++ {
 			if l := c.labels[i]; l >= 0 {
 				stats.Count[l]++
-				stats.Weight[l] += c.armament.Weights[i]
+				stats.Weight[l] += c.operands.Weights[i]
 				stats.SelfAffinity[l] += sums.of(i-rows.From, l)
 			}
 		}
@@ -153,9 +154,9 @@ func (c *graphCase) stats() Stats {
 	return stats
 }
 
-// denseRule is the rule of Assign over all k clusters: written out row by row, and as the layout of
-// dense tiles has it. With it the farthest point.
-func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move, farthest Candidate) {
+// denseRule applies the rule of Assign to all k clusters, once written out row by row, and once by the code
+// for dense tiles. It also finds the farthest point.
+func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []labeling.Move, farthest labeling.Candidate) {
 	t.Helper()
 	diagonal, err := c.shard.Diagonal(context.Background(), c.tiles)
 	if err != nil {
@@ -174,10 +175,10 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move
 		rows, sums := partition.Tile(c.n, number), c.dense(number)
 		layout = sums.assign(layout, &workspace{assignment: assignment{
 			terms: &terms, rows: rows, labels: c.labels[rows.From:rows.To],
-			weights: c.armament.Weights[rows.From:rows.To], diagonal: diagonal[rows.From:rows.To],
+			weights: c.operands.Weights[rows.From:rows.To], diagonal: diagonal[rows.From:rows.To],
 		}})
 		for i := rows.From; i < rows.To; i++ {
-			a, own := c.armament.Weights[i], c.labels[i]
+			a, own := c.operands.Weights[i], c.labels[i]
 			shiftedDiagonal := diagonal[i] + float64(stats.Sigma*a)
 			distance := func(l int32) float64 {
 				sum := sums.of(i-rows.From, l)
@@ -195,14 +196,14 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move
 			limit := least + 1e-11*(math.Abs(shiftedDiagonal)/float64(a*a)+largest)
 			if own >= 0 && stats.Count[own] >= 2 {
 				d := a * (shiftedDiagonal/float64(a*a) + distance(own))
-				farthest = farthest.Farther(Candidate{Found: true, Point: int32(i), Distance: d})
+				farthest = farthest.Farther(labeling.Candidate{Found: true, Point: int32(i), Distance: d})
 			}
 			if own >= 0 && distance(own) <= limit {
 				continue
 			}
 			for l, count := range stats.Count {
 				if count > 0 && distance(int32(l)) <= limit {
-					written = append(written, Move{Point: int32(i), From: own, To: int32(l)})
+					written = append(written, labeling.Move{Point: int32(i), From: own, To: int32(l)})
 					break
 				}
 			}
@@ -211,8 +212,8 @@ func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []Move
 	return written, layout, farthest
 }
 
-// After any moves the sparse sums are those of the definition, and what Assign and Farthest make of
-// them is what the rule for all k clusters makes of them.
+// After any moves the sparse sums are those of the definition, and Assign and Farthest answer as the rule over
+// all k clusters does.
 func TestGraphEqualsDenseRule(t *testing.T) {
 	ctx := context.Background()
 	moved, others := 0, 0
@@ -241,11 +242,11 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 		}
 	}
 	if moved < 5_000 || others < 1_000 {
-		t.Errorf("only %d moves, %d of them to clusters without a neighbour: the test is too tame", moved, others)
+		t.Errorf("only %d moves, %d of them to clusters without a neighbor: the test is too tame", moved, others)
 	}
 }
 
-// checkSums compares the sparse sums with the definition, and their lists with those made anew.
+// checkSums compares the sparse sums with the definition, and their rows with those of a fresh shard.
 func (c *graphCase) checkSums(t *testing.T, seed uint64) {
 	t.Helper()
 	fresh := c.problem.shard(t, 1)
@@ -253,15 +254,15 @@ func (c *graphCase) checkSums(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.shard.Load(context.Background(), c.tiles, c.step, c.labels) // only answers again
+	got, err := c.shard.Load(context.Background(), c.tiles, c.step, c.labels) // changes nothing, only answers again
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("seed %d: self-affinities differ: %v", seed, err)
 	}
 	for number := range c.tiles {
-		sums, anew, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums), c.dense(number)
+		sums, freshSums, dense := c.shard.tiles[number].sums.(*graphSums), fresh.tiles[number].sums.(*graphSums), c.dense(number)
 		for r := range sums.used {
-			if got, want := byCluster(sums.row(r)), byCluster(anew.row(r)); !slices.Equal(got, want) {
-				t.Fatalf("seed %d: row %d of tile %d is %v, made anew %v", seed, r, number, got, want)
+			if got, want := byCluster(sums.row(r)), byCluster(freshSums.row(r)); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: row %d of tile %d is %v, in a fresh shard %v", seed, r, number, got, want)
 			}
 			for cluster := range int32(c.k) {
 				if sums.of(r, cluster) != dense.of(r, cluster) {
@@ -277,11 +278,11 @@ func byCluster(row []adjacency) []adjacency {
 	return slices.SortedFunc(slices.Values(row), func(a, b adjacency) int { return int(a.cluster) - int(b.cluster) })
 }
 
-// An update without moves, however it is written, changes nothing; nor do moves that lead nowhere.
+// An update without moves changes nothing, and neither do moves from a cluster to itself.
 func TestGraphUpdateWithoutMoves(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newGraphCase(t, seed)
-		for _, moves := range [][]Move{nil, {}, {{Point: 0, From: c.labels[0], To: c.labels[0]}}} {
+		for _, moves := range [][]labeling.Move{nil, {}, {{Point: 0, From: c.labels[0], To: c.labels[0]}}} {
 			if _, err := c.shard.Update(context.Background(), c.tiles, c.step, moves); err != nil {
 				t.Fatal(err)
 			}
@@ -291,7 +292,7 @@ func TestGraphUpdateWithoutMoves(t *testing.T) {
 	}
 }
 
-// Without labels there is nothing to join.
+// Without labels there is no cluster to move to.
 func TestGraphWithoutLabels(t *testing.T) {
 	c := newGraphCase(t, 5)
 	for i := range c.labels {
@@ -307,16 +308,16 @@ func TestGraphWithoutLabels(t *testing.T) {
 	}
 }
 
-// Tiles that lag behind, as after a lost answer, are brought to the step; the others keep theirs.
+// Tiles that lag behind, as after a lost answer, are brought to the step; the others stay at it.
 func TestGraphTilesMayLagBehind(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(40) {
 		c := newGraphCase(t, seed)
-		moves := []Move{}
+		moves := []labeling.Move{}
 		for i, from := range c.labels {
 			if c.rng.IntN(6) == 0 {
 				c.labels[i] = int32(c.rng.IntN(c.k))
-				moves = append(moves, Move{Point: int32(i), From: from, To: c.labels[i]})
+				moves = append(moves, labeling.Move{Point: int32(i), From: from, To: c.labels[i]})
 			}
 		}
 		half := c.tiles[:len(c.tiles)/2]
@@ -331,34 +332,34 @@ func TestGraphTilesMayLagBehind(t *testing.T) {
 	}
 }
 
-// Moves that do not belong to the labels are an error, and leave the labels alone.
-func TestGraphRefusesMisfits(t *testing.T) {
+// Moves that do not match the labels are an error and do not change them.
+func TestGraphRefusesMismatchedMoves(t *testing.T) {
 	ctx := context.Background()
 	c := newGraphCase(t, 3)
 	before := slices.Clone(c.shard.labels)
 	from, to := c.labels[0], (c.labels[0]+2)%int32(c.k+1)-1
-	twice := []Move{{Point: 0, From: from, To: to}, {Point: 0, From: from, To: to}}
+	twice := []labeling.Move{{Point: 0, From: from, To: to}, {Point: 0, From: from, To: to}}
 	if _, err := c.shard.Update(ctx, c.tiles, c.step, twice); err == nil {
 		t.Error("a point moved twice")
 	}
 	if !slices.Equal(c.shard.labels, before) {
 		t.Error("the labels changed")
 	}
-	thereAndBack := []Move{{Point: 0, From: from, To: to}, {Point: 0, From: to, To: from}}
+	thereAndBack := []labeling.Move{{Point: 0, From: from, To: to}, {Point: 0, From: to, To: from}}
 	if _, err := c.shard.Update(ctx, c.tiles, c.step, thereAndBack); err == nil {
 		t.Error("a point moved there and back")
 	}
-	// The first tile goes on with good moves; then the others are told something else.
-	good := []Move{{Point: 0, From: from, To: to}}
+	// The first tile gets good moves; then the others are told something else.
+	good := []labeling.Move{{Point: 0, From: from, To: to}}
 	if _, err := c.shard.Update(ctx, c.tiles[:1], c.step, good); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to}, {Point: 0, From: int32(c.k), To: to}} {
-		if _, err := c.shard.Update(ctx, c.tiles, c.step, []Move{bad}); err == nil {
+	for _, bad := range []labeling.Move{{Point: 0, From: to, To: from}, {Point: int32(c.n), From: from, To: to}, {Point: 0, From: int32(c.k), To: to}} {
+		if _, err := c.shard.Update(ctx, c.tiles, c.step, []labeling.Move{bad}); err == nil {
 			t.Errorf("other tiles were told %v, the first one %v", bad, good)
 		}
 	}
-	full := &plan{labels: c.shard.labels, moves: []Move{{Point: 0, From: 0, To: 0}}}
+	full := &plan{labels: c.shard.labels, moves: []labeling.Move{{Point: 0, From: 0, To: 0}}}
 	sums := c.shard.tiles[0].sums.(*graphSums)
 	for r := range sums.used {
 		absent := int32(0)
@@ -368,8 +369,8 @@ func TestGraphRefusesMisfits(t *testing.T) {
 		if int(absent) == c.k {
 			continue
 		}
-		full.moves[0] = Move{From: absent, To: 0}
-		if err := sums.change(full, []touch{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMisfit) {
+		full.moves[0] = labeling.Move{From: absent, To: 0}
+		if err := sums.applyChanges(full, []rowChange{{weight: 1, row: int32(r)}}, c.shard.workspaces.borrow()); !errors.Is(err, errMovesMismatch) {
 			t.Errorf("row %d lost a contributor that it does not have: %v", r, err)
 		}
 		return
@@ -377,7 +378,7 @@ func TestGraphRefusesMisfits(t *testing.T) {
 	t.Error("every row is adjacent to every cluster")
 }
 
-// Sums take memory by the edges, whatever k.
+// The memory of sums is proportional to the edges, not to k.
 func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	const n, k = 4000, 4000
 	source, armament := benchmarkGraph(t, n, 10, k)
@@ -389,7 +390,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}
-	arm(t, s, armament)
+	setOperands(t, s, armament)
 	if _, err := s.Load(context.Background(), tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +402,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 
 func TestMinimaFindTheNextWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	var m minima
+	var m minTree
 	for range 2000 {
 		values := make([]float64, rng.IntN(40))
 		for i := range values {
@@ -414,7 +415,7 @@ func TestMinimaFindTheNextWithin(t *testing.T) {
 				for want < len(values) && values[want] > limit {
 					want++
 				}
-				if got := m.within(from, limit); got != want {
+				if got := m.firstAtMost(from, limit); got != want {
 					t.Fatalf("%v from %d within %v: %d, want %d", values, from, limit, got, want)
 				}
 			}

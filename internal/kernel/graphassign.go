@@ -1,20 +1,24 @@
 package kernel
 
-import "math"
+import (
+	"math"
 
-// assign looks at a row's adjacent clusters and its own; for every other cluster S_ic = 0, so that
-// its distance is the cluster's square and the nearest of them comes first in the terms' order.
-// A row takes as many steps as it has adjacent clusters, whatever k.
-func (s *graphSums) assign(moves []Move, w *workspace) []Move {
+	"github.com/cleave-project/cleave/internal/labeling"
+)
+
+// assign compares a row's adjacent clusters and its own. Every other cluster has S_ic = 0, so that its
+// distance is just the cluster's square, and the nearest of them comes first in the terms' order. So the
+// work for a row depends on how many clusters are adjacent to it, not on k.
+func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
-	if len(a.terms.filled) == 0 {
+	if len(a.terms.nonEmpty) == 0 {
 		return moves
 	}
 	for r := range s.used {
 		row, own := s.row(r), a.own(r)
 		least, ownPart := math.Inf(1), math.NaN()
 		if own >= 0 {
-			ownPart = a.part(r, own, 0) // unless it is adjacent
+			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
 			w.place[own] = 1
 		}
 		for at := range row {
@@ -47,9 +51,9 @@ func (s *graphSums) assign(moves []Move, w *workspace) []Move {
 	return moves
 }
 
-// nearestOther is the least distance of the clusters that are not adjacent, which have no place.
+// nearestOther returns the least distance of the clusters that are not adjacent: those without a place.
 func nearestOther(place []int32, terms *clusterTerms) float64 {
-	for _, c := range terms.order {
+	for _, c := range terms.bySquare {
 		if place[c] == 0 {
 			return terms.square[c]
 		}
@@ -57,7 +61,7 @@ func nearestOther(place []int32, terms *clusterTerms) float64 {
 	return math.Inf(1)
 }
 
-// lowestWithin is the lowest cluster whose distance is at most limit, where the row's own is not.
+// lowestWithin returns the lowest cluster whose distance is at most limit. The row's own is none of them.
 func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit float64) int32 {
 	lowest := int32(-1)
 	for at := range row {
@@ -65,8 +69,8 @@ func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit fl
 			lowest = c
 		}
 	}
-	filled, least := a.terms.filled, &a.terms.least
-	for at := least.within(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.within(at+1, limit) {
+	filled, least := a.terms.nonEmpty, &a.terms.squareTree
+	for at := least.firstAtMost(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.firstAtMost(at+1, limit) {
 		if place[filled[at]] == 0 {
 			return filled[at]
 		}

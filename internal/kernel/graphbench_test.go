@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// benchmarkGraph is a graph of n vertices in k communities, with so many edges per vertex, most of
-// them within; normalized cut's weights.
+// benchmarkGraph is a graph of n vertices in k communities, with most edges inside them, and with the weights of
+// the normalized cut.
 func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Armament) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -67,7 +68,7 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
-	arm(b, g.Shard, armament)
+	setOperands(b, g.Shard, armament)
 	for i := range g.labels {
 		g.labels[i] = int32(g.rng.IntN(benchmarkClusters))
 	}
@@ -84,13 +85,13 @@ func (g *graphBenchmark) load(b *testing.B, step uint64) {
 	g.self = self
 }
 
-// toAndFro is moves of a share of the vertices, and the moves back.
-func (g *graphBenchmark) toAndFro(share float64) (moves [2][]Move) {
+// movesAndReverse returns moves of a share of the vertices, and the moves back.
+func (g *graphBenchmark) movesAndReverse(share float64) (moves [2][]labeling.Move) {
 	for i, from := range g.labels {
 		if g.rng.Float64() < share {
 			to := (from + 1 + int32(g.rng.IntN(benchmarkClusters-1))) % benchmarkClusters
-			moves[0] = append(moves[0], Move{Point: int32(i), From: from, To: to})
-			moves[1] = append(moves[1], Move{Point: int32(i), From: to, To: from})
+			moves[0] = append(moves[0], labeling.Move{Point: int32(i), From: from, To: to})
+			moves[1] = append(moves[1], labeling.Move{Point: int32(i), From: to, To: from})
 		}
 	}
 	return moves
@@ -108,7 +109,7 @@ func BenchmarkGraphDelta(b *testing.B) {
 	for name, share := range map[string]float64{"1vertex": 5e-6, "1percent": 0.01, "10percent": 0.1, "20percent": 0.2} {
 		b.Run(name, func(b *testing.B) {
 			g := newGraphBenchmark(b)
-			moves := g.toAndFro(share)
+			moves := g.movesAndReverse(share)
 			b.ReportMetric(float64(len(moves[0])), "moves")
 			for step := uint64(1); b.Loop(); step++ {
 				if _, err := g.Update(context.Background(), g.tiles, step, moves[(step+1)%2]); err != nil {
@@ -124,7 +125,7 @@ func BenchmarkGraphAssign(b *testing.B) {
 	stats := Stats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters), Count: make([]int32, benchmarkClusters)}
 	for i, c := range g.labels {
 		stats.Count[c]++
-		stats.Weight[c] += g.armament.Weights[i]
+		stats.Weight[c] += g.operands.Weights[i]
 	}
 	for c := range stats.SelfAffinity {
 		stats.SelfAffinity[c] = g.source.spec.Grid.Value(g.self[c])

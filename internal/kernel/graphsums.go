@@ -2,22 +2,21 @@ package kernel
 
 import "errors"
 
-// graphSums are the sums of a graph's rows for adjacent clusters only, those that hold a neighbour
-// or a constrained partner of the vertex: for all others S_ic = 0. A row has room for as many
-// clusters as it has entries, so memory is proportional to the edges, whatever k, and nothing is
-// allocated once the sums exist.
+// graphSums are the sums of a graph's rows over adjacent clusters: those that hold a neighbor or a
+// constrained partner of the vertex. For all others S_ic = 0. A row has room for as many clusters as it has
+// entries, so that memory is proportional to the edges, not to k, and nothing is allocated once the sums
+// exist.
 type graphSums struct {
 	base   *graphTile
 	sparse *Sparse
-	start  []int   // row r lies in entries[start[r]:start[r+1]]
-	used   []int32 // how much of that is used
-	// entries of a row are in no particular order: it depends on the moves that led here, and nothing
-	// depends on it.
+	start  []int   // row r has entries[start[r]:start[r+1]]
+	used   []int32 // how many of them are in use
+	// The entries of a row are in an order that depends on earlier moves; no result depends on it.
 	entries []adjacency
 }
 
-// adjacency is the sum of one row over one cluster. It leaves the row with its last contributor;
-// the sum is then 0 because sums are exact.
+// adjacency is the sum of one row over one adjacent cluster. It is removed from the row with its last
+// contributor; its sum is 0 then, because sums are exact.
 type adjacency struct {
 	sum          float64
 	cluster      int32
@@ -34,19 +33,19 @@ func (t *graphTile) newSums(a *Armament) rowSums {
 	return s
 }
 
-// degree is the number of entries of a row of M.
+// degree returns the number of entries in a row of M.
 func (s *graphSums) degree(r int) int {
 	i := s.base.rows.From + r
-	neighbours, _ := s.base.row(i)
+	neighbors, _ := s.base.row(i)
 	partners, _ := s.sparse.Row(i)
-	return len(neighbours) + len(partners)
+	return len(neighbors) + len(partners)
 }
 
 func (s *graphSums) bytes() int64 {
 	return 16*int64(len(s.entries)) + 8*int64(len(s.start)) + 4*int64(len(s.used))
 }
 
-// row is the adjacent clusters of row r.
+// row returns the adjacent clusters of row r.
 func (s *graphSums) row(r int) []adjacency {
 	return s.entries[s.start[r] : s.start[r]+int(s.used[r]) : s.start[r+1]]
 }
@@ -59,8 +58,8 @@ func (s *graphSums) of(r int, c int32) float64 {
 	return 0
 }
 
-// find is the place of a cluster in a row, or the row's length. Rows are short: few clusters are
-// adjacent to a vertex, and change does not come here for a hub with many changes.
+// find returns the place of a cluster in a row, or the row's length. Linear search is enough: few clusters
+// are adjacent to a vertex, and hubs with many changes are recomputed instead.
 func find(row []adjacency, c int32) int {
 	for at := range row {
 		if row[at].cluster == c {
@@ -71,21 +70,21 @@ func find(row []adjacency, c int32) int {
 }
 
 func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
-	if p.anew[0] {
+	if p.recompute[0] {
 		for r := range s.used {
 			s.recompute(r, p.labels, w)
 			s.loadOwn(t, r, p.labels)
 		}
 		return nil
 	}
-	touches := p.touches.of(s.base.rows)
+	touches := p.changes.of(s.base.rows)
 	if len(touches) == 0 {
 		return nil
 	}
-	if err := s.change(p, touches, w); err != nil {
+	if err := s.applyChanges(p, touches, w); err != nil {
 		return err
 	}
-	for r, changes := range w.touched {
+	for r, changes := range w.changeCounts {
 		if changes != 0 {
 			s.loadOwn(t, r, p.labels)
 		}
@@ -93,7 +92,7 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	return nil
 }
 
-// loadOwn takes out of the sums of row r that of its own cluster.
+// loadOwn copies the sum of row r over its own cluster; 0 if it has none.
 func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
 	t.own[r] = 0
 	if c := labels[t.rows.From+r]; c >= 0 {
@@ -101,11 +100,11 @@ func (s *graphSums) loadOwn(t *tile, r int, labels []int32) {
 	}
 }
 
-// recompute makes one row anew.
+// recompute computes one row from all its entries.
 func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 	row := s.entries[s.start[r]:s.start[r]:s.start[r+1]]
-	neighbours, weights := s.base.row(s.base.rows.From + r)
-	row = gather(row, neighbours, weights, labels, w.place)
+	neighbors, weights := s.base.row(s.base.rows.From + r)
+	row = gather(row, neighbors, weights, labels, w.place)
 	partners, values := s.sparse.Row(s.base.rows.From + r)
 	row = gather(row, partners, values, labels, w.place)
 	for _, e := range row {
@@ -114,7 +113,7 @@ func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 	s.used[r] = int32(len(row))
 }
 
-// gather adds entries of a row of M to the row's sums, finding a cluster by its place.
+// gather adds entries of a row of M to the row's sums, using place to find a cluster's sum.
 func gather(row []adjacency, columns []int32, values []float64, labels, place []int32) []adjacency {
 	for at, j := range columns {
 		c := labels[j]
@@ -132,45 +131,47 @@ func gather(row []adjacency, columns []int32, values []float64, labels, place []
 	return row
 }
 
-// cheaperAnew tells whether reading all entries of a row again is less work than so many changes, as
-// measured: a change takes the time of five entries, and of one more for every eight clusters among
-// which it looks for its own two.
-func cheaperAnew(changes, clusters, entries int) bool { return changes*(40+clusters) > 8*entries }
+// recomputeIsCheaper tells whether reading all entries of a row is less work than applying the changes. As
+// measured, a change takes as long as five entries, plus one for every eight clusters that it has to search
+// for its two.
+func recomputeIsCheaper(changes, clusters, entries int) bool {
+	return changes*(40+clusters) > 8*entries
+}
 
-// change applies the changes that moved points make to the tile's rows and leaves in touched the rows
-// that have any. A row with so many that reading its entries again is less work is made anew, which
+// applyChanges applies the changes that moved points make to the tile's rows, and counts them in
+// changeCounts. A row with so many changes that reading all its entries is less work is recomputed, which
 // also bounds the work on hubs.
-func (s *graphSums) change(p *plan, touches []touch, w *workspace) error {
-	w.touched = grown(w.touched, len(s.used))
-	clear(w.touched)
+func (s *graphSums) applyChanges(p *plan, touches []rowChange, w *workspace) error {
+	w.changeCounts = resized(w.changeCounts, len(s.used))
+	clear(w.changeCounts)
 	for _, t := range touches {
-		w.touched[t.row]++
+		w.changeCounts[t.row]++
 	}
-	for r, changes := range w.touched {
-		if changes > 0 && cheaperAnew(int(changes), int(s.used[r]), s.degree(r)) {
+	for r, changes := range w.changeCounts {
+		if changes > 0 && recomputeIsCheaper(int(changes), int(s.used[r]), s.degree(r)) {
 			s.recompute(r, p.labels, w)
-			w.touched[r] = madeAnew
+			w.changeCounts[r] = rowRecomputed
 		}
 	}
 	for _, t := range touches {
-		if r := int(t.row); t.move != justMoved && w.touched[r] != madeAnew {
+		if r := int(t.row); t.move != onlyLabelChanged && w.changeCounts[r] != rowRecomputed {
 			m := &p.moves[t.move]
-			if !s.take(r, m.From, t.weight) || !s.put(r, m.To, t.weight) {
-				return errMisfit
+			if !s.removeContributor(r, m.From, t.weight) || !s.addContributor(r, m.To, t.weight) {
+				return errMovesMismatch
 			}
 		}
 	}
 	return nil
 }
 
-// madeAnew stands for the number of changes of a row that needs none any more.
-const madeAnew = -1
+// rowRecomputed marks, in place of the number of changes, a row that was recomputed.
+const rowRecomputed = -1
 
-// errMisfit: only moves that do not belong to the labels of the sums come to it.
-var errMisfit = errors.New("kernel: the moves do not fit the sums")
+// errMovesMismatch is returned for moves that do not belong to the labels of the sums.
+var errMovesMismatch = errors.New("kernel: the moves do not match the sums")
 
-// take takes one contributor out of a sum.
-func (s *graphSums) take(r int, c int32, v float64) bool {
+// removeContributor takes one contributor out of a sum; false if there is no such sum.
+func (s *graphSums) removeContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true
 	}
@@ -187,8 +188,8 @@ func (s *graphSums) take(r int, c int32, v float64) bool {
 	return true
 }
 
-// put adds one contributor to a sum.
-func (s *graphSums) put(r int, c int32, v float64) bool {
+// addContributor adds one contributor to a sum; false if the row has no room for it.
+func (s *graphSums) addContributor(r int, c int32, v float64) bool {
 	if c < 0 {
 		return true
 	}

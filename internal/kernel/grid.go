@@ -18,8 +18,8 @@ func GridFor(bound float64) Grid {
 // Spacing is g.
 func (e Grid) Spacing() float64 { return math.Ldexp(1, int(e)) }
 
-// rounder is the constant c of the rounding (v + c) - c to a multiple of g: at 1.5 * 2^52 g a
-// float64's spacing is exactly g, so the addition rounds to the nearest multiple, ties to even.
+// rounder is the constant c with which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the
+// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
 func (e Grid) rounder() float64 { return math.Ldexp(1.5, int(e)+52) }
 
 // Round is the multiple of g nearest to v, for |v| < 2^51 g.
@@ -28,8 +28,8 @@ func (e Grid) Round(v float64) float64 {
 	return (v + c) - c
 }
 
-// Units is a multiple of g in units of g.
+// Units converts a multiple of g to an integer, in units of g.
 func (e Grid) Units(v float64) int64 { return int64(math.Ldexp(v, -int(e))) }
 
-// Value is an exact sum of units as the nearest float64.
+// Value converts an exact sum of units to the nearest float64.
 func (e Grid) Value(units Int128) float64 { return math.Ldexp(units.Float64(), int(e)) }

@@ -3,13 +3,13 @@ package kernel
 import "math"
 
 // Half precision: entries stored in 16 bits, scaled by a power of two so that the largest fills the
-// range. That is another matrix, rounded to 11 significant bits (a relative error of at most 2^-11
-// down to 2^-29 of the largest entry), and so another numeric class; but it is one matrix: an entry
-// has the same bits stored or computed again, and sums over it are as exact as ever, because rounding
-// a multiple of the grid to 11 bits gives a multiple of the grid.
+// range. Rounding to 11 significant bits (a relative error of at most 2^-11, down to 2^-29 of the largest
+// entry) makes it a different matrix, and so a different numeric class. But it is one matrix: an entry has
+// the same bits stored or recomputed, and sums over it are exact, because a multiple of the grid that is
+// rounded to 11 bits is still a multiple of the grid.
 
-// halfScaleFor is the power of two that entries up to largest are divided by: the largest then lies
-// below 2^15, half of what float16 holds.
+// halfScaleFor returns the power of two that entries of at most this magnitude are divided by: the largest
+// is then below 2^15, half of what float16 can hold.
 func halfScaleFor(largest float64) float64 {
 	if !(largest > 0) {
 		return 1
@@ -18,7 +18,7 @@ func halfScaleFor(largest float64) float64 {
 	return math.Ldexp(1, exponent-15)
 }
 
-// roundHalf rounds entries to half precision, where the matrix has it.
+// roundHalf rounds entries to half precision, if that is how the matrix is stored.
 func (s *Source) roundHalf(column []float32, buffer *[]uint16) {
 	if s.spec.HalfScale == 0 {
 		return
@@ -31,7 +31,7 @@ func (s *Source) roundHalf(column []float32, buffer *[]uint16) {
 	s.routines.fromHalf(column, half, float32(s.spec.HalfScale))
 }
 
-// toHalf is the float16 nearest to v, ties to even, for |v| below 65520.
+// toHalf returns the float16 nearest to v, ties to even, for |v| below 65520.
 func toHalf(v float32) uint16 {
 	bits := math.Float32bits(v)
 	sign := uint16(bits>>16) & 0x8000
@@ -47,7 +47,7 @@ func toHalf(v float32) uint16 {
 	return sign | uint16(exponent+14)<<10 + roundShift(mantissa, 13)
 }
 
-// roundShift is m >> shift to the nearest, ties to even.
+// roundShift is m / 2^shift, rounded to the nearest integer, ties to even.
 func roundShift(m uint32, shift uint) uint16 {
 	rest := m & (1<<shift - 1)
 	m >>= shift
@@ -57,7 +57,7 @@ func roundShift(m uint32, shift uint) uint16 {
 	return uint16(m)
 }
 
-// fromHalf is the exact value of a finite float16.
+// fromHalf returns the exact value of a finite float16.
 func fromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exponent, mantissa := uint32(h>>10&0x1f), uint32(h&0x3ff)

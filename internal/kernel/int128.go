@@ -34,7 +34,8 @@ func (a Int128) Float64() float64 {
 	if hi == 0 {
 		value = float64(lo) // one correct rounding
 	} else {
-		// Keep the leading 64 bits; what falls off only matters as "more than nothing" (sticky).
+		// Keep the leading 64 bits. Of the bits that are cut off it only matters whether any is set: the
+		// lowest bit kept records that ("sticky bit"), and the conversion rounds correctly.
 		shift := uint(bits.Len64(hi))
 		lead := hi<<(64-shift) | lo>>shift
 		if lo<<(64-shift) != 0 {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -23,8 +24,8 @@ func TestExpIsAccurate(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			x = rng.NormFloat64()
 		}
-		got, want := exp(x), math.Exp(min(x, expLarge))
-		if x < expTiny {
+		got, want := exp(x), math.Exp(min(x, maxExpArgument))
+		if x < minExpArgument {
 			want = 0
 		}
 		if math.Abs(got-want) > 4*0x1p-53*want {
@@ -80,7 +81,7 @@ func TestInt128AgreesWithBig(t *testing.T) {
 	})
 }
 
-// 2 bound <= 2^52 g, and the next finer grid would not do.
+// 2 bound <= 2^52 g, which the next finer grid would violate.
 func TestGridIsFinestThatIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bound := math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "mantissa"), rapid.IntRange(-300, 300).Draw(t, "exponent"))
@@ -95,12 +96,12 @@ func TestGridIsFinestThatIsExact(t *testing.T) {
 	})
 }
 
-// problem is a small random matrix of some kind, with a sparse part.
+// problem is a small random matrix with a sparse part.
 type problem struct {
 	data     dataset.Dataset
-	extent   Extent
+	bounds   Extent
 	source   *Source
-	armament Armament
+	operands Armament
 	n, k     int
 	rng      *rand.Rand
 }
@@ -165,7 +166,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{data: data, extent: bound, source: source, armament: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, bounds: bound, source: source, operands: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
@@ -174,18 +175,18 @@ func (p *problem) shard(t testing.TB, threads int) *Shard {
 	if _, err := s.Build(context.Background(), partition.All(p.n), true); err != nil {
 		t.Fatal(err)
 	}
-	arm(t, s, p.armament)
+	setOperands(t, s, p.operands)
 	return s
 }
 
-func arm(t testing.TB, s *Shard, a Armament) {
+func setOperands(t testing.TB, s *Shard, a Armament) {
 	t.Helper()
 	if err := s.Arm(a); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// columnSum is the sums over one list of columns.
+// columnSum returns the sums over one list of columns.
 func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
 	sums, err := s.ColumnSums(context.Background(), tiles, [][]int32{columns})
 	if err != nil {
@@ -194,7 +195,7 @@ func columnSum(s *Shard, tiles []int, columns []int32) ([]float64, error) {
 	return sums[0], nil
 }
 
-// product is the product with one vector.
+// product returns the product with one vector.
 func product(s *Shard, tiles []int, x []float64) ([]float64, error) {
 	products, err := s.Multiply(context.Background(), tiles, [][]float64{x})
 	if err != nil {
@@ -213,7 +214,7 @@ func (p *problem) labels() []int32 {
 
 var functions = []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine, Adjacency}
 
-// A delta sweep has the bits of a full sweep, whatever moves, for every kind of matrix.
+// A delta sweep has the bits of a full sweep, for any moves and every kind of matrix.
 func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(6) {
@@ -225,10 +226,10 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			for step := uint64(1); step < 12; step++ {
-				var moves []Move
+				var moves []labeling.Move
 				for i := range labels {
 					if to := int32(p.rng.IntN(p.k+1)) - 1; p.rng.IntN(8) == 0 && to != labels[i] {
-						moves = append(moves, Move{Point: int32(i), From: labels[i], To: to})
+						moves = append(moves, labeling.Move{Point: int32(i), From: labels[i], To: to})
 						labels[i] = to
 					}
 				}
@@ -259,7 +260,7 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	}
 }
 
-// Repeating an operation changes nothing, and a step that does not fit is refused.
+// Repeating an operation changes nothing, and a wrong step is refused.
 func TestStepsAreIdempotent(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 1)), 100, 4, Gaussian)
@@ -271,7 +272,7 @@ func TestStepsAreIdempotent(t *testing.T) {
 	if _, err := s.Load(ctx, tiles, 7, labels); err != nil {
 		t.Fatal(err)
 	}
-	moves := []Move{{Point: 3, From: 0, To: 2}, {Point: 50, From: 0, To: 1}}
+	moves := []labeling.Move{{Point: 3, From: 0, To: 2}, {Point: 50, From: 0, To: 1}}
 	// Half of the tiles first, then all: as after a lost answer.
 	if _, err := s.Update(ctx, tiles[:2], 7, moves); err != nil {
 		t.Fatal(err)
@@ -298,7 +299,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range functions {
 		p := newProblem(t, rand.New(rand.NewPCG(5, uint64(function))), 90, 3, function)
-		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
+		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 		s, tiles := p.shard(t, 1), partition.All(p.n)
 		columns := make([][]float64, p.n)
 		for j := range p.n {
@@ -344,7 +345,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	}
 }
 
-// One outlier of a squared length 1e12 leaves the others their bits.
+// One outlier with the squared length 1e12 does not cost the other points their bits.
 func TestBoundByCauchySchwarz(t *testing.T) {
 	values := make([]float64, 1000)
 	for i := range values {
@@ -382,7 +383,7 @@ func BenchmarkFullSweep(b *testing.B) {
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
-	arm(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	setOperands(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
 	b.SetBytes(4 * 4096 * 4096)
 	for step := uint64(1); b.Loop(); step++ {
 		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {

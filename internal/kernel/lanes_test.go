@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Lanes are labelings of their own: whatever one does, all of its answers are those of a shard that
-// has no other, stored or not, in full and in half precision.
+// Lanes are independent: every lane has the answers of a shard with that lane only, stored or not.
 func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 	ctx := context.Background()
 	const lanes = 4
@@ -22,9 +22,9 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 		if _, err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
 			t.Fatal(err)
 		}
-		several := p.armament
+		several := p.operands
 		several.Lanes = lanes
-		arm(t, together, several)
+		setOperands(t, together, several)
 		alone, labels := make([]*Shard, lanes), make([][]int32, lanes)
 		var all []int32
 		for lane := range alone {
@@ -41,37 +41,37 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 			t.Fatalf("seed %d: load differs", seed)
 		}
 		for step := uint64(1); step < 8; step++ {
-			var moves []Move
+			var moves []labeling.Move
 			for lane := range alone {
 				own := randomMoves(rng, labels[lane], p.k, rng.Float64()*rng.Float64()*float64(rng.IntN(2)))
 				want[lane] = must(alone[lane].Update(ctx, tiles, step, own))
 				for _, m := range own {
-					moves = append(moves, Move{m.Point, compound(m.From, int32(lane), k), compound(m.To, int32(lane), k)})
+					moves = append(moves, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 				}
 			}
-			if step%2 == 0 { // some tiles first, as after a loss
+			if step%2 == 0 { // some tiles first, as after the loss of a worker
 				must(together.Update(ctx, tiles[:len(tiles)/2], step, moves))
 			}
 			if got := must(together.Update(ctx, tiles, step, moves)); !slices.Equal(got, slices.Concat(want...)) {
 				t.Fatalf("seed %d, step %d: update differs", seed, step)
 			}
 			var asked []Stats
-			var nearer []Move
-			var far []Candidate
+			var nearer []labeling.Move
+			var far []labeling.Candidate
 			for lane := range lanes {
 				if rng.IntN(3) > 0 {
 					stats := randomStats(rng, p.k)
 					own := must(alone[lane].Assign(ctx, tiles, step+1, []Stats{stats}))
 					far = append(far, must(alone[lane].Farthest(ctx, tiles, step+1, []Stats{stats}))...)
 					for _, m := range own {
-						nearer = append(nearer, Move{m.Point, compound(m.From, int32(lane), k), compound(m.To, int32(lane), k)})
+						nearer = append(nearer, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 					}
 					stats.Lane = lane
 					asked = append(asked, stats)
 				}
 			}
 			got := must(together.Assign(ctx, tiles, step+1, asked))
-			slices.SortStableFunc(got, func(a, b Move) int { return int(a.To/k) - int(b.To/k) })
+			slices.SortStableFunc(got, func(a, b labeling.Move) int { return int(a.To/k) - int(b.To/k) })
 			if !slices.Equal(got, nearer) {
 				t.Fatalf("seed %d, step %d: assign differs", seed, step)
 			}
@@ -89,19 +89,19 @@ func compound(c, lane, k int32) int32 {
 	return lane*k + c
 }
 
-// randomMoves moves some of the points, in the labels too.
-func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []Move {
-	var moves []Move
+// randomMoves moves some of the points, and changes the labels accordingly.
+func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labeling.Move {
+	var moves []labeling.Move
 	for i, from := range labels {
 		if to := int32(rng.IntN(k+1)) - 1; rng.Float64() < share && to != from {
-			moves = append(moves, Move{Point: int32(i), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			labels[i] = to
 		}
 	}
 	return moves
 }
 
-// randomStats belong to no labels; the formulas do not mind.
+// randomStats are not those of any labels, which the formulas do not need.
 func randomStats(rng *rand.Rand, k int) Stats {
 	s := Stats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
 	for c := range k {
@@ -110,13 +110,13 @@ func randomStats(rng *rand.Rand, k int) Stats {
 	return s
 }
 
-// Labels, moves and statistics that do not fit the lanes are refused and change nothing.
+// Labels, moves and stats that do not fit the lanes are refused and change nothing.
 func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
 	s, tiles := p.shard(t, 1), partition.All(p.n)
-	p.armament.ID, p.armament.Lanes = 2, 2
-	arm(t, s, p.armament)
+	p.operands.ID, p.operands.Lanes = 2, 2
+	setOperands(t, s, p.operands)
 	labels := make([]int32, 2*p.n)
 	if _, err := s.Load(ctx, tiles, 1, labels); err == nil {
 		t.Error("labels of the first lane are taken for the second")
@@ -130,8 +130,10 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := s.Load(ctx, tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []Move{{0, 0, 4}, {0, -1, -1}, {0, 1, 0}, {0, 3, 6}, {int32(p.n), 0, 1}} {
-		if _, err := s.Update(ctx, tiles, 1, []Move{bad}); err == nil {
+	for _, bad := range []labeling.Move{
+		{From: 0, To: 4}, {From: -1, To: -1}, {From: 1, To: 0}, {From: 3, To: 6}, {Point: int32(p.n), From: 0, To: 1},
+	} {
+		if _, err := s.Update(ctx, tiles, 1, []labeling.Move{bad}); err == nil {
 			t.Errorf("the move %v is taken", bad)
 		}
 	}
@@ -141,8 +143,8 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 		t.Error("a third lane is asked about")
 	}
 	graph := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Adjacency)
-	graph.armament.Lanes = 2
-	if err := NewShard(graph.source, 1).Arm(graph.armament); err == nil {
+	graph.operands.Lanes = 2
+	if err := NewShard(graph.source, 1).Arm(graph.operands); err == nil {
 		t.Error("a graph has two lanes")
 	}
 }

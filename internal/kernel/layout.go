@@ -2,17 +2,17 @@ package kernel
 
 import "github.com/cleave-project/cleave/internal/partition"
 
-// layout is the order in which tiles of some kind take the entries of a plan: the columns are cut into
-// blocks, and all entries of a block come before those of the next, grouped by cluster. So a column
-// is read, computed or converted once, and what further entries need of it is in the second-level
-// cache; memory is read once for all lanes.
+// layout is the order in which tiles apply the entries of a plan. The columns are cut into blocks; all
+// entries of one block come before those of the next, grouped by cluster. So a column is read, computed or
+// converted once, and is still in the second-level cache for its other entries: memory is read once for all
+// lanes.
 type layout struct {
-	made   bool
+	ready  bool
 	blocks []block
 	runs   []run
-	places []int32 // of the entries
-	starts []int   // per block, a buffer
-	keys   []int32 // of the entries, a buffer
+	places []int32 // the entries' places
+	starts []int   // scratch: where each block's entries begin
+	keys   []int32 // scratch: the entries' keys
 }
 
 // block is some consecutive columns of a plan and the runs that read them.
@@ -21,38 +21,40 @@ type block struct {
 	firstRun, endRun       int
 }
 
-// run is the entries [start, end) of a layout, which leave one cluster and join another; -1: none.
+// run is the entries [start, end) of a layout. Their columns leave cluster from and join cluster to; -1 means
+// no cluster.
 type run struct {
 	from, to   int32
 	start, end int
 }
 
-// pace is how many columns a kind of tile takes at a time.
-type pace int
+// chunking is how many columns a kind of tile takes at a time.
+type chunking int
 
 const (
-	byWhole  pace = iota // all: entries that are stored, and read once
-	byWindow             // as many as a cache holds: entries that are stored, and read several times
-	byFill               // few: entries that are computed
-	paces
+	wholePlan   chunking = iota // all: stored entries that are read once
+	cacheWindow                 // as many as fit into the cache: stored entries that are read several times
+	fewColumns                  // a few: entries that are computed
+	chunkings
 )
 
-// A window is columns that stay in the second-level cache until all their entries are done. Its runs
-// should not be short: each touches the sums. Where columns have many entries, as with many lanes, a
-// window that is too large for the cache still pays: what is read from memory again serves several.
+// A window is columns that stay in the second-level cache until all their entries are applied. Its runs
+// should not be short, because each run reads and writes sums. Where columns have many entries, as with many
+// lanes, even a window that is too large for the cache pays: what is read again from memory then serves
+// several entries.
 const (
-	windowValues      = 1 << 17 // a quarter of the cache, so that there is room for the next window and for sums
-	columnsPerRun     = 3       // that a window should have on average
-	manyEntries       = 4       // per column
-	columnsPerLongRun = 6       // that a window should have where columns have many entries
-	largestWindow     = 3       // how many times as large it may be for that
+	windowValues      = 1 << 17 // a quarter of the cache, which leaves room for the next window and for sums
+	columnsPerRun     = 3       // the average that a window should reach
+	manyEntries       = 4       // per column: from here on runs should be long
+	columnsPerLongRun = 6       // the average to reach with many entries
+	maxWindowFactor   = 3       // how many times larger than the cache's share a window may become for that
 )
 
-// leastWindow is how many columns a window has at least.
-func (p *plan) leastWindow() int { return windowValues / partition.TileRows(p.n) }
+// minWindow is the least number of columns of a window.
+func (p *plan) minWindow() int { return windowValues / partition.TileRows(p.n) }
 
-// window is how many columns a window has; 0 where none is worth while: no column is read twice, or
-// runs would be short.
+// window is the number of columns of a window. It is 0 where windows do not pay: no column is read twice, or
+// runs would be too short.
 func (p *plan) window() int {
 	entries, columns := len(p.places), len(p.columns)
 	if entries == columns {
@@ -60,9 +62,9 @@ func (p *plan) window() int {
 	}
 	perRun, largest := columnsPerRun, 1
 	if entries >= manyEntries*columns {
-		perRun, largest = columnsPerLongRun, largestWindow
+		perRun, largest = columnsPerLongRun, maxWindowFactor
 	}
-	least := p.leastWindow()
+	least := p.minWindow()
 	size := max(least, perRun*p.distinct*columns/entries)
 	if size > largest*least {
 		return 0
@@ -70,26 +72,26 @@ func (p *plan) window() int {
 	return size
 }
 
-// blockSize is how many columns a block has at a pace.
-func (p *plan) blockSize(c pace) int {
+// blockSize is the number of columns of a block.
+func (p *plan) blockSize(c chunking) int {
 	switch c {
-	case byWindow:
-		return max(p.leastWindow(), p.window())
-	case byFill:
+	case cacheWindow:
+		return max(p.minWindow(), p.window())
+	case fewColumns:
 		return columnsPerFill
 	}
 	return max(1, len(p.columns))
 }
 
-// layout makes the plan's layout for a pace, unless it is there.
-func (p *plan) layout(c pace) *layout {
+// layout makes the plan's layout for a chunking, unless it is there already.
+func (p *plan) layout(c chunking) *layout {
 	l := &p.layouts[c]
-	if l.made {
+	if l.ready {
 		return l
 	}
 	size := p.blockSize(c)
 	count := (len(p.columns) + size - 1) / size
-	l.starts = grown(l.starts, count+1)
+	l.starts = resized(l.starts, count+1)
 	clear(l.starts)
 	for _, place := range p.places {
 		l.starts[int(place)/size+1]++
@@ -97,7 +99,7 @@ func (p *plan) layout(c pace) *layout {
 	for b := range count {
 		l.starts[b+1] += l.starts[b]
 	}
-	l.places, l.keys = grown(l.places, len(p.places)), grown(l.keys, len(p.places))
+	l.places, l.keys = resized(l.places, len(p.places)), resized(l.keys, len(p.places))
 	for entry, place := range p.places {
 		at := &l.starts[int(place)/size]
 		l.places[*at], l.keys[*at] = place, p.keys[entry]
@@ -107,18 +109,18 @@ func (p *plan) layout(c pace) *layout {
 	start := 0
 	for b := range count {
 		first := len(l.runs)
-		l.cut(start, l.starts[b], p) // starts have become ends
+		l.cutRuns(start, l.starts[b], p) // by now starts[b] is where block b ends
 		start = l.starts[b]
 		l.blocks = append(l.blocks, block{
 			firstColumn: b * size, endColumn: min((b+1)*size, len(p.columns)), firstRun: first, endRun: len(l.runs),
 		})
 	}
-	l.made = true
+	l.ready = true
 	return l
 }
 
-// cut makes runs of entries with the same key.
-func (l *layout) cut(from, to int, p *plan) {
+// cutRuns makes runs of consecutive entries with the same key.
+func (l *layout) cutRuns(from, to int, p *plan) {
 	for at := from; at < to; at++ {
 		if key := l.keys[at]; at == from || key != l.keys[at-1] {
 			r := run{start: at}

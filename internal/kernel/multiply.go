@@ -9,23 +9,23 @@ import (
 )
 
 // Products of the matrix with blocks of vectors. Every value of a product is one chain of fused
-// multiply-adds: from 0, over the row's entries of the base in column order, then over those of the
-// sparse part. So a vector has the same product alone and in any block, on any number of threads, in
-// vector code and in plain Go.
+// multiply-adds that starts from 0 and goes over the row's entries of the base matrix in column order, then
+// over those of the sparse part. So a vector has the same product alone or in any block, on any number of
+// threads, in SIMD code and in plain Go.
 
-// bundle is some of the vectors laid out row by row, so that an entry of the matrix meets all of them in
-// one place: value j of the v-th is values[j*width+v].
+// bundle is some of the vectors interleaved row by row, so that an entry of the matrix meets all of them in
+// one place: element j of vector v is values[j*width+v].
 type bundle struct {
 	values []float64
-	first  int // of the vectors
-	count  int
-	width  int // count, or more
+	first  int // the first vector
+	count  int // how many vectors
+	width  int // values per row: count, or more for alignment
 }
 
-// Multiply is M x for each of several x, each row in column order. The products are the shard's, and
-// valid until it is called again.
+// Multiply computes M x for several x, each row in column order. The products belong to the shard and are
+// valid until the next call.
 func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
 	for v := range x {
@@ -33,22 +33,22 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 			return nil, fmt.Errorf("kernel: a vector of %d values for %d rows", len(x[v]), s.source.Rows())
 		}
 	}
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil || len(x) == 0 {
 		return nil, err
 	}
-	if err := s.bundle(ctx, x); err != nil {
+	if err := s.makeBundles(ctx, x); err != nil {
 		return nil, err
 	}
-	defer clear(s.bundles) // the shard keeps no vector of its caller's
-	factors := &vectors{each: x, bundles: s.bundles, sparse: s.armament.Sparse}
+	defer clear(s.bundles) // keep no reference to the caller's vectors
+	factors := &vectors{each: x, bundles: s.bundles, sparse: s.operands.Sparse}
 	starts := startsOf(tiles)
 	total := starts[len(tiles)]
 	var values []float64
 	if len(x) == 1 {
-		values = make([]float64, total) // too little to keep
+		values = make([]float64, total) // not worth a buffer
 	} else {
-		s.products = grownLines(s.products, total*len(x))
+		s.products = resizedAligned(s.products, total*len(x))
 		values = s.products
 	}
 	products := make([][]float64, len(x))
@@ -64,21 +64,21 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	})
 }
 
-// vectors are what a matrix is multiplied with, and the sparse part that comes after it.
+// vectors are what a base matrix is multiplied with, and the sparse part that is added after it.
 type vectors struct {
 	each    [][]float64
 	bundles []bundle
 	sparse  *Sparse
 }
 
-// bundle lays vectors out row by row, in bundles of as many as the tiles take at a time.
-func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
-	most, n := s.source.routines.productVectors, s.source.Rows()
+// makeBundles interleaves vectors in bundles of as many as the routines take at a time.
+func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
+	limit, n := s.source.routines.productVectors, s.source.Rows()
 	if s.source.graph != nil {
-		most = mostEntryVectors
+		limit = maxEntryVectors
 	}
-	count, size := (len(x)+most-1)/most, 0
-	s.bundles = grown(s.bundles, count)
+	count, size := (len(x)+limit-1)/limit, 0
+	s.bundles = resized(s.bundles, count)
 	for at := range s.bundles {
 		first, end := at*len(x)/count, (at+1)*len(x)/count
 		b := bundle{first: first, count: end - first, width: end - first}
@@ -88,12 +88,12 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 		s.bundles[at] = b
 		size += b.width
 	}
-	if len(x) == 1 { // it is laid out so already
+	if len(x) == 1 { // one vector needs no interleaving
 		s.bundles[0].values = x[0]
 		return nil
 	}
-	s.bundled = grownLines(s.bundled, n*size)
-	rest := s.bundled
+	s.bundleValues = resizedAligned(s.bundleValues, n*size)
+	rest := s.bundleValues
 	for at := range s.bundles {
 		b := &s.bundles[at]
 		b.values, rest = rest[:n*b.width], rest[n*b.width:]
@@ -101,17 +101,17 @@ func (s *Shard) bundle(ctx context.Context, x [][]float64) error {
 	return s.parallel(ctx, partition.TileCount(n), func(at int) error {
 		rows := partition.Tile(n, at)
 		for _, b := range s.bundles {
-			for from := rows.From; from < rows.To; from += rowsPerTurn {
-				to := min(from+rowsPerTurn, rows.To)
-				spread(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
+			for from := rows.From; from < rows.To; from += rowsPerBlock {
+				to := min(from+rowsPerBlock, rows.To)
+				interleave(b.values[from*b.width:], b.width, x[b.first:b.first+b.count], partition.Range{From: from, To: to})
 			}
 		}
 		return nil
 	})
 }
 
-// spread puts values of several vectors next to each other, every width values.
-func spread(dst []float64, width int, x [][]float64, rows partition.Range) {
+// interleave writes the given rows of several vectors side by side, a row every width values.
+func interleave(dst []float64, width int, x [][]float64, rows partition.Range) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
 		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
@@ -129,8 +129,8 @@ func spread(dst []float64, width int, x [][]float64, rows partition.Range) {
 	}
 }
 
-// collect undoes spread.
-func collect(x [][]float64, rows partition.Range, src []float64, width int) {
+// deinterleave is the reverse of interleave.
+func deinterleave(x [][]float64, rows partition.Range, src []float64, width int) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
 		for i, at := 0, 0; i < len(a) && i < len(b) && i < len(c) && i < len(d); i, at = i+1, at+width {
@@ -148,39 +148,39 @@ func collect(x [][]float64, rows partition.Range, src []float64, width int) {
 	}
 }
 
-// columnsPerPanel is how many columns a panel has at most: what they have of a bundle and of a block of
-// widened rows stays in the first-level cache.
+// columnsPerPanel is how many columns a panel has at most: their part of a bundle, and a block of rows
+// widened to float64, stay in the first-level cache.
 const columnsPerPanel = 128
 
-// panel is consecutive columns of a tile, which are multiplied with bundles, and the sums so far.
+// panel is consecutive columns of a tile that are multiplied with bundles, and the sums so far.
 type panel struct {
 	sums    []float64 // vector after vector
-	height  int       // of a vector's sums
+	height  int       // values of one vector's sums
 	values  []float32 // column after column
-	pitch   int       // from one column to the next
+	pitch   int       // values from one column to the next
 	from    int       // the first column
-	columns int
-	ahead   []float32 // what is read after this: memory may be asked for it now
-	wide    []float64 // a block of rows in float64, a buffer
+	columns int       // how many
+	ahead   []float32 // what is read after this panel, to be prefetched
+	wide    []float64 // scratch: a block of rows widened to float64
 }
 
-// x is the values of a bundle that the columns are multiplied with.
+// x returns the values of a bundle that the columns are multiplied with.
 func (p *panel) x(b *bundle) []float64 {
 	return b.values[p.from*b.width:][:p.columns*b.width]
 }
 
-// sumsOf is the sums of a block of rows with the first vector of a bundle, followed by the others'.
+// sumsOf returns the sums of a block of rows, from those with a bundle's first vector to those with its last.
 func (p *panel) sumsOf(b *bundle, row, rows int) []float64 {
 	return p.sums[b.first*p.height+row : (b.first+b.count-1)*p.height+row+rows]
 }
 
-// multiply reads, or computes, each column once for all vectors. The columns of a panel stay in the
-// second-level cache until all rows had their turn, while the next panel is fetched.
+// multiply reads or computes each column once for all vectors. The columns of a panel stay in the
+// second-level cache until all rows are done, while the next panel is prefetched.
 func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
-	w := t.source.borrow()
-	defer t.source.giveBack(w)
+	w := t.source.borrowWindow()
+	defer t.source.returnWindow(w)
 	p := &w.panel
-	p.sums, p.height, p.pitch = grown(p.sums, len(dst)*t.stride), t.stride, t.stride
+	p.sums, p.height, p.pitch = resized(p.sums, len(dst)*t.stride), t.stride, t.stride
 	clear(p.sums)
 	size := columnsPerPanel
 	if t.entries == nil {
@@ -189,7 +189,7 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	for p.from = 0; p.from < t.n; p.from += size {
 		to := min(p.from+size, t.n)
 		p.columns = to - p.from
-		v, err := t.look(t.source.allColumns()[p.from:to], w)
+		v, err := t.locate(t.source.allColumns()[p.from:to], w)
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	return nil
 }
 
-// addPanel adds the products of all rows with all bundles.
+// addPanel adds the products of all rows of a panel with all bundles.
 func (r *routines) addPanel(p *panel, bundles []bundle) {
 	for row := 0; row < p.height; row += r.productRows {
 		r.addProducts(p, row, &bundles[0])

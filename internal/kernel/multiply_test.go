@@ -10,13 +10,13 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// entriesOf is the base matrix, column by column.
+// entriesOf returns the base matrix, column by column.
 func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	t.Helper()
-	plain := p.armament
+	plain := p.operands
 	plain.ID, plain.Sparse = 2, &Sparse{RowStart: make([]int64, p.n+1)}
-	arm(t, s, plain)
-	defer func() { arm(t, s, p.armament) }()
+	setOperands(t, s, plain)
+	defer func() { setOperands(t, s, p.operands) }()
 	entries := make([][]float64, p.n)
 	for j := range entries {
 		entries[j] = must(columnSum(s, partition.All(p.n), []int32{int32(j)}))
@@ -24,7 +24,8 @@ func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	return entries
 }
 
-// chain is the product of row i: fused multiply-adds from 0, the base and then the sparse part.
+// chain is the product of row i by definition: fused multiply-adds from 0 over the base matrix, then over the
+// sparse part.
 func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 	sum := 0.0
 	for j := range entries {
@@ -32,18 +33,18 @@ func (p *problem) chain(entries [][]float64, i int, x []float64) float64 {
 			sum = math.FMA(entries[j][i], x[j], sum)
 		}
 	}
-	columns, values := p.armament.Sparse.Row(i)
+	columns, values := p.operands.Sparse.Row(i)
 	for at, j := range columns {
 		sum = math.FMA(values[at], x[j], sum)
 	}
 	return sum
 }
 
-// A product is the chain of its row and vector to the bit: whatever routines compute it, with how many
-// other vectors, on how many threads, for which tiles, stored in full, by halves or not at all.
+// A product is the chain of its row and vector to the bit, whichever routines compute it, with any number of
+// other vectors, on any number of threads, for any tiles, stored in full or half precision or not at all.
 func TestProductsAreChains(t *testing.T) {
 	ctx := context.Background()
-	for round, all := uint64(0), available(); round < 40; round++ {
+	for round, all := uint64(0), availableRoutines(); round < 40; round++ {
 		for _, routines := range all {
 			for _, function := range []Function{Gaussian, Polynomial, Adjacency} {
 				rng := rand.New(rand.NewPCG(round, uint64(function)))
@@ -54,7 +55,7 @@ func TestProductsAreChains(t *testing.T) {
 				p := newProblem(t, rng, n, 1, function)
 				p.source.routines = routines
 				if rng.IntN(3) == 0 && function != Adjacency {
-					p.source.spec.HalfScale = p.extent.HalfScale()
+					p.source.spec.HalfScale = p.bounds.HalfScale()
 				}
 				stored := rng.IntN(2) == 0
 				s := NewShard(p.source, 1+rng.IntN(3))
@@ -91,7 +92,7 @@ func TestProductsAreChains(t *testing.T) {
 	}
 }
 
-// Panels of all sizes, in tiles of full height, have the same bits in every implementation.
+// Panels of all sizes have the same bits in every implementation, in tiles of full height.
 func TestPanelsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for range 100 {
@@ -103,9 +104,9 @@ func TestPanelsAgreeBitForBit(t *testing.T) {
 		}
 		ahead := values[:rng.IntN(len(values))]
 		var want []float64
-		for _, r := range available() {
+		for _, r := range availableRoutines() {
 			s := NewShard(&Source{spec: Spec{Rows: from + columns}, routines: r}, 1)
-			if err := s.bundle(context.Background(), x); err != nil {
+			if err := s.makeBundles(context.Background(), x); err != nil {
 				t.Fatal(err)
 			}
 			p := &panel{sums: make([]float64, len(x)*height), height: height, values: values, pitch: height, from: from, columns: columns, ahead: ahead}
@@ -137,7 +138,7 @@ func TestProductsRefuseOtherLengths(t *testing.T) {
 	}
 }
 
-// The rows of a bundle do not cross more lines of the caches than they must.
+// The rows of a bundle cross no more cache lines than necessary.
 func TestLineWidth(t *testing.T) {
 	for count, want := range []int{1: 1, 2, 4, 4, 8, 8, 8, 8, 16, 16: 16, 17: 24, 31: 32, 32: 32} {
 		if want != 0 && lineWidth(count) != want {

@@ -1,30 +1,31 @@
 package kernel
 
-// featuresPerPass is how many features are multiplied at most before going on to the next rows: a
-// group of packed rows for that many features takes 32 KiB, which stay in the first-level cache.
+// featuresPerPass is how many features are multiplied at most before going on to the next rows. A group of
+// packed rows takes 32 KiB for that many features, and stays in the first-level cache.
 const featuresPerPass = 128
 
 // pointsPerPack is how many points the routine pack takes at a time.
 const pointsPerPack = 8
 
-// packed is some points laid out for multiplyBlock: for each pass of features, for each group of
-// `lanes` points, feature by feature the values of the group. Missing points are zeros.
+// packed is points laid out for multiplyBlock: for each pass of features and each group of `lanes` points,
+// the values of the group feature by feature. Points that are missing from the last group are zeros.
 type packed struct {
 	lanes, groups, features int
-	perPass                 int // features
+	perPass                 int // features of a pass
 	values                  []float64
-	zeros                   []float32 // a missing point
+	zeros                   []float32 // stands for a missing point
 	points                  [pointsPerPack][]float32
 }
 
-// pack lays out count points in groups of lanes, into the values it has if they suffice.
+// pack lays out count points in groups of lanes. It reuses its buffer.
 func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at int) int) {
 	k.lanes, k.groups, k.features = lanes, (count+lanes-1)/lanes, p.d
 	passes := max(1, (p.d+featuresPerPass-1)/featuresPerPass)
-	k.perPass = padded((p.d + passes - 1) / passes) // equal passes, of whole vectors
-	// The routine may write beyond a feature's lanes, where the next one's come; the last has room too.
+	k.perPass = padded((p.d + passes - 1) / passes) // passes of about equal length, in whole SIMD vectors
+	// The routine may write beyond the lanes of a feature, where the next feature's values will be. After the
+	// last feature there must be room for that too.
 	size := k.groups * lanes * p.d
-	k.values = grown(k.values, size+pointsPerPack)[:size]
+	k.values = resized(k.values, size+pointsPerPack)[:size]
 	if len(k.zeros) < p.d {
 		k.zeros = make([]float32, p.d)
 	}
@@ -44,14 +45,14 @@ func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at 
 	}
 }
 
-// group is the values of one group for the pass of features that begins at from.
+// group returns the values of one group in the pass of features that begins at from.
 func (k *packed) group(from, group int) []float64 {
 	width := min(k.perPass, k.features-from)
 	start := from*k.groups*k.lanes + group*width*k.lanes
 	return k.values[start : start+width*k.lanes]
 }
 
-// packPortable lays out the points' values lanes apart, those beyond the lanes not at all.
+// packPortable writes value f of point i to dst[f*lanes+i], for as many points as there are lanes.
 func packPortable(dst []float64, lanes int, points *[pointsPerPack][]float32) {
 	for i := range min(lanes, pointsPerPack) {
 		for f, v := range points[i] {

@@ -1,90 +1,92 @@
 package kernel
 
-// plan is what a sweep does to the sums. A shard has one and uses its buffers again.
+import "github.com/cleave-project/cleave/internal/labeling"
+
+// plan is what a sweep does to the sums. A shard has one plan and reuses its buffers.
 //
-// Of a dense matrix it is a list of entries: a column that is taken out of a cluster's sums, or added
-// to them, once for each lane that it changes. They are grouped by cluster, so that several columns
-// are summed in registers before they touch memory; layouts say in which order.
+// For a dense matrix it is a list of entries. An entry is a column that is subtracted from one cluster's sums,
+// added to another's, or both. Entries are sorted by cluster, so that several columns are summed in
+// registers before they touch memory; layouts say in which order tiles apply them.
 type plan struct {
-	n, k    int
-	anew    []bool  // per lane: its sums are made anew
-	counts  []int   // per lane: the points that moved
-	labels  []int32 // after the sweep
-	moves   []Move  // of the lanes that are not made anew
-	touches *touches
-	columns []int32 // the columns that are read, ascending
-	// The entries in order of their keys.
-	keys, places []int32 // a place is that of a column in columns
-	distinct     int     // keys that there are
-	layouts      [paces]layout
-	// Buffers.
-	place  []int32 // per column: one more than its place, or 0
+	n, k      int
+	recompute []bool          // per lane: whether all its sums are recomputed
+	counts    []int           // per lane: how many points moved
+	labels    []int32         // after the sweep
+	moves     []labeling.Move // in lanes that are not recomputed
+	changes   *rowChanges
+	columns   []int32 // the columns that are read, ascending
+	// The entries, sorted by key.
+	keys, places []int32 // a place is the index of an entry's column in columns
+	distinct     int     // how many different keys there are
+	layouts      [chunkings]layout
+	// Scratch.
+	place  []int32 // per column of the matrix: its place plus one, or 0
 	starts []int   // per key
-	kept   []Move
+	kept   []labeling.Move
 }
 
-// labelsOf is the labels of a lane.
+// labelsOf returns the labels of a lane.
 func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*p.n] }
 
-// newPlan is the shard's plan, with nothing planned.
+// newPlan resets the shard's plan.
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
-	p.n, p.k, p.labels, p.moves, p.touches = s.source.Rows(), s.armament.K, s.labels, nil, nil
-	p.anew = grown(p.anew, s.armament.lanes())
-	p.counts = grown(p.counts, len(p.anew))
-	clear(p.anew)
+	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
+	p.recompute = resized(p.recompute, s.operands.lanes())
+	p.counts = resized(p.counts, len(p.recompute))
+	clear(p.recompute)
 	clear(p.counts)
 	return p
 }
 
-// planAnew makes all sums anew.
-func (s *Shard) planAnew() *plan {
+// planFullSweep plans to recompute all sums.
+func (s *Shard) planFullSweep() *plan {
 	p := s.newPlan()
-	for lane := range p.anew {
-		p.anew[lane], p.counts[lane] = true, p.n
+	for lane := range p.recompute {
+		p.recompute[lane], p.counts[lane] = true, p.n
 	}
 	if s.source.graph == nil {
-		p.list()
+		p.buildEntries()
 	}
 	return p
 }
 
-// planDense changes the sums of dense tiles by the points that moved or, in a lane where that is less
-// work, makes them anew. Sums being exact, their bits are the same.
-func (s *Shard) planDense(moves []Move) *plan {
-	p := s.newPlan()
+// planDenseDelta plans to change the sums of dense tiles by the points that moved or, in lanes where that is
+// less work, to recompute them. Sums are exact, so both give the same bits.
+func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
+	p, shape := s.newPlan(), s.shape()
 	for _, m := range moves {
-		p.counts[s.armament.laneOf(m)]++
+		p.counts[shape.Lane(m)]++
 	}
 	p.moves = moves
 	for lane, count := range p.counts {
 		if MadeAnew(p.n, count) {
-			p.anew[lane] = true
+			p.recompute[lane] = true
 			p.moves = nil
 		}
 	}
 	if p.moves == nil {
 		p.kept = p.kept[:0]
 		for _, m := range moves {
-			if !p.anew[s.armament.laneOf(m)] {
+			if !p.recompute[shape.Lane(m)] {
 				p.kept = append(p.kept, m)
 			}
 		}
 		p.moves = p.kept
 	}
-	p.list()
+	p.buildEntries()
 	return p
 }
 
-// MadeAnew tells whether so many moves of a lane's n points make it less work to sum all columns anew
-// than to move those.
+// FullSweepIsCheaper tells whether, with this many moves of n points in a lane, summing all columns is less
+// work than moving some of them from one cluster's sums to another's.
 func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
 
-// list makes the columns and the entries.
-func (p *plan) list() {
-	p.place = grown(p.place, p.n)
+// buildEntries lists the columns and the entries.
+func (p *plan) buildEntries() {
+	p.place = resized(p.place, p.n)
 	clear(p.place)
-	p.each(false, func(_, column int32) { p.place[column] = 1 })
+	p.forEachEntry(false, func(_, column int32) { p.place[column] = 1 })
 	p.columns = p.columns[:0]
 	for j, used := range p.place {
 		if used != 0 {
@@ -92,65 +94,65 @@ func (p *plan) list() {
 			p.place[j] = int32(len(p.columns))
 		}
 	}
-	p.sort(p.worthPairing())
+	p.sortEntries(p.pairingPays())
 	for pace := range p.layouts {
-		p.layouts[pace].made = false
+		p.layouts[pace].ready = false
 	}
 }
 
-// worthPairing tells whether many columns leave and join the same two clusters: then both is done at
-// one reading. With few for a pair, each would touch two clusters' sums for itself.
-func (p *plan) worthPairing() bool {
-	const few, most = 4, 1 << 16
-	if len(p.moves) == 0 || p.keyCount(true) > most {
+// pairingPays tells whether many columns move between the same two clusters. Then leaving and joining are
+// one entry, and a column is read once for both. With few columns per pair that costs more than it saves,
+// because every pair reads and writes the sums of two clusters.
+func (p *plan) pairingPays() bool {
+	const minPerPair, maxKeys = 4, 1 << 16
+	if len(p.moves) == 0 || p.keyCount(true) > maxKeys {
 		return false
 	}
-	p.starts = grown(p.starts, p.keyCount(true))
+	p.starts = resized(p.starts, p.keyCount(true))
 	clear(p.starts)
 	entries, pairs := 0, 0
-	p.each(true, func(key, _ int32) {
+	p.forEachEntry(true, func(key, _ int32) {
 		if p.starts[key] == 0 {
 			pairs++
 		}
 		p.starts[key]++
 		entries++
 	})
-	return entries >= few*pairs
+	return entries >= minPerPair*pairs
 }
 
-// sort makes the entries, by counting.
-func (p *plan) sort(paired bool) {
-	p.starts = grown(p.starts, p.keyCount(paired)+1)
+// sortEntries makes the entries in order of their keys, by counting sort.
+func (p *plan) sortEntries(paired bool) {
+	p.starts = resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
-	p.each(paired, func(key, _ int32) { p.starts[key+1]++ })
+	p.forEachEntry(paired, func(key, _ int32) { p.starts[key+1]++ })
 	p.distinct = 0
 	for key := range len(p.starts) - 1 {
 		p.distinct += min(1, p.starts[key+1])
 		p.starts[key+1] += p.starts[key]
 	}
 	total := p.starts[len(p.starts)-1]
-	p.keys, p.places = grown(p.keys, total), grown(p.places, total)
-	p.each(paired, func(key, column int32) {
+	p.keys, p.places = resized(p.keys, total), resized(p.places, total)
+	p.forEachEntry(paired, func(key, column int32) {
 		at := p.starts[key]
 		p.keys[at], p.places[at] = key, p.place[column]-1
 		p.starts[key]++
 	})
 }
 
-// The keys of entries: a cluster that is left; a cluster that is joined; a cluster that is left for
-// another of its lane.
-
+// keyCount is how many keys there may be. The keys are, in this order: the cluster that is left, the cluster
+// that is joined, and, where pairing pays, the pair of both within a lane.
 func (p *plan) keyCount(paired bool) int {
-	clusters := len(p.anew) * p.k
+	clusters := len(p.recompute) * p.k
 	if paired {
 		return clusters * (2 + p.k)
 	}
 	return 2 * clusters
 }
 
-// clustersOf is what a key says: the cluster that is left and the one that is joined, or -1.
+// clustersOf decodes a key: the cluster that is left and the cluster that is joined; -1 means none.
 func (p *plan) clustersOf(key int32) (from, to int32) {
-	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
+	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
 	switch {
 	case key < clusters:
 		return key, -1
@@ -161,11 +163,11 @@ func (p *plan) clustersOf(key int32) (from, to int32) {
 	return from, from/k*k + to
 }
 
-// each calls do for every entry.
-func (p *plan) each(paired bool, do func(key, column int32)) {
-	k, clusters := int32(p.k), int32(len(p.anew)*p.k)
-	for lane, anew := range p.anew {
-		if !anew {
+// forEachEntry calls do for every entry.
+func (p *plan) forEachEntry(paired bool, do func(key, column int32)) {
+	k, clusters := int32(p.k), int32(len(p.recompute)*p.k)
+	for lane, recompute := range p.recompute {
+		if !recompute {
 			continue
 		}
 		for j, c := range p.labelsOf(lane) {

@@ -7,8 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// pointSet is the points as kernels see them: centred, in float32, with their squared lengths.
-// Products of two float32 are exact in float64, so x.y in feature order has the same bits with or
+// pointSet is the points as kernels see them: centered, in float32, with their squared lengths. The product
+// of two float32 is exact in float64, so that x.y, summed in feature order, has the same bits with and
 // without fused multiply-add.
 type pointSet struct {
 	n, d   int
@@ -41,7 +41,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
 
-// entry is the kernel value of two points from their product and squared lengths.
+// entry computes the kernel value of two points from their inner product and squared lengths.
 func (s *Spec) entry(product, normX, normY float64) float64 {
 	switch s.Function {
 	case Linear:
@@ -60,10 +60,10 @@ func (s *Spec) entry(product, normX, normY float64) float64 {
 	return math.NaN()
 }
 
-// inverseWidth is what a squared distance is multiplied by in the gaussian kernel.
+// inverseWidth is the factor of the squared distance in the Gaussian kernel.
 func (s *Spec) inverseWidth() float64 { return 1 / (2 * s.Rho * s.Rho) }
 
-// squaredDistance is (|x|^2 + |y|^2) - 2 x.y, never below 0 for rounding; it is exactly 0 for x = y.
+// squaredDistance is (|x|^2 + |y|^2) - 2 x.y. Rounding never makes it negative, and it is exactly 0 for x = y.
 func squaredDistance(product, normX, normY float64) float64 {
 	return max(0, (normX+normY)-2*product)
 }

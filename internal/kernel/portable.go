@@ -1,54 +1,55 @@
 package kernel
 
-// columnsPerPass is how many columns are summed in registers before they touch the destination.
+// columnsPerPass is how many columns are summed in registers before they are added to the destination.
 const columnsPerPass = 8
 
-// routines are the inner loops, all of which give the same bits in every implementation. Rows come
-// in multiples of rowMultiple; tiles are padded to that.
+// routines are the inner loops. Every implementation gives the same bits. Rows come in multiples of
+// rowMultiple, to which tiles are padded.
 type routines struct {
 	name string
-	// addColumns adds the columns of a pass into dst.
+	// addColumns adds the columns of a pass to dst.
 	addColumns func(dst []float64, p *pass)
-	// subtractColumns takes the columns of a pass out of dst.
+	// subtractColumns subtracts the columns of a pass from dst.
 	subtractColumns func(dst []float64, p *pass)
-	// moveColumns takes the columns of a pass out of from and adds them into to.
+	// moveColumns subtracts the columns of a pass from from, and adds them to to.
 	moveColumns func(from, to []float64, p *pass)
-	// addProducts adds the products of productRows rows of a panel with a bundle of at most
-	// productVectors; addWideProducts does so for the same rows and further bundles.
+	// addProducts adds the products of productRows rows of a panel with a bundle of at most productVectors
+	// vectors, and leaves the rows widened to float64. addWideProducts then does the same with further bundles.
 	addProducts, addWideProducts func(p *panel, row int, b *bundle)
 	productRows, productVectors  int
-	// addEntries adds the products of rows from..to-1 of a sparse matrix, of which one has an entry, with
-	// a bundle of at most mostEntryVectors, row by row as the bundle.
+	// addEntries adds the products of rows from..to-1 of a sparse matrix, at least one of which has an entry,
+	// with a bundle of at most maxEntryVectors vectors. The sums are interleaved like the bundle.
 	addEntries func(sums []float64, from, to int, m *Sparse, b *bundle)
-	// multiplyBlock sums the products of blockRows packed rows and blockColumns packed columns, in
-	// feature order; out has a column every stride values, whose sums go on unless these features are
-	// the first.
+	// multiplyBlock computes the inner products of blockRows packed rows with blockColumns packed columns,
+	// in feature order. A column of out begins every stride values. Unless first is set, the sums continue
+	// from what out has.
 	multiplyBlock           func(out []float64, stride int, rows, columns []float64, features int, first bool)
 	blockRows, blockColumns int
-	// pack lays out points of equal length: point i's value f at dst[f*lanes+i]. With fewer lanes than
-	// points, what lies beyond len(dst) within the capacity may change.
+	// pack writes value f of point i to dst[f*lanes+i]. With fewer lanes than points it may overwrite what
+	// is beyond len(dst), within its capacity.
 	pack func(dst []float64, lanes int, points *[pointsPerPack][]float32)
-	// transpose turns squares of transposeStep by transposeStep values: src[c] of row r, rows srcStride
-	// apart, becomes dst[r] of column c. The squares lie below each other in src, side by side in dst.
+	// transpose transposes squares of transposeStep x transposeStep values: value c of row r in src, whose
+	// rows are srcStride apart, becomes value r of column c in dst. The squares are below each other in src
+	// and side by side in dst.
 	transpose func(dst []float32, dstStride int, src []float32, srcStride, squares int)
-	// gaussian turns products into kernel values on the grid.
+	// gaussian turns inner products into kernel values on the grid.
 	gaussian func(dst []float32, products, norms []float64, normY, scale, rounder float64)
-	// distances lowers the least distances of rows to those of one cluster, as distancePart has them.
+	// distances lowers nearest to the distances to one cluster, computed as in distancePart.
 	distances func(nearest, sums, weights []float64, square, weight float64)
-	// toHalf scales and rounds to float16, fromHalf turns back and scales.
+	// toHalf scales and rounds to float16; fromHalf converts back and scales.
 	toHalf   func(dst []uint16, src []float32, scale float32)
 	fromHalf func(dst []float32, src []uint16, scale float32)
 }
 
-// pass is a few columns that do the same.
+// pass is a few columns that are added to, or subtracted from, the same sums.
 type pass struct {
 	values  []float32
-	columns [columnsPerPass]int // where in values each begins
+	columns [columnsPerPass]int // where each begins in values
 	count   int                 // how many there are
-	ahead   [columnsPerPass]int // as many that will be read later: memory may be asked for them now
+	ahead   [columnsPerPass]int // where as many columns begin that are read later, to be prefetched
 }
 
-// column is a column of the pass and all that lies behind it.
+// column returns values from where a column of the pass begins.
 func (p *pass) column(i int) []float32 { return p.values[p.columns[i]:] }
 
 // rowMultiple is what the rows of a tile are padded to.
@@ -56,13 +57,13 @@ const rowMultiple = 16
 
 func padded(rows int) int { return (rows + rowMultiple - 1) / rowMultiple * rowMultiple }
 
-// What addProductsPortable takes at a time: rows whose sums are in registers, and vectors.
+// What addProductsPortable takes at a time: rows, whose sums are in registers, and vectors.
 const (
 	portableRows    = 4
 	portableVectors = 16
 )
 
-// portable is the routines in plain Go.
+// portable returns the routines in plain Go.
 func portable() routines {
 	return routines{
 		name:            "portable",

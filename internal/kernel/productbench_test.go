@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// randomVectors is so many normal vectors.
+// randomVectors returns vectors of normally distributed values.
 func randomVectors(rng *rand.Rand, count, n int) [][]float64 {
 	x := make([][]float64, count)
 	for v := range x {
@@ -27,7 +27,7 @@ func BenchmarkDenseMultiply(b *testing.B) {
 	for _, stored := range []bool{true, false} {
 		s, tiles := NewShard(benchmarkPoints(b, n, 4), 2), partition.All(n)
 		must(s.Build(context.Background(), tiles, stored))
-		arm(b, s, Armament{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+		setOperands(b, s, Armament{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 		for _, vectors := range []int{1, 4, 8, 16, 64} {
 			b.Run(fmt.Sprintf("stored=%v/vectors=%d", stored, vectors), func(b *testing.B) {
 				x := randomVectors(rand.New(rand.NewPCG(7, 7)), vectors, n)
@@ -47,7 +47,7 @@ func BenchmarkGraphMultiply(b *testing.B) {
 	source, armament := benchmarkGraph(b, n, 10, 100)
 	s, tiles := NewShard(source, 2), partition.All(n)
 	must(s.Build(context.Background(), tiles, true))
-	arm(b, s, armament)
+	setOperands(b, s, armament)
 	for _, vectors := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprintf("vectors=%d", vectors), func(b *testing.B) {
 			x := randomVectors(rand.New(rand.NewPCG(7, 7)), vectors, n)

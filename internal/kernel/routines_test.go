@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Every implementation has the bits of the portable one, on random values, odd sizes padded to
-// whole rows, and unaligned slices.
+// Every implementation has the bits of the portable one, with random values, odd sizes that are padded, and
+// unaligned slices.
 func TestRoutinesAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	reference := portable()
-	for _, other := range available()[1:] {
+	for _, other := range availableRoutines()[1:] {
 		t.Run(other.name, func(t *testing.T) {
 			for range 300 {
 				offset := rng.IntN(4)
@@ -89,10 +89,10 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Products are sums in feature order, whatever the block.
+// Inner products are sums in feature order, for any block.
 func TestProductsAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for range 100 {
 			features := 1 + rng.IntN(40)
 			rows, columns := make([]float64, features*r.blockRows), make([]float64, features*r.blockColumns)
@@ -105,7 +105,7 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 			stride := r.blockRows + rng.IntN(5)
 			out := make([]float64, stride*r.blockColumns)
 			for i := range out {
-				out[i] = rng.NormFloat64() // what was there does not count
+				out[i] = rng.NormFloat64() // must be overwritten
 			}
 			cut := rng.IntN(features)
 			if cut > 0 {
@@ -127,11 +127,11 @@ func TestProductsAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Packed points lie group by group, feature by feature, for any number of points, lanes and features.
+// Points are packed group by group and feature by feature, for any number of points, lanes and features.
 func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	for _, r := range available() {
-		var k packed // used again and again
+	for _, r := range availableRoutines() {
+		var k packed // reused, like its buffers
 		for range 100 {
 			p := &pointSet{n: 1 + rng.IntN(60), d: 1 + rng.IntN(300)}
 			for range p.n * p.d {
@@ -157,10 +157,10 @@ func TestPackedPointsLieFeatureByFeature(t *testing.T) {
 	}
 }
 
-// Squares are turned, aligned or not, and nothing beside them changes.
+// Squares are transposed, aligned or not, and nothing beside them changes.
 func TestTransposeTurnsSquares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for _, r := range available() {
+	for _, r := range availableRoutines() {
 		for range 100 {
 			squares, offset := 1+rng.IntN(4), rng.IntN(2)
 			height, width := squares*transposeStep, transposeStep*(1+rng.IntN(3))

@@ -4,69 +4,72 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Shard is some tiles of one problem with their sums: what one worker holds, or, with all tiles,
-// a whole problem in one process. Its methods take the tiles to work on and return values for
-// their rows in that order. One method runs at a time; each spreads its tiles over the threads. What
-// Load, Update and Assign return is the shard's, and valid until one of them is called again: so they
-// allocate nothing once they have run. Products are the shard's until the next Multiply.
+// Shard is some tiles of one problem with their sums: what one worker holds or, with all tiles, a whole
+// problem in one process.
 //
-// The sums of a tile carry the step they belong to. Load sets a step, Update leads from one to the
-// next, and doing either twice changes nothing: that is what makes every operation safe to retry.
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
+// one method may run at a time; each spreads its tiles over the threads. What Load, Update and Assign return
+// belongs to the shard and is valid until the next call of one of them, so that they allocate nothing once
+// they have run. Products are valid until the next Multiply.
+//
+// The sums of a tile carry the step that they belong to. Load sets a step, Update leads to the next one, and
+// repeating either changes nothing, which makes every operation safe to retry.
 type Shard struct {
 	source     *Source
 	threads    int
 	tiles      map[int]*tile
-	armament   Armament
+	operands   Armament
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
 	pool       *parallel.Pool
-	// What the threads do with the tile of some number, made once, and what they do it with.
+	// What the threads do with one tile, made once so that calls allocate nothing, and its arguments.
 	sweepTile, assignTile func(at int) error
-	asked                 []*tile
-	askedStep             uint64
-	askedStats            []Stats
-	// Buffers that one method leaves to the next.
-	totals     []Int128
-	moves      []Move
-	terms      []clusterTerms // of the lanes that are asked about
-	plan       plan
-	touches    touches
-	workspaces workspaces
-	bundles    []bundle  // of the vectors that are multiplied
-	bundled    []float64 // their values
-	products   []float64 // one after the other
+	activeTiles           []*tile
+	activeStep            uint64
+	activeStats           []Stats
+	// Buffers that are reused from call to call.
+	totals       []Int128
+	moves        []labeling.Move
+	terms        []clusterTerms // of the lanes with stats
+	plan         plan
+	changes      rowChanges
+	workspaces   workspaces
+	bundles      []bundle  // of the vectors of the current Multiply
+	bundleValues []float64 // their values
+	products     []float64 // one after the other
 }
 
-// tile is a base tile and the sums S_ic of its rows at a step.
+// tile is some rows of the base matrix with the sums S_ic of these rows at a step.
 type tile struct {
 	rows   partition.Range
 	stride int // rows, padded to whole vectors
 	base   matrix
-	// diagonal is M_ii without shift, nil until it is needed.
+	// diagonal is M_ii without shift; nil until it is needed.
 	diagonal []float64
 	sums     rowSums   // without shift; nil until they are needed
-	own      []float64 // lane after lane, of each row the sum of its own cluster; 0 where it has none
+	own      []float64 // lane after lane, each row's sum over its own cluster; 0 if it has none
 	step     uint64
 	loaded   bool
-	moves    []Move // the latest Assign's, a buffer
+	moves    []labeling.Move // scratch: what the last Assign found
 }
 
 // NewShard makes a shard without tiles.
 func NewShard(source *Source, threads int) *Shard {
 	s := &Shard{source: source, threads: max(1, threads), tiles: map[int]*tile{}, pool: parallel.NewPool(threads)}
-	s.sweepTile = func(at int) error { return s.sweepOne(s.asked[at]) }
-	s.assignTile = func(at int) error { return s.assignOne(s.asked[at]) }
+	s.sweepTile = func(at int) error { return s.sweepOne(s.activeTiles[at]) }
+	s.assignTile = func(at int) error { return s.assignOne(s.activeTiles[at]) }
 	return s
 }
 
-// Build makes tiles that are not there yet and tells the bytes that all of the given ones take. A
-// tile of points is stored, or its columns are computed again when they are needed; a tile that is
-// there with the other storage changes over and keeps its sums, since the bits are the same.
+// Build makes the tiles that are missing and returns the bytes that all of the given ones take. A tile of
+// points is stored, or its columns are computed whenever they are needed. A tile that exists with the other
+// storage is converted and keeps its sums, because the bits are the same.
 func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
@@ -130,9 +133,9 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// Bytes is the memory that all tiles and the largest buffer beside them take.
+// Bytes is the memory of all tiles and of the largest buffer beside them.
 func (s *Shard) Bytes() int64 {
-	total := s.touches.bytes()
+	total := s.changes.bytes()
 	for _, t := range s.tiles {
 		total += t.bytes()
 	}
@@ -146,34 +149,34 @@ func (t *tile) bytes() int64 {
 	return t.base.bytes() + t.sums.bytes() + 8*int64(len(t.own))
 }
 
-// Arm sets the weights and the sparse part. Sums made with another armament are void.
+// SetOperands sets the weights and the sparse part. Sums that were computed with other operands are dropped.
 func (s *Shard) Arm(a Armament) error {
-	if s.armament.K > 0 && s.armament.ID == a.ID {
+	if s.operands.K > 0 && s.operands.ID == a.ID {
 		return nil
 	}
-	if most := s.source.mostLanes(); a.lanes() > most {
-		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, most)
+	if limit := s.source.maxLanes(); a.lanes() > limit {
+		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, limit)
 	}
-	s.armament, s.loaded = a, false
+	s.operands, s.loaded = a, false
 	for _, t := range s.tiles {
 		t.sums, t.diagonal, t.loaded = nil, nil, false
 	}
 	return nil
 }
 
-// Degrees are the row sums of the base matrix; an affinity below 0 is a fault.
+// Degrees returns the row sums of the base matrix; a negative affinity is an error.
 func (s *Shard) Degrees(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.degrees(dst) })
 }
 
-// Maxima are the largest entries of the base matrix's rows, at least 0.
+// Maxima returns the largest entry of each row of the base matrix, or 0 if all are negative.
 func (s *Shard) Maxima(ctx context.Context, numbers []int) ([]float64, error) {
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error { return t.base.maxima(dst) })
 }
 
-// Diagonal is M_ii.
+// Diagonal returns M_ii of each row.
 func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
 	return s.perRow(ctx, numbers, func(t *tile, dst []float64) error {
@@ -185,17 +188,17 @@ func (s *Shard) Diagonal(ctx context.Context, numbers []int) ([]float64, error) 
 	})
 }
 
-// ColumnSums are, for each of some lists of columns j, the sums of M_ij over the list.
+// ColumnSums returns, for each list of columns, the sum of M_ij over the columns j of the list.
 func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) ([][]float64, error) {
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
-	return s.severalPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
+	return s.listsPerRow(ctx, numbers, len(lists), func(t *tile, list int, dst []float64) error {
 		if err := t.base.addColumns(dst, lists[list]); err != nil {
 			return err
 		}
 		for _, j := range lists[list] {
-			rows, values := s.armament.Sparse.column(j, t.rows)
+			rows, values := s.operands.Sparse.column(j, t.rows)
 			for at, i := range rows {
 				dst[int(i)-t.rows.From] += values[at]
 			}
@@ -204,7 +207,7 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 	})
 }
 
-// startsOf tells where each tile's rows begin in lists of one value per row, and where they end.
+// startsOf returns where each tile's rows begin in a list of one value per row, and where the last ends.
 func startsOf(tiles []*tile) []int {
 	starts := make([]int, len(tiles)+1)
 	for at, t := range tiles {
@@ -213,18 +216,18 @@ func startsOf(tiles []*tile) []int {
 	return starts
 }
 
-// perRow computes one value per row of the given tiles, starting from zeros, in padded buffers.
+// perRow computes one value per row of the given tiles. compute gets a padded buffer of zeros.
 func (s *Shard) perRow(ctx context.Context, numbers []int, compute func(t *tile, dst []float64) error) ([]float64, error) {
-	values, err := s.severalPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
+	values, err := s.listsPerRow(ctx, numbers, 1, func(t *tile, _ int, dst []float64) error { return compute(t, dst) })
 	if err != nil {
 		return nil, err
 	}
 	return values[0], nil
 }
 
-// severalPerRow computes several such lists of values.
-func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
-	tiles, err := s.find(numbers)
+// listsPerRow computes several such lists of values.
+func (s *Shard) listsPerRow(ctx context.Context, numbers []int, lists int, compute func(t *tile, list int, dst []float64) error) ([][]float64, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -247,17 +250,17 @@ func (s *Shard) severalPerRow(ctx context.Context, numbers []int, lists int, com
 	return values, err
 }
 
-// find is the tiles of some numbers, until it is called again.
-func (s *Shard) find(numbers []int) ([]*tile, error) {
-	s.asked = s.asked[:0]
+// tilesOf returns the tiles with the given numbers. The list is valid until the next call.
+func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
+	s.activeTiles = s.activeTiles[:0]
 	for _, number := range numbers {
 		t := s.tiles[number]
 		if t == nil {
 			return nil, ErrNotReady
 		}
-		s.asked = append(s.asked, t)
+		s.activeTiles = append(s.activeTiles, t)
 	}
-	return s.asked, nil
+	return s.activeTiles, nil
 }
 
 // parallel calls do for 0..count-1 on the shard's threads.

@@ -6,16 +6,15 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// NumericClass names the bits this build computes; workers of one job must agree on it.
+// NumericClass names the bits that this build computes. All workers of a job must agree on it.
 const NumericClass = "float32-v2"
 
-// RowFetcher gives rows [from, to) of a given kernel matrix, row by row.
+// RowFetcher returns rows [from, to) of a given kernel matrix, row by row.
 type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
-// Source makes the tiles of one base matrix.
+// Source is what the tiles of one base matrix are made of.
 type Source struct {
 	spec   Spec
 	points *pointSet
@@ -28,10 +27,10 @@ type Source struct {
 	columns  []int32   // 0..n-1
 }
 
-// NewSource makes the source of a matrix over points or a graph; a given kernel matrix is read
-// through rows, so that a worker fetches only what its tiles need, and data may be nil.
+// NewSource makes the source of a matrix over points or a graph. A given kernel matrix is read through rows
+// instead, so that a worker fetches only what its tiles need; data may then be nil.
 func NewSource(spec Spec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
-	s := &Source{spec: spec, rows: rows, routines: detect(), columns: make([]int32, spec.Rows)}
+	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
 	for j := range s.columns {
 		s.columns[j] = int32(j)
 	}
@@ -79,40 +78,23 @@ func graphWeights(spec Spec, g *dataset.Graph) []float64 {
 // Rows is n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
-// CanRecompute tells whether tiles need not be stored: columns of points can be computed again, a
-// given matrix would have to be fetched again, and a graph is there anyway.
+// CanRecompute tells whether tiles need not be stored. Columns of points can be computed at any time; a given
+// matrix would have to be fetched again, and a graph is in memory anyway.
 func (s *Source) CanRecompute() bool { return s.points != nil }
 
-// mostLanes is how many lanes there may be. A sweep of a graph reads little more than what the moves of
-// a lane touch, so that lanes would share nothing.
-func (s *Source) mostLanes() int {
+// maxLanes is how many lanes there may be. A graph has one: its sweeps read little more than what the moves
+// of a lane touch, so that lanes would have nothing to share.
+func (s *Source) maxLanes() int {
 	if s.graph != nil {
 		return 1
 	}
 	return MostLanes
 }
 
-// TileBytes is the memory that one base tile takes. Graph tiles share the graph itself.
-func (s *Source) TileBytes(tile int) int64 {
-	if s.graph != nil {
-		return 0
-	}
-	bytes := DenseTileBytes(s.spec.Rows, tile)
-	if s.spec.HalfScale != 0 {
-		bytes /= 2
-	}
-	return bytes
-}
-
-// DenseTileBytes is the memory of one float32 tile of n columns; float16 takes half of it.
-func DenseTileBytes(n, tile int) int64 {
-	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
-}
-
-// allColumns lists every column.
+// allColumns returns the numbers of all columns.
 func (s *Source) allColumns() []int32 { return s.columns }
 
-// diagonalEntry is the kernel value k(x_i, x_i) a_i^2 before rounding.
+// diagonalEntry is k(x_i, x_i) a_i^2 before rounding.
 func (s *Source) diagonalEntry(i int) float64 {
 	v := s.spec.entry(s.points.norms[i], s.points.norms[i], s.points.norms[i])
 	if s.spec.Scale != nil {

@@ -8,16 +8,20 @@
 //
 //	S_ic = sum of M_ij over j in cluster c
 //
-// independent of the order of summation: a sum updated by the points that moved has the same bits
-// as one computed anew, on any worker.
+// independent of the order of summation: a sum that is updated by the points that moved has the same
+// bits as one that is computed from scratch, on any worker.
 package kernel
 
-import "errors"
+import (
+	"errors"
 
-// Function is how an entry of the base matrix comes about.
+	"github.com/cleave-project/cleave/internal/labeling"
+)
+
+// Function says how the entries of the base matrix are computed.
 type Function uint8
 
-// The kernel functions on points, and the two matrices that are given.
+// The kernel functions of points, and the two kinds of matrices that are given.
 const (
 	Linear     Function = 1 // x.y
 	Gaussian   Function = 2 // exp(-|x-y|^2 / (2 rho^2))
@@ -34,8 +38,8 @@ func (f Function) String() string {
 	return [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}[f]
 }
 
-// Spec fixes every entry of the base matrix to the last bit. It is small, but for Mean and Scale,
-// and the same on every worker.
+// MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and
+// small except for Mean and Scale.
 type Spec struct {
 	Function          Function
 	Rho, Gamma, Coef0 float64
@@ -44,69 +48,60 @@ type Spec struct {
 	Grid              Grid
 	Rows              int
 	Columns           int       // features of points, rows of a given matrix, 0 for a graph
-	Mean              []float64 // subtracted from the points, per feature; nil: none
-	HalfScale         float64   // entries are rounded to float16 multiples of this; 0: they are float32
-	Scale             []float64 // a_i in a_i a_j k(x_i, x_j), per row; nil: all 1
+	Mean              []float64 // per feature, subtracted from the points; nil if nothing is
+	HalfScale         float64   // entries are float16 multiples of this; 0 if they are float32
+	Scale             []float64 // per row, the a_i in a_i a_j k(x_i, x_j); nil if all are 1
 }
 
-// Move is one point that changes its cluster within one lane; -1 stands for no cluster.
-type Move struct{ Point, From, To int32 }
+// Move is labeling.Move.
+type Move = labeling.Move
 
-// Stats is what distances need beside the row sums, of the clusters of one lane. Clusters of weight 0
-// are empty.
+// Candidate is labeling.Candidate.
+type Candidate = labeling.Candidate
+
+// ClusterStats is what distances need, beside the row sums, to know about the clusters of one lane.
 type Stats struct {
 	Lane         int
 	Sigma        float64   // the diagonal shift
 	Weight       []float64 // s_c, the sum of a_i over the cluster
-	SelfAffinity []float64 // Q_c, the sum of S_ic over the cluster, without shift
+	SelfAffinity []float64 // Q_c, the sum of S_ic over the points i of the cluster, without shift
 	Count        []int32   // points in the cluster
 }
 
-// Candidate is the point farthest from its own cluster.
-type Candidate struct {
-	Found    bool
-	Point    int32
-	Distance float64 // a_i d_i,l(i)
-}
-
-// Sparse is a symmetric matrix by rows, columns ascending, values on the grid.
+// Sparse is a symmetric matrix in compressed rows, with ascending columns and values on the grid.
 type Sparse struct {
 	RowStart []int64
 	Column   []int32
 	Value    []float64
 }
 
-// Row gives the columns and values of row i; both alias the matrix.
+// Row returns the columns and values of row i, which alias the matrix.
 func (s *Sparse) Row(i int) ([]int32, []float64) {
 	from, to := s.RowStart[i], s.RowStart[i+1]
 	return s.Column[from:to:to], s.Value[from:to:to]
 }
 
-// Armament turns base tiles into a clustering problem.
+// Operands turn the base matrix into a clustering problem.
 //
-// Lanes are labelings of their own that share the matrix, such as restarts: one reading of a column
-// serves them all. Clusters are numbered through all lanes, those of lane l from l*K on, and labels
-// lie lane after lane.
+// Lanes are independent labelings, such as restarts, that share the matrix: a column is read once for all of
+// them. Clusters and labels are numbered as in labeling.Shape.
 type Armament struct {
-	ID      uint64    // changes whenever anything below does
-	K       int       // clusters of a lane
+	ID      uint64    // a new one whenever anything below changes
+	K       int       // clusters of each lane
 	Lanes   int       // 0 means 1; a graph has one
 	Weights []float64 // a_i per row, positive
 	Sparse  *Sparse   // the sparse part of M
 }
 
-// MostLanes is how many lanes a shard may have: more gain nothing any more.
+// MaxLanes is how many lanes a shard may have. More would gain nothing.
 const MostLanes = 16
 
-// lanes is how many there are.
+// lanes is the number of lanes.
 func (a *Armament) lanes() int { return max(1, a.Lanes) }
 
-// clusters is how many all lanes have.
+// clusters is the number of clusters of all lanes together.
 func (a *Armament) clusters() int { return a.lanes() * a.K }
 
-// laneOf is the lane of a move; one that neither leaves nor joins a cluster counts to the first.
-func (a *Armament) laneOf(m Move) int { return int(max(m.From, m.To, 0)) / a.K }
-
-// ErrNotReady says that a tile is not built, not armed, or at another step than the operation
-// expects: rebuild it and try again.
+// ErrNotReady says that a tile is not built, has no operands, or is at another step than the operation
+// expects. The caller should rebuild it and try again.
 var ErrNotReady = errors.New("kernel: tile is not ready")

@@ -7,24 +7,25 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// A tile that is not stored gives the bits of a stored one in every operation, and may change over
-// in the middle of a run.
+// A tile that is not stored gives the bits of a stored one in every operation, and its storage may change in
+// the middle of a run.
 func TestStorageChangesNoBit(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine} {
 		for _, n := range []int{17, 90, 700} {
 			p := newProblem(t, rand.New(rand.NewPCG(uint64(n), uint64(function))), n, 4, function)
-			if n == 90 { // in half precision: another matrix, but again the same one stored or not
-				p.source.spec.HalfScale = p.extent.HalfScale()
+			if n == 90 { // half precision is a different matrix, but again the same one stored or not
+				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
 			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.All(p.n)
 			if _, err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
-			arm(t, free, p.armament)
+			setOperands(t, free, p.operands)
 			if free.Bytes() != 0 {
 				t.Errorf("%d bytes for tiles that are not stored", free.Bytes())
 			}
@@ -51,29 +52,29 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("column sum", func(s *Shard) (any, error) { return columnSum(s, tiles, []int32{0, 3, 9}) }, floats)
 			compare("product", func(s *Shard) (any, error) { return product(s, tiles, x) }, floats)
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
-			moves := []Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
+			moves := []labeling.Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
 			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []Stats{stats}) },
-				func(a, b any) bool { return slices.Equal(a.([]Move), b.([]Move)) })
-			// They change over and go on.
+				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
+			// The tiles change their storage and go on.
 			if _, err := stored.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := free.Build(ctx, tiles, true); err != nil {
 				t.Fatal(err)
 			}
-			back := []Move{{Point: 2, From: 1, To: 0}}
+			back := []labeling.Move{{Point: 2, From: 1, To: 0}}
 			compare("update after changing over", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 2, back) }, sums)
 		}
 	}
 }
 
-// Every finite float16 survives the way to float32 and back, and rounding is to the nearest.
+// Every finite float16 survives the conversion to float32 and back, and rounding is to the nearest.
 func TestHalfPrecision(t *testing.T) {
 	for bits := range 1 << 16 {
 		h := uint16(bits)
 		if h>>10&0x1f == 0x1f {
-			continue // infinities and not-a-numbers are never stored
+			continue // infinities and NaNs are never stored
 		}
 		if back := toHalf(fromHalf(h)); back != h {
 			t.Fatalf("%#x came back as %#x", h, back)
@@ -99,15 +100,15 @@ func TestHalfPrecision(t *testing.T) {
 	}
 }
 
-// Half precision is within 2^-11 of the entry or 2^-38 of the largest one, takes half the memory, and
-// stays on the grid.
+// Entries in half precision are within 2^-11 of the entry or 2^-38 of the largest one, take half the memory,
+// and are on the grid.
 func TestHalfPrecisionError(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Polynomial} {
 		p := newProblem(t, rand.New(rand.NewPCG(9, uint64(function))), 200, 3, function)
 		full, tiles := p.shard(t, 1), partition.All(p.n)
 		spec := p.source.spec
-		spec.HalfScale = p.extent.HalfScale()
+		spec.HalfScale = p.bounds.HalfScale()
 		source, err := NewSource(spec, p.data, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -117,10 +118,10 @@ func TestHalfPrecisionError(t *testing.T) {
 		if err != nil || 2*bytes != full.Bytes() {
 			t.Fatalf("%d bytes of %d: %v", bytes, full.Bytes(), err)
 		}
-		p.armament.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
-		p.armament.ID++
-		arm(t, full, p.armament)
-		arm(t, half, p.armament)
+		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
+		p.operands.ID++
+		setOperands(t, full, p.operands)
+		setOperands(t, half, p.operands)
 		for j := range int32(p.n) {
 			want, err := columnSum(full, tiles, []int32{j})
 			if err != nil {
@@ -131,7 +132,7 @@ func TestHalfPrecisionError(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range want {
-				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.extent.Entry) || got[i] != spec.Grid.Round(got[i]) {
+				if math.Abs(got[i]-want[i]) > max(0x1p-11*math.Abs(want[i]), 0x1p-38*p.bounds.Entry) || got[i] != spec.Grid.Round(got[i]) {
 					t.Fatalf("function %d: entry (%d,%d) is %v instead of %v", function, i, j, got[i], want[i])
 				}
 			}
@@ -139,13 +140,13 @@ func TestHalfPrecisionError(t *testing.T) {
 	}
 }
 
-// Tiles have the same bits built all at once, one by one, or each on its own.
+// Tiles have the same bits whether they are built together, one after the other, or in shards of their own.
 func TestBuildOrderChangesNoBit(t *testing.T) {
 	ctx := context.Background()
 	for _, half := range []bool{false, true} {
 		p := newProblem(t, rand.New(rand.NewPCG(3, 3)), 333, 3, Gaussian)
 		if half {
-			p.source.spec.HalfScale = p.extent.HalfScale()
+			p.source.spec.HalfScale = p.bounds.HalfScale()
 		}
 		tiles := partition.All(p.n)
 		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)

@@ -4,33 +4,34 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Load sets the labels of all n points (-1: none) in every lane, computes the sums of the given tiles anew and
-// returns their share of the self-affinities Q_c in grid units.
+// Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns their
+// share of the self-affinities Q_c in grid units.
 func (s *Shard) Load(ctx context.Context, numbers []int, step uint64, labels []int32) ([]Int128, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if s.armament.K == 0 {
+	if s.operands.K == 0 {
 		return nil, ErrNotReady
 	}
-	if err := s.checkLabels(labels); err != nil {
-		return nil, err
+	if err := s.shape().CheckLabels(labels); err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
 	}
 	if !s.loaded || s.labelsStep != step {
 		s.labels = append(s.labels[:0], labels...)
 		s.labelsStep, s.loaded = step, true
 	}
-	return s.sweep(ctx, tiles, step, s.planAnew())
+	return s.sweep(ctx, tiles, step, s.planFullSweep())
 }
 
-// Update takes the given tiles from step to step+1 by the points that moved, and returns their
-// share of the new Q_c. Tiles that are at step+1 already only answer again.
-func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []Move) ([]Int128, error) {
-	tiles, err := s.find(numbers)
+// Update brings the given tiles from step to step+1 by the points that moved, and returns their share of the
+// new Q_c. Tiles that are at step+1 already are not changed again.
+func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]Int128, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +44,12 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		}
 	}
 	if s.labelsStep == step {
-		if err := s.applyMoves(moves); err != nil {
-			return nil, err
+		if err := s.shape().Apply(s.labels, moves); err != nil {
+			return nil, fmt.Errorf("kernel: %w", err)
 		}
 		s.labelsStep = step + 1
-	} else if err := s.checkApplied(moves); err != nil {
-		return nil, err
+	} else if err := s.shape().CheckApplied(s.labels, moves); err != nil {
+		return nil, fmt.Errorf("kernel: %w", err)
 	}
 	p, err := s.planDelta(ctx, tiles, step+1, moves)
 	if err != nil {
@@ -57,89 +58,33 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 	return s.sweep(ctx, tiles, step+1, p)
 }
 
-func (s *Shard) checkLabels(labels []int32) error {
-	n, k := s.source.Rows(), s.armament.K
-	if len(labels) != s.armament.lanes()*n {
-		return fmt.Errorf("kernel: %d labels for %d rows in %d lanes", len(labels), n, s.armament.lanes())
-	}
-	for at, c := range labels {
-		if lane := at / n; c != -1 && (int(c) < lane*k || int(c) >= (lane+1)*k) {
-			return fmt.Errorf("kernel: row %d has label %d in lane %d of %d clusters", at%n, c, lane, k)
-		}
-	}
-	return nil
+// shape says which labels and moves fit the operands.
+func (s *Shard) shape() labeling.Shape {
+	return labeling.Shape{Points: s.source.Rows(), Clusters: s.operands.K, Lanes: s.operands.lanes()}
 }
 
-// applyMoves changes the labels, all of them or none. A point moves once.
-func (s *Shard) applyMoves(moves []Move) error {
-	undo := func(done []Move) {
-		for _, m := range slices.Backward(done) {
-			*s.label(m) = m.From
-		}
-	}
-	for at, m := range moves {
-		if !s.valid(m) || *s.label(m) != m.From {
-			undo(moves[:at])
-			return misfit(m)
-		}
-		*s.label(m) = m.To
-	}
-	err := s.checkApplied(moves)
-	if err != nil {
-		undo(moves)
-	}
-	return err
-}
-
-// checkApplied makes sure that the labels are those that the moves lead to.
-func (s *Shard) checkApplied(moves []Move) error {
-	for _, m := range moves {
-		if !s.valid(m) || *s.label(m) != m.To {
-			return misfit(m)
-		}
-	}
-	return nil
-}
-
-// valid tells whether a move is of one of the points, and from and to clusters of one lane.
-func (s *Shard) valid(m Move) bool {
-	k, clusters := int32(s.armament.K), int32(s.armament.clusters())
-	return m.Point >= 0 && int(m.Point) < s.source.Rows() &&
-		m.From >= -1 && m.From < clusters && m.To >= -1 && m.To < clusters &&
-		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
-}
-
-// label is the place of a valid move's point among the labels.
-func (s *Shard) label(m Move) *int32 {
-	return &s.labels[s.armament.laneOf(m)*s.source.Rows()+int(m.Point)]
-}
-
-func misfit(m Move) error {
-	return fmt.Errorf("kernel: move of point %d from %d to %d does not fit the labels", m.Point, m.From, m.To)
-}
-
-// planDelta changes sums by the points that moved or, where that is less work, makes them anew.
-func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []Move) (*plan, error) {
+// planDelta plans to change sums by the points that moved or, where that is less work, to recompute them.
+func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves []labeling.Move) (*plan, error) {
 	if s.source.graph != nil {
 		return s.planGraphDelta(ctx, tiles, step, moves)
 	}
-	return s.planDense(moves), nil
+	return s.planDenseDelta(moves), nil
 }
 
-// sweep brings the given tiles to a step, where they are not there yet, and adds up their rows' own
-// sums, Q_c = sum of S_ic over i in c, as 128-bit integers: exact in any order.
+// sweep brings the given tiles to a step, unless they are there already, and adds up their rows' own sums,
+// Q_c = sum of S_ic over i in c, as 128-bit integers, which is exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
 		if dense, is := t.base.(*denseTile); is && !t.at(step) {
-			p.layout(dense.pace(p))
+			p.layout(dense.chunking(p))
 		}
 	}
-	s.workspaces.reset(s.armament.clusters())
-	s.askedStep = step
+	s.workspaces.reset(s.operands.clusters())
+	s.activeStep = step
 	if err := s.parallel(ctx, len(tiles), s.sweepTile); err != nil {
 		return nil, err
 	}
-	s.totals = grown(s.totals, s.armament.clusters())
+	s.totals = resized(s.totals, s.operands.clusters())
 	clear(s.totals)
 	for _, w := range s.workspaces.idle {
 		for c, q := range w.self {
@@ -149,24 +94,24 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	return s.totals, nil
 }
 
-// at tells whether the sums are those of a step.
+// at tells whether the tile's sums are those of a step.
 func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
 
 // sweepOne follows the plan on one tile.
 func (s *Shard) sweepOne(t *tile) error {
 	p, w := &s.plan, s.workspaces.borrow()
-	if !t.at(s.askedStep) {
-		t.loaded = false // until it is done
+	if !t.at(s.activeStep) {
+		t.loaded = false // until the sweep has succeeded
 		if t.sums == nil {
-			t.sums, t.own = t.base.newSums(&s.armament), make([]float64, s.armament.lanes()*t.rows.Len())
+			t.sums, t.own = t.base.newSums(&s.operands), make([]float64, s.operands.lanes()*t.rows.Len())
 		}
 		if err := t.sums.sweep(t, p, w); err != nil {
 			return err
 		}
-		t.step, t.loaded = s.askedStep, true
+		t.step, t.loaded = s.activeStep, true
 	}
 	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
-	for lane := range s.armament.lanes() {
+	for lane := range s.operands.lanes() {
 		own := t.own[lane*t.rows.Len():]
 		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
 			if c >= 0 {

@@ -6,27 +6,28 @@ import (
 	"unsafe"
 
 	"github.com/cleave-project/cleave/internal/hugepage"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
+// workspace is one thread's scratch space, so that work on a tile allocates nothing.
 type workspace struct {
-	self     []Int128    // the share of Q_c of the tiles it served
-	farthest []Candidate // per lane asked about, the farthest point of the tiles it served
-	nearest  []float64   // per row of a dense tile
-	place    []int32     // per cluster: one more than its place in the row of a graph; 0 between rows
-	touched  []int32     // per row of a graph tile: how many changes it had, or madeAnew
-	window   window      // of a dense tile
+	self         []Int128             // the share of Q_c of the tiles it was used for
+	farthest     []labeling.Candidate // per lane with stats: the farthest point of the tiles it was used for
+	nearest      []float64            // per row of a dense tile
+	place        []int32              // per cluster: its index in the current row of a graph plus one; all 0 between rows
+	changeCounts []int32              // per row of a graph tile: how many changes it had, or rowRecomputed
+	window       window               // for dense tiles
 	assignment
 }
 
-// workspaces are lent to threads for a tile at a time.
+// workspaces is a pool from which threads borrow a workspace for one tile.
 type workspaces struct {
 	mutex sync.Mutex
 	idle  []*workspace
 	k     int
 }
 
-// reset begins an operation: nothing is summed up yet.
+// reset begins an operation with k clusters and clears all results.
 func (ws *workspaces) reset(k int) {
 	if ws.k != k {
 		ws.idle, ws.k = nil, k
@@ -48,22 +49,22 @@ func (ws *workspaces) borrow() *workspace {
 	return &workspace{self: make([]Int128, ws.k), place: make([]int32, ws.k)}
 }
 
-// giveBack is for work that went well: one that failed half way leaves a workspace that is not fit
-// for use, and keeps it.
+// giveBack returns a workspace after successful work. After a failure the workspace may be in any state, and
+// must not be returned.
 func (ws *workspaces) giveBack(w *workspace) {
 	ws.mutex.Lock()
 	defer ws.mutex.Unlock()
 	ws.idle = append(ws.idle, w)
 }
 
-// grown is a buffer of a length, reused where its capacity allows; its contents are any.
-func grown[T any](buffer []T, length int) []T {
+// resized returns a slice of the given length, which reuses the buffer if its capacity suffices. The contents
+// are arbitrary.
+func resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }
 
-// grownLines is a buffer of a length that begins with a line of the caches, in large pages where it is
-// large.
-func grownLines(buffer []float64, length int) []float64 {
+// resizedAligned does the same with a slice that begins on a cache line, in huge pages if it is large.
+func resizedAligned(buffer []float64, length int) []float64 {
 	if cap(buffer) >= length {
 		return buffer[:length]
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// The same input gives the same bits on every processor, also where the compiler may fuse a product
-// and a sum (GOAMD64=v3, arm64): all results of some updates and distortions, in one number.
+// The same input gives the same bits on every processor, even where the compiler may fuse a product and a sum
+// (GOAMD64=v3, arm64): this hashes all results of some updates and distortions into one number.
 func TestBitsAreTheSameEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	uniform := func(d int) []float64 { // no function of the math package, which has bits of its own
+	uniform := func(d int) []float64 { // without functions of package math, whose bits depend on the processor
 		row := make([]float64, d)
 		for i := range row {
 			row[i] = rng.Float64()
@@ -29,8 +29,8 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 	}
 	const d = 7
 	for _, form := range []Form{Diagonal, Full} {
-		for _, convention := range []Convention{Potts, Basu2003, Bilenko2004} {
-			step := &Step{Convention: convention, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
+		for _, penalty := range []Convention{Potts, Basu2003, Bilenko2004} {
+			step := &Step{Convention: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
 			for range 20 {
 				form.AddOuter(step.Scatter, 1, uniform(d), uniform(d))
 				kind := constraint.Kind(1 + rng.IntN(2))

@@ -2,8 +2,8 @@ package metric
 
 import "math"
 
-// cholesky is the lower triangle L with L L' = A, row by row in d x d values; not ok when A is not
-// positive definite to rounding. It takes d^3/3 multiplications.
+// cholesky computes the lower triangle L with L L' = A, row by row in d x d values. It is not ok if A is not
+// positive definite, up to rounding. It takes d^3/3 multiplications.
 func cholesky(d int, a []float64) (factor []float64, ok bool) {
 	l := make([]float64, d*d)
 	for i := range d {

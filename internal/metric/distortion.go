@@ -32,17 +32,17 @@ func (d Distortion) String() string {
 	return "unknown"
 }
 
-// smoothing is added to every value of a row under a divergence. Without it a feature that one
-// point has and another lacks puts them infinitely far apart.
+// smoothing is added to every value of a row under a divergence. Without it, a feature that one point has and
+// another lacks would put them infinitely far apart.
 const smoothing = 1e-12
 
-// Prepare makes row number i, in place, what the distortion wants: of length 1 for cosines;
-// smoothed for the divergences, and then of sum 1 for KL. A row that cannot be made so is a fault
-// that names it. For cosines the non-zeros of a sparse row will do.
+// Prepare changes row number i, in place, to what the distortion needs: length 1 for cosines; smoothed values
+// for the divergences, and for KL with the sum 1. A row for which that is impossible is an error that names it.
+// For cosines the non-zeros of a sparse row are enough.
 func (d Distortion) Prepare(i int, row []float64) error {
 	switch d {
 	case Cosine:
-		if !normalise(row) {
+		if !normalize(row) {
 			return fault.Invalid("ZERO_ROW", "row %d is all zeros and has no direction; remove it or use another distortion", i).
 				With("row", strconv.Itoa(i))
 		}
@@ -74,14 +74,14 @@ func (d Distortion) smooth(i int, row []float64) error {
 	return nil
 }
 
-// Centre makes the mean of prepared rows, in place, their centroid: a mean of unit vectors is
-// stretched to length 1, any other stays. It is not ok when the unit vectors cancel out: no
-// direction is then better than another, and the cluster keeps its centroid.
-func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalise(mean) }
+// NormalizeMean makes the mean of prepared rows, in place, their centroid: for cosines it is scaled to length 1,
+// otherwise it stays. It is not ok if unit vectors cancel out: then no direction is better than another, and
+// the cluster keeps its centroid.
+func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalize(mean) }
 
-// normalise stretches a vector to length 1; false: it has none. The scaling by a power of two is
-// exact and keeps the squares in range.
-func normalise(v []float64) bool {
+// normalize scales a vector to length 1; false if it is 0. The scaling by a power of two before that is exact,
+// and keeps the squares in range.
+func normalize(v []float64) bool {
 	largest := 0.0
 	for _, x := range v {
 		largest = max(largest, math.Abs(x))
@@ -108,7 +108,7 @@ type Measure struct {
 	Metric     *Metric
 }
 
-// ToCentroid is D(x, mu) of a prepared row and a centroid.
+// ToCentroid returns D(x, mu) for a prepared row and a centroid.
 func (m Measure) ToCentroid(x, mu []float64) float64 {
 	switch m.Distortion {
 	case Cosine:
@@ -119,8 +119,8 @@ func (m Measure) ToCentroid(x, mu []float64) float64 {
 	return m.Metric.Distance(x, mu)
 }
 
-// Between is phi(x, y), the distance of two prepared rows in penalties: D itself where it is
-// symmetric, and the average of both directions for the divergences.
+// Between returns phi(x, y), the distance of two prepared rows in penalties: D itself if it is symmetric, the
+// average of both directions for the divergences.
 func (m Measure) Between(x, y []float64) float64 {
 	switch m.Distortion {
 	case Cosine:
@@ -131,7 +131,7 @@ func (m Measure) Between(x, y []float64) float64 {
 	return m.Metric.Distance(x, y)
 }
 
-// cosineDistance is 1 - x.y of unit vectors, and never below 0 by rounding.
+// cosineDistance is 1 - x.y of unit vectors. Rounding never makes it negative.
 func cosineDistance(x, y []float64) float64 {
 	product := 0.0
 	for i, v := range x {
@@ -140,8 +140,8 @@ func cosineDistance(x, y []float64) float64 {
 	return max(0, 1-product)
 }
 
-// divergence is sum x log(x / y), less the difference of their sums for the I-divergence; 0 log 0
-// is 0. It is never below 0 but by rounding, which is cut off.
+// divergence is the sum of x log(x / y) and, for the I-divergence, of y - x; 0 log 0 is 0. Rounding never makes it
+// negative.
 func divergence(d Distortion, x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// positiveRow has a few zeros, as counts have.
+// positiveRow draws a row with a few zeros, as counts have them.
 func positiveRow(rng *rand.Rand, d int) []float64 {
 	row := make([]float64, d)
 	for i := range row {
@@ -31,7 +31,7 @@ func prepared(t *testing.T, distortion Distortion, row []float64) []float64 {
 	return row
 }
 
-// naiveDistortion starts from rows as they were given.
+// naiveDistortion computes a distortion from rows that are not prepared.
 func naiveDistortion(distortion Distortion, x, y []float64) float64 {
 	dot, xx, yy, sumX, sumY := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i := range x {
@@ -81,7 +81,7 @@ func TestDistortionsAgainstTheirFormulas(t *testing.T) {
 	}
 }
 
-// What makes k-means work: no centroid is better than the (normalised) mean.
+// The property that k-means relies on: no centroid is better than the (normalized) mean.
 func TestMeansAreTheBestCentroids(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 300 {

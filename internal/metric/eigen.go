@@ -3,16 +3,15 @@ package metric
 import "math"
 
 const (
-	negligible = 1.0 / (1 << 56) // of the matrix's norm: an entry that is taken for 0
-	mostSweeps = 40              // convergence is quadratic: 6 to 12 are usual
+	negligible = 1.0 / (1 << 56) // relative to the matrix's norm: smaller entries count as 0
+	maxSweeps  = 40              // 6 to 12 are usual, because convergence is quadratic
 )
 
-// eigen decomposes a symmetric d x d matrix: vectors[c*d : (c+1)*d] is the unit eigenvector of
-// values[c], in no special order. It is Jacobi's method, which turns away one entry above the
-// diagonal after the other. That is slow beside others, about 50 d^3 multiplications (under a second
-// for d = 300, half a minute for d = 1000). But it is short, exact to rounding even for eigenvalues
-// that lie close together, and free of the assembly of general libraries, whose sums have other
-// bits on other processors.
+// eigen decomposes a symmetric d x d matrix: vectors[c*d : (c+1)*d] is the unit eigenvector of values[c], in no
+// particular order. It is Jacobi's method, which rotates one entry above the diagonal after the other to 0. That is
+// slower than other methods, about 50 d^3 multiplications (under a second for d = 300, half a minute for
+// d = 1000). But it is short, exact to rounding even for eigenvalues that are close together, and does not use
+// the assembly of general libraries, whose sums have different bits on different processors.
 func eigen(d int, matrix []float64) (values, vectors []float64) {
 	a, exponent := scaledToOne(matrix)
 	v := make([]float64, d*d)
@@ -24,12 +23,12 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 		}
 	}
 	enough := negligible * math.Sqrt(norm)
-	for turned, sweep := true, 0; turned && sweep < mostSweeps; sweep++ {
+	for turned, sweep := true, 0; turned && sweep < maxSweeps; sweep++ {
 		turned = false
 		for p := range d {
 			for q := p + 1; q < d; q++ {
 				if math.Abs(a[p*d+q]) > enough {
-					turnAway(d, a, v, p, q)
+					rotateAway(d, a, v, p, q)
 					turned = true
 				}
 			}
@@ -42,8 +41,8 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 	return values, v
 }
 
-// scaledToOne copies a matrix divided by a power of two, which is exact, so that squares neither
-// overflow nor vanish.
+// scaledToOne copies a matrix, divided by a power of two so that squares neither overflow nor vanish. The
+// division is exact.
 func scaledToOne(matrix []float64) (scaled []float64, exponent int) {
 	largest := 0.0
 	for _, v := range matrix {
@@ -57,8 +56,8 @@ func scaledToOne(matrix []float64) (scaled []float64, exponent int) {
 	return scaled, exponent
 }
 
-// turnAway rotates the plane of axes p and q so that entry (p, q) becomes 0.
-func turnAway(d int, a, v []float64, p, q int) {
+// rotateAway rotates the plane of axes p and q so that entry (p, q) becomes 0.
+func rotateAway(d int, a, v []float64, p, q int) {
 	entry := a[p*d+q]
 	slope := (a[q*d+q] - a[p*d+p]) / (2 * entry)
 	tangent := math.Copysign(1/(math.Abs(slope)+math.Sqrt(float64(slope*slope)+1)), slope)

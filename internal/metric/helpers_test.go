@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// The naive side of the tests: every matrix is full and every formula as it is printed.
+// The naive side of the tests: every matrix is full, and every formula is as printed in the papers.
 
 // near tells whether two numbers agree to about nine digits of a scale.
 func near(a, b, scale float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(scale)) }
@@ -40,7 +40,7 @@ func naiveDistance(a [][]float64, x, y []float64) float64 {
 	return sum
 }
 
-// naiveLogDet eliminates with pivoting and adds up the logarithms of the pivots.
+// naiveLogDet is the sum of the logarithms of the pivots of Gaussian elimination.
 func naiveLogDet(a [][]float64) float64 {
 	lu := make([][]float64, len(a))
 	for i := range a {
@@ -66,7 +66,7 @@ func naiveLogDet(a [][]float64) float64 {
 	return sum
 }
 
-// randomMetric is positive definite with eigenvalues around 1.
+// randomMetric draws a positive definite metric with eigenvalues around 1.
 func randomMetric(t testing.TB, rng *rand.Rand, form Form, d int) *Metric {
 	t.Helper()
 	var m *Metric
@@ -114,10 +114,10 @@ type problem struct {
 	step   *Step
 }
 
-// randomProblem draws n points, labels that know nothing of them and links between random pairs.
-func randomProblem(rng *rand.Rand, form Form, convention Convention, n, d, links int) *problem {
+// randomProblem draws n points, labels that do not depend on them, and links between random pairs.
+func randomProblem(rng *rand.Rand, form Form, penalty Convention, n, d, links int) *problem {
 	k := 1 + rng.IntN(3)
-	p := &problem{d: d, means: make([][]float64, k), step: &Step{Convention: convention}}
+	p := &problem{d: d, means: make([][]float64, k), step: &Step{Convention: penalty}}
 	scales := randomRow(rng, d)
 	for range n {
 		row := randomRow(rng, d)
@@ -141,7 +141,7 @@ func randomProblem(rng *rand.Rand, form Form, convention Convention, n, d, links
 	return p
 }
 
-// sum takes means, scatter and ranges from the rows.
+// sum computes means, scatter and ranges from the rows.
 func (p *problem) sum(form Form) {
 	counts := make([]float64, len(p.means))
 	for h := range p.means {
@@ -171,7 +171,7 @@ func (p *problem) sum(form Form) {
 	}
 }
 
-// reshape changes one feature of every row; the links see it too.
+// reshape changes one feature of every row, and so of the links, which share the rows.
 func (p *problem) reshape(form Form, feature int, change func(float64) float64) {
 	for _, row := range p.rows {
 		row[feature] = change(row[feature])
@@ -179,7 +179,7 @@ func (p *problem) reshape(form Form, feature int, change func(float64) float64) 
 	p.sum(form)
 }
 
-// flat makes every value the same.
+// flat replaces every value by the same one.
 func flat(float64) float64 { return 3 }
 
 // naive is J as section 2.4 of Basu2003 and (6) of Bilenko2004 print it, point by point and pair by
@@ -225,11 +225,11 @@ func (p *problem) naive(m *Metric) Parts {
 	return parts
 }
 
-// everyKind calls a test for each convention and each form that is learned.
-func everyKind(t *testing.T, call func(t *testing.T, form Form, convention Convention)) {
+// everyKind calls a test for each kind of penalty and each form that can be learned.
+func everyKind(t *testing.T, call func(t *testing.T, form Form, penalty Convention)) {
 	for _, form := range []Form{Diagonal, Full} {
-		for _, convention := range []Convention{Potts, Basu2003, Bilenko2004} {
-			t.Run(form.String()+"/"+convention.String(), func(t *testing.T) { call(t, form, convention) })
+		for _, penalty := range []Convention{Potts, Basu2003, Bilenko2004} {
+			t.Run(form.String()+"/"+penalty.String(), func(t *testing.T) { call(t, form, penalty) })
 		}
 	}
 }

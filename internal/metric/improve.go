@@ -1,28 +1,28 @@
 package metric
 
-// mostHalvings of a step that raises J are tried before the old metric stays.
-const mostHalvings = 20
+// maxHalvings is how often a step that raises J is halved before the old metric is kept.
+const maxHalvings = 20
 
-// Improve goes from the old metric towards the proposed one as far as J does not rise: all the way,
-// or half of it, a quarter and so on. When 20 halvings do not help, the old metric stays. The
-// proposal is a stationary point of J only while bounds, floors and signs stay as they were, and
-// not even that where a value was kept or floored, so that it can be worse than what was there.
+// Improve goes from the old metric toward the proposed one, as far as J does not rise: all the way, or half of it,
+// a quarter, and so on. If 20 halvings do not help, the old metric is kept. The proposal can be worse than the
+// old metric, because it is a stationary point of J only while bounds, floors and signs stay as they were, and
+// not even that if a value was kept or floored.
 func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
 	if proposed == old {
 		return old, 0
 	}
 	before := objective(old)
-	for step := 1.0; halvings <= mostHalvings; step /= 2 {
+	for step := 1.0; halvings <= maxHalvings; step /= 2 {
 		if m := between(old, proposed, step); m != nil && objective(m) <= before {
 			return m, halvings
 		}
 		halvings++
 	}
-	return old, mostHalvings
+	return old, maxHalvings
 }
 
-// between is old + step (proposed - old); all matrices on the way are positive definite. It is nil
-// where rounding has spoiled that.
+// between is old + step (proposed - old). All matrices on the way are positive definite; it returns nil if
+// rounding has spoiled that.
 func between(old, proposed *Metric, step float64) *Metric {
 	if step == 1 {
 		return proposed
@@ -44,16 +44,16 @@ func between(old, proposed *Metric, step float64) *Metric {
 	return m
 }
 
-// Outcome is what an update came to.
+// Outcome is the result of an update.
 type Outcome struct {
-	Metric   *Metric // the old one itself when no step kept J from rising
-	Parts    Parts   // of J under it
-	Kept     int     // of the proposal, see Proposal
+	Metric   *Metric // the old one itself if every step raised J
+	Parts    Parts   // of J under this metric
+	Kept     int     // see Proposal
 	Floored  int
 	Halvings int
 }
 
-// Update proposes a metric and goes towards it as far as J does not rise.
+// Update proposes a metric, and goes toward it as far as J does not rise.
 func (s *Step) Update(old *Metric) (Outcome, error) {
 	proposal, err := s.Propose(old)
 	if err != nil {

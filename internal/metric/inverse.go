@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// inverse is B = A^-1 where the derivative of J vanishes. With dd' = (x - y)(x - y)' of a link it is
-// the scatter and
+// inverse computes B, the inverse of the A where the derivative of J vanishes. With dd' = (x - y)(x - y)' for a
+// link of weight w, B is the scatter plus these terms:
 //
-//   - Basu2003 3.3: - w dd' of violated must-links nearer than a_max (else at their floor, 0), and
-//   - w dd' of violated cannot-links nearer than a_max (else at their cap);
-//   - Bilenko2004 (6): + w dd' of violated must-links, and + w (R - dd') of violated cannot-links,
-//     with R_ij = r_i r_j sign A_ij the derivative of phi_max. (The signs of Basu2003 3.3 belong to
-//     the penalties of that paper and would raise these.)
+//   - Basu2003 3.3: minus w dd' for violated must-links nearer than a_max (the penalty of others is at its floor,
+//     0), and plus w dd' for violated cannot-links nearer than a_max (the penalty of others is at its cap).
+//   - Bilenko2004 (6): plus w dd' for violated must-links, and plus w (R - dd') for violated cannot-links, where
+//     R_ij = r_i r_j sign A_ij is the derivative of phi_max. (The signs of Basu2003 3.3 belong to the penalties
+//     of that paper; they would raise these.)
 //
-// sizes is the diagonal of B with every term counted as positive: it tells how large the rounding
-// in B may be.
+// sizes is the diagonal of B with every term counted as positive. It tells how large rounding errors in B may be.
 func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 	form, d := old.form, old.d
 	inverse = slices.Clone(s.Scatter)
@@ -39,7 +38,7 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 	return inverse, sizes
 }
 
-// slope is the derivative of a link's penalty by the distance of its points.
+// slope is the derivative of a link's penalty with respect to the distance of its points.
 func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 	switch {
 	case !l.Violated || s.Convention == Potts:
@@ -52,7 +51,7 @@ func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 	return -l.Weight
 }
 
-// addRanges adds weight R.
+// addRanges adds weight times R.
 func (s *Step) addRanges(old *Metric, inverse, sizes []float64, weight float64) {
 	d := old.d
 	for i, r := range s.Ranges {
@@ -69,7 +68,7 @@ func (s *Step) addRanges(old *Metric, inverse, sizes []float64, weight float64) 
 	}
 }
 
-// onDiagonal is where entry (i, i) of a d x d matrix of this form lies.
+// onDiagonal is the index of entry (i, i) in a d x d matrix of this form.
 func (f Form) onDiagonal(d, i int) int {
 	if f == Full {
 		return i*d + i

@@ -2,22 +2,25 @@ package metric
 
 import "math"
 
-// Our own natural logarithm: math.Log is assembly on some processors and Go on others, with
-// different bits. This one is a fixed sequence of single roundings.
+// Our own natural logarithm. math.Log is assembly on some processors and Go on others, with different bits. This
+// one is a fixed sequence of single roundings.
 //
 //	x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  f = m - 1,  s = f / (2 + f)
 //	log m = 2 artanh s = f - s (f - R),    R = 2 (s^2/3 + s^4/5 + s^6/7 + ...)
 //
-// f is exact and s (f - R) small beside it, so that the rounding of s hardly shows. |s| <= 0.1716,
-// and the terms after s^22 are below 2^-60 of the result. The error is below one unit in the last
-// place, which a test checks.
+// f is exact, and s (f - R) is small compared with it, so that the rounding of s hardly matters. |s| <= 0.1716,
+// and the terms after s^22 are below 2^-60 of the result. The error is below one unit in the last place, which a
+// test checks.
 const (
-	ln2High  = 6.93147180369123816490e-01 // 32 bits: e * ln2High is exact
+	ln2High  = 6.93147180369123816490e-01 // has 32 significant bits, so that e * ln2High is exact
 	ln2Low   = 1.90821492927058770002e-10
 	sqrtHalf = 0.70710678118654752440
 )
 
-// log is the natural logarithm of a positive finite number; of 0 it is -Inf.
+// Log is the natural logarithm, with the same bits on every machine.
+func Log(x float64) float64 { return log(x) }
+
+// log is the natural logarithm: -Inf for 0, and NaN for negative numbers.
 func log(x float64) float64 {
 	switch {
 	case math.IsNaN(x) || x < 0:

@@ -1,17 +1,17 @@
-// Package metric is how far apart points are, and how that is learned: the distortions of PC-, M-,
-// MPC- and HMRF-KMeans, the penalties of violated constraints, and the update of the metric.
+// Package metric measures how far apart points are, and learns metrics: the distortions of PC-, M-, MPC- and
+// HMRF-KMeans, the penalties of violated constraints, and the update of the metric.
 //
 // Notation: d_A(x, y) = (x - y)' A (x - y) with A positive definite; l_i the label of point i, mu_h
-// the mean of cluster h; M the must-links, C the cannot-links, each unordered pair once. All of them
-// minimise
+// the mean of cluster h; M the must-links, C the cannot-links, each unordered pair once. All algorithms
+// minimize
 //
 //	J = sum_i D(x_i, mu_l_i) - log det A + sum of penalties of violated links     Basu2003 (4)
 //
 // Sums run in the order of features, then of pairs, and each product is rounded before it is added,
 // so that the same input gives the same bits on every machine.
 //
-// Who needs d_A(x, mu) for many sparse rows x expands it: x'Ax - 2 x'(A mu) + mu'A mu, with A mu and
-// mu'A mu computed once for each mean. With A = L L' (Factor) it is |L'x - L'mu|^2.
+// To compute d_A(x, mu) for many sparse rows x, expand it to x'Ax - 2 x'(A mu) + mu'A mu, with A mu and mu'A mu
+// computed once for each mean. With A = L L' (see Factor) it is |L'x - L'mu|^2.
 package metric
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Form says which matrices A a metric may be.
+// Form says what kind of matrix A is.
 type Form uint8
 
 // The forms of a metric.
 const (
 	Identity Form = iota + 1 // A = I: nothing is learned
-	Diagonal                 // a weight for each feature
+	Diagonal                 // one weight for each feature
 	Full                     // any symmetric positive definite matrix
 )
 
@@ -42,12 +42,11 @@ func (f Form) String() string {
 	return "unknown"
 }
 
-// MaxFull is the largest number of features of a full metric. Its update takes time O(d^3), see
-// eigen.
+// MaxFullFeatures is the largest number of features of a full metric, whose update takes time O(d^3) (see eigen).
 const MaxFull = 1000
 
-// Size is the number of values that a matrix of this form over d features has: d x d for a full
-// one, else d on its diagonal. Scatter matrices come in the same form.
+// Size is the number of values of a matrix of this form over d features: d x d for a full matrix, otherwise the d
+// of its diagonal. Scatter matrices have the same form.
 func (f Form) Size(d int) int {
 	if f == Full {
 		return d * d
@@ -55,11 +54,11 @@ func (f Form) Size(d int) int {
 	return d
 }
 
-// Metric is a matrix A. It does not change after it is made.
+// Metric is a matrix A. It is immutable.
 type Metric struct {
 	form   Form
 	d      int
-	values []float64 // as Size says; nil for the identity
+	values []float64 // laid out as Size says; nil for the identity
 	factor []float64 // see Factor
 	logDet float64
 }
@@ -67,7 +66,7 @@ type Metric struct {
 // NewIdentity is A = I over d features.
 func NewIdentity(d int) *Metric { return &Metric{form: Identity, d: d} }
 
-// NewUnit is A = I in a form that can be learned from there.
+// NewUnit is A = I in the given form, from which a metric can be learned.
 func NewUnit(form Form, d int) (*Metric, error) {
 	switch form {
 	case Diagonal:
@@ -89,7 +88,7 @@ func NewUnit(form Form, d int) (*Metric, error) {
 	return NewIdentity(d), nil
 }
 
-// NewDiagonal is A = diag(weights), all positive; it takes them over.
+// NewDiagonal is A = diag(weights). The weights must be positive, and must not be changed afterward.
 func NewDiagonal(weights []float64) (*Metric, error) {
 	m := &Metric{form: Diagonal, d: len(weights), values: weights, factor: make([]float64, len(weights))}
 	for i, w := range weights {
@@ -102,7 +101,8 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 	return m, nil
 }
 
-// NewFull is the d x d matrix A, row by row, symmetric and positive definite; it takes it over.
+// NewFull is the d x d matrix A, given row by row. It must be symmetric and positive definite, and must not be
+// changed afterward.
 func NewFull(d int, values []float64) (*Metric, error) {
 	if err := checkFull(d); err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func (m *Metric) Form() Form { return m.form }
 // Dimension is the number of features.
 func (m *Metric) Dimension() int { return m.d }
 
-// Values is A as Form.Size lays it out, nil for the identity; it must not be changed.
+// Values returns A as Form.Size lays it out, or nil for the identity. It must not be changed.
 func (m *Metric) Values() []float64 { return m.values }
 
 // LogDet is log det A.
 func (m *Metric) LogDet() float64 { return m.logDet }
 
-// Factor is L with A = L L': for a full metric a lower triangle in d x d values, row by row, for a
-// diagonal one the roots of the weights, and nil for the identity. It must not be changed.
+// Factor returns L with A = L L': for a full metric a lower triangle in d x d values, row by row; for a diagonal
+// metric the square roots of the weights; nil for the identity. It must not be changed.
 func (m *Metric) Factor() []float64 { return m.factor }
 
 // Distance is d_A(x, y) = (x - y)' A (x - y).
@@ -178,8 +178,8 @@ func (m *Metric) Distance(x, y []float64) float64 {
 	return sum
 }
 
-// Within is the total distance of points to their means, from their scatter S = sum (x - mu)(x - mu)':
-// sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
+// TotalDistance computes the sum of the distances of points to their means from their scatter
+// S = sum (x - mu)(x - mu)': sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
 func (m *Metric) Within(scatter []float64) float64 {
 	sum := 0.0
 	for i, s := range scatter {
@@ -192,8 +192,8 @@ func (m *Metric) Within(scatter []float64) float64 {
 	return sum
 }
 
-// PhiMax bounds d_A over points whose features have these ranges (largest less smallest value):
-// sum_ij |A_ij| r_i r_j. For a diagonal A some corner of the box reaches it.
+// PhiMax bounds d_A over points whose features have these ranges (largest minus smallest value):
+// sum_ij |A_ij| r_i r_j. For a diagonal A, two corners of the box are that far apart.
 func (m *Metric) PhiMax(ranges []float64) float64 {
 	sum := 0.0
 	for i, r := range ranges {
@@ -213,8 +213,8 @@ func (m *Metric) PhiMax(ranges []float64) float64 {
 	return sum
 }
 
-// Spread is the largest eigenvalue of A over the smallest: 1 for a round metric. It takes an
-// eigenvalue decomposition for a full one.
+// Spread is the condition number of A, its largest eigenvalue over its smallest: 1 for a multiple of the identity.
+// For a full metric it takes an eigenvalue decomposition.
 func (m *Metric) Spread() float64 {
 	values := m.values
 	switch m.form {
@@ -230,8 +230,8 @@ func (m *Metric) Spread() float64 {
 	return largest / smallest
 }
 
-// AddOuter adds weight (x - y)(x - y)' to a matrix of a form: to its diagonal only, unless it is
-// full. A scatter is the sum of it over points and their means.
+// AddOuter adds weight (x - y)(x - y)' to a matrix of this form: only to its diagonal, unless the form is Full. A
+// scatter is the sum of these over points and their means.
 func (f Form) AddOuter(into []float64, weight float64, x, y []float64) {
 	d := len(x)
 	for i, v := range x {

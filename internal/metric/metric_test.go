@@ -59,7 +59,7 @@ func factorAt(m *Metric, i, k int) float64 {
 	return 1
 }
 
-// phi_max: no two points of the box are farther apart, and for a diagonal metric two corners are as far.
+// No two points of the box are farther apart than phi_max, and for a diagonal metric two corners are that far apart.
 func TestPhiMaxBoundsTheBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

@@ -8,13 +8,13 @@ type Parts struct {
 	CannotLink float64 // penalties of violated cannot-links, each pair once
 }
 
-// Total is J. The logarithm is subtracted once, as in Basu2003 (4), not once for each point.
+// Total is J. The log-determinant is subtracted once, as in Basu2003 (4), not once for each point.
 func (p Parts) Total() float64 {
 	return p.Distortion - p.LogDet + p.MustLink + p.CannotLink
 }
 
-// Objective is J under a metric, with labels and means as the step has them. The bound of the
-// penalties is taken under that metric too.
+// Objective computes J under a metric, for the labels and means of the step. The bound of the penalties is that
+// under this metric too.
 func (s *Step) Objective(m *Metric) Parts {
 	measure := Measure{SquaredEuclidean, m}
 	must, cannot := measure.Penalties(s.Convention, s.Links, measure.Bound(s.Convention, s.Links, s.Ranges))

@@ -4,12 +4,12 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// Convention says what a violated link costs. The papers contradict each other, so each has a name.
+// PenaltyKind says what a violated link costs. The papers contradict each other, so each has its own kind.
 type Convention uint8
 
-// The conventions of penalties.
+// The kinds of penalties.
 const (
-	Potts       Convention = iota + 1 // its weight: Basu2003 (1)
+	Potts       Convention = iota + 1 // every link costs its weight: Basu2003 (1)
 	Basu2003                          // near must-links and far cannot-links cost more: Basu2003 (4)
 	Bilenko2004                       // far must-links and near cannot-links cost more: Bilenko2004 (6)
 )
@@ -26,14 +26,14 @@ func (c Convention) String() string {
 	return "unknown"
 }
 
-// Penalty is what a violated link costs, by its weight and the distance of its points, phi:
+// Penalty is the cost of a violated link, depending on its weight w and the distance phi of its points:
 //
 //	             must-link                cannot-link
 //	Potts        w                        w
 //	Basu2003     w max(0, bound - phi)    w min(phi, bound)
 //	Bilenko2004  w phi                    w (bound - phi)
 //
-// The bound is Measure.Bound, and no distance passes Bilenko2004's but by rounding.
+// The bound is Measure.Bound. Only by rounding can a distance exceed the bound of Bilenko2004.
 func Penalty(c Convention, mustLink bool, weight, distance, bound float64) float64 {
 	switch {
 	case c == Basu2003 && mustLink:
@@ -48,7 +48,7 @@ func Penalty(c Convention, mustLink bool, weight, distance, bound float64) float
 	return weight
 }
 
-// Link is a constrained pair of points, prepared as their distortion wants them.
+// Link is a constrained pair of points, prepared for their distortion.
 type Link struct {
 	Kind     constraint.Kind
 	Weight   float64
@@ -58,13 +58,13 @@ type Link struct {
 
 func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 
-// Bound is what a convention measures distances against, under the measure as it is now.
+// Bound is the bound that a kind of penalty compares distances with, under the current measure.
 //
-//   - Basu2003: a_max, the largest distance over the must-links, or over all links when fewer than
-//     two of them are must-links (Basu2003 4.1).
-//   - Bilenko2004: phi_max, no less than any distance: Metric.PhiMax of the data's ranges for squared
-//     Euclidean distances, 2 for cosines, the largest distance over the links for divergences.
-//   - Potts: none, 0.
+//   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are must-links
+//     (Basu2003 4.1).
+//   - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared
+//     Euclidean distances, 2 for cosines, the largest distance of the links for divergences.
+//   - Potts: 0, which is not used.
 func (m Measure) Bound(c Convention, links []Link, ranges []float64) float64 {
 	switch {
 	case c == Potts:
@@ -90,7 +90,7 @@ func (m Measure) Bound(c Convention, links []Link, ranges []float64) float64 {
 	return largest
 }
 
-// Penalties are the costs of the violated must-links and cannot-links, summed in the links' order.
+// Penalties sums the costs of the violated must-links and of the violated cannot-links, in the links' order.
 func (m Measure) Penalties(c Convention, links []Link, bound float64) (must, cannot float64) {
 	for _, l := range links {
 		if !l.Violated {

@@ -9,10 +9,10 @@ import (
 func TestPenalty(t *testing.T) {
 	const w, bound = 2, 10
 	for _, c := range []struct {
-		convention Convention
-		must       bool
-		distance   float64
-		want       float64
+		penalty  Convention
+		must     bool
+		distance float64
+		want     float64
 	}{
 		{Potts, true, 3, 2}, {Potts, false, 3, 2},
 		{Basu2003, true, 3, 14}, {Basu2003, true, 10, 0}, {Basu2003, true, 12, 0}, // Basu2003 (4), at its floor
@@ -20,8 +20,8 @@ func TestPenalty(t *testing.T) {
 		{Bilenko2004, true, 3, 6}, {Bilenko2004, true, 12, 24}, // Bilenko2004 (3)
 		{Bilenko2004, false, 3, 14}, {Bilenko2004, false, 10, 0}, {Bilenko2004, false, 10.5, 0}, // and (4)
 	} {
-		if got := Penalty(c.convention, c.must, w, c.distance, bound); got != c.want {
-			t.Errorf("%s, must %v, distance %g: %g, want %g", c.convention, c.must, c.distance, got, c.want)
+		if got := Penalty(c.penalty, c.must, w, c.distance, bound); got != c.want {
+			t.Errorf("%s, must %v, distance %g: %g, want %g", c.penalty, c.must, c.distance, got, c.want)
 		}
 	}
 }
@@ -39,10 +39,10 @@ func TestBounds(t *testing.T) {
 	positive := []Link{pair(constraint.MustLink, 1, 2), pair(constraint.CannotLink, 1, 9)}
 	kl := Measure{Distortion: KL}
 	for name, c := range map[string]struct {
-		measure    Measure
-		convention Convention
-		links      []Link
-		want       float64
+		measure Measure
+		penalty Convention
+		links   []Link
+		want    float64
 	}{
 		"potts has none":                     {euclid, Potts, []Link{must}, 0},
 		"a_max over two must-links":          {euclid, Basu2003, []Link{nearMust, must, farCannot}, 18},
@@ -53,13 +53,13 @@ func TestBounds(t *testing.T) {
 		"phi_max of cosines":                 {Measure{Distortion: Cosine}, Bilenko2004, nil, 2},
 		"phi_max of divergences, over links": {kl, Bilenko2004, positive, kl.Between([]float64{1, 1}, []float64{9, 1})},
 	} {
-		if got := c.measure.Bound(c.convention, c.links, ranges); got != c.want {
+		if got := c.measure.Bound(c.penalty, c.links, ranges); got != c.want {
 			t.Errorf("%s: %g, want %g", name, got, c.want)
 		}
 	}
 }
 
-// Only violated links cost, each once, and to the account of its kind.
+// Only violated links cost anything, each once, and they are summed by their kind.
 func TestPenaltiesAreSummedByKind(t *testing.T) {
 	link := func(kind constraint.Kind, weight float64, violated bool) Link {
 		return Link{Kind: kind, Weight: weight, X: []float64{0}, Y: []float64{2}, Violated: violated}

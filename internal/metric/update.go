@@ -6,34 +6,34 @@ import (
 )
 
 const (
-	floor    = 1e-9  // of the largest entry or eigenvalue: a smaller one is raised to it
-	rounding = 1e-14 // of what was added and subtracted: a smaller difference is taken for 0
+	floor    = 1e-9  // relative to the largest entry or eigenvalue: smaller ones are raised to it
+	rounding = 1e-14 // relative to the terms that were added and subtracted: smaller results count as 0
 )
 
-// Step is one update of the metric: all that labels and means fix while A is sought. M-KMeans,
-// which knows no constraints, is a Step without links.
+// Step is one update of the metric: everything that the labels and means determine while A is optimized. M-KMeans,
+// which has no constraints, is a Step without links.
 type Step struct {
 	Convention Convention
 	Scatter    []float64 // sum over points of (x - mu)(x - mu)', in the metric's form
 	Links      []Link    // all constrained pairs, violated or not
-	Ranges     []float64 // of each feature, largest less smallest value; for Bilenko2004
+	Ranges     []float64 // of each feature, largest minus smallest value; only Bilenko2004 needs them
 }
 
-// Proposal is the metric where the derivative of J vanishes, as far as there is one.
+// Proposal is the metric where the derivative of J vanishes, where that exists.
 type Proposal struct {
 	Metric  *Metric
-	Kept    int // entries or eigenvalues that were not positive and have their previous value
-	Floored int // those that were raised to 1e-9 of the largest
+	Kept    int // how many entries or eigenvalues kept their old value because they were not positive
+	Floored int // how many were raised to 1e-9 of the largest
 }
 
-// Propose solves dJ/dA = 0 for the metric's form, with labels, means, the bound of Basu2003 and the
-// links at their floor or cap as they are under the old metric. J contains tr(A B) - log det A with
-// B the sum that inverse makes, so that the solution is A = B^-1.
+// Propose solves dJ/dA = 0 for the metric's form. Labels, means, the bound of Basu2003, and which links are at
+// their floor or cap, stay as they are under the old metric. Then J contains tr(A B) - log det A, where B is
+// computed by inverse, so that the solution is A = B^-1.
 //
-// B need not be positive definite: a feature may not vary, there may be fewer points than features,
-// and the must-links of Basu2003 subtract. Where an entry of a diagonal B, or an eigenvalue of a full
-// one with eigenvector v, is not positive, A keeps what it had there: the old entry, or v'A_old v.
-// No entry or eigenvalue of A stays below 1e-9 of the largest.
+// B need not be positive definite: a feature may not vary, there may be fewer points than features, and the
+// must-links of Basu2003 are subtracted. Where an entry of a diagonal B, or an eigenvalue of a full B with
+// eigenvector v, is not positive, A keeps its old entry, or v'A_old v. Entries and eigenvalues of A below 1e-9 of
+// the largest are raised to that.
 func (s *Step) Propose(old *Metric) (Proposal, error) {
 	if err := s.check(old); err != nil {
 		return Proposal{}, err
@@ -68,7 +68,7 @@ func (s *Step) proposeDiagonal(old *Metric) Proposal {
 			kept++
 		}
 	}
-	floored := raise(weights)
+	floored := raiseToFloor(weights)
 	m, err := NewDiagonal(weights)
 	if err != nil {
 		return Proposal{Metric: old, Kept: old.d}
@@ -83,7 +83,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 	noise := 0.0
 	for i, size := range sizes {
 		noise += float64(rounding * size)
-		for j := range d { // sums overflowed: nothing is known
+		for j := range d { // sums overflowed, so that nothing can be learned from them
 			if v := inverse[i*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
 				return unchanged
 			}
@@ -99,7 +99,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 			kept++
 		}
 	}
-	floored := raise(eigenvalues)
+	floored := raiseToFloor(eigenvalues)
 	m, err := NewFull(d, compose(d, eigenvalues, vectors))
 	if err != nil {
 		return unchanged
@@ -107,8 +107,8 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 	return Proposal{m, kept, floored}
 }
 
-// raise lifts values to the floor and counts them.
-func raise(values []float64) (raised int) {
+// raiseToFloor raises values to the floor, and counts those that were below it.
+func raiseToFloor(values []float64) (raised int) {
 	largest := 0.0
 	for _, v := range values {
 		largest = max(largest, v)
@@ -122,7 +122,7 @@ func raise(values []float64) (raised int) {
 	return raised
 }
 
-// compose is the matrix with these eigenvalues and eigenvectors, exactly symmetric.
+// compose computes the matrix with these eigenvalues and eigenvectors. It is exactly symmetric.
 func compose(d int, eigenvalues, vectors []float64) []float64 {
 	matrix := make([]float64, d*d)
 	for c, a := range eigenvalues {

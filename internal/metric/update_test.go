@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// Two features, worked by hand; the ranges are (2, 4). Under A = I the must-links are 5 and 1 apart,
-// so a_max is 5: the first is at its floor; the far cannot-link, 9 apart, is at its cap.
+// Two features, computed by hand, with the ranges (2, 4). Under A = I the must-links are 5 and 1 apart, so that
+// a_max is 5 and the first is at its floor. The far cannot-link, 9 apart, is at its cap.
 func TestUpdateByHand(t *testing.T) {
 	origin := []float64{0, 0}
 	links := []Link{
@@ -20,7 +20,7 @@ func TestUpdateByHand(t *testing.T) {
 		{Kind: constraint.CannotLink, Weight: 5, X: []float64{0, 3}, Y: origin, Violated: true},
 		{Kind: constraint.CannotLink, Weight: 100, X: []float64{1, 1}, Y: origin},
 	}
-	for convention, inverse := range map[Convention][]float64{
+	for penalty, inverse := range map[Convention][]float64{
 		Potts:       {10, 20},
 		Basu2003:    {10 - 2*1 + 4*1, 20 + 4*1},                                           // 3.3, with M* and C*
 		Bilenko2004: {10 + 3*1 + 2*1 + 4*(4-1) + 5*(4-0), 20 + 3*4 + 4*(16-1) + 5*(16-9)}, // (6)
@@ -29,21 +29,21 @@ func TestUpdateByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := &Step{Convention: convention, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
+		step := &Step{Convention: penalty, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
 		got, err := step.Propose(old)
 		if err != nil || got.Kept != 0 || got.Floored != 0 {
-			t.Fatalf("%s: %+v, %v", convention, got, err)
+			t.Fatalf("%s: %+v, %v", penalty, got, err)
 		}
 		for i, b := range inverse {
 			if got.Metric.Values()[i] != 1/b {
-				t.Errorf("%s: feature %d has weight 1/%g, want 1/%g", convention, i, 1/got.Metric.Values()[i], b)
+				t.Errorf("%s: feature %d has weight 1/%g, want 1/%g", penalty, i, 1/got.Metric.Values()[i], b)
 			}
 		}
 	}
 }
 
-// surrogate is the part of J that the update minimises: a_max, and which links are at their floor
-// or cap, as under the old metric.
+// surrogate is the part of J that the update minimizes: a_max, and which links are at their floor or cap, are as
+// under the old metric.
 func (p *problem) surrogate(a, old [][]float64) float64 {
 	j := -naiveLogDet(a)
 	for i, row := range p.rows {
@@ -83,14 +83,14 @@ func (p *problem) surrogate(a, old [][]float64) float64 {
 	return j
 }
 
-// Basu2003, appendix A: the new metric is where the derivative of J by A vanishes.
+// Basu2003, appendix A: the derivative of J with respect to A vanishes at the new metric.
 func TestProposalIsAStationaryPoint(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, convention Convention) {
+	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
 		rng := rand.New(rand.NewPCG(13, uint64(form)))
 		checked := 0
 		for range 300 {
 			d := 1 + rng.IntN(3)
-			p := randomProblem(rng, form, convention, 20+rng.IntN(20), d, rng.IntN(12))
+			p := randomProblem(rng, form, penalty, 20+rng.IntN(20), d, rng.IntN(12))
 			oldMetric := randomMetric(t, rng, form, d)
 			proposal, err := p.step.Propose(oldMetric)
 			if err != nil {
@@ -106,7 +106,7 @@ func TestProposalIsAStationaryPoint(t *testing.T) {
 					if form == Diagonal && i != j {
 						continue
 					}
-					// A derivative has the unit 1/A: measured in units of A it is a pure number.
+					// A derivative has the unit 1/A, so that times a unit of A it is a pure number.
 					unit := math.Sqrt(a[i][i] * a[j][j])
 					h := 1e-5 * min(unit, math.Abs(a[i][j]))
 					at := func(change float64) float64 {
@@ -135,7 +135,7 @@ func TestProposalIsAStationaryPoint(t *testing.T) {
 	})
 }
 
-// sameSigns: phi_max has a kink where an entry changes its sign, and no derivative there.
+// sameSigns tells whether no entry changes its sign, where phi_max has a kink and so no derivative.
 func sameSigns(a, b [][]float64) bool {
 	for i := range a {
 		for j := range a {
@@ -147,16 +147,16 @@ func sameSigns(a, b [][]float64) bool {
 	return true
 }
 
-// Over hundreds of problems, most of them with violations that outweigh the scatter, some with
-// fewer points than features, with features that do not vary or vary a million times more: J, evaluated from the points,
-// never rises, and A stays positive definite within the floor.
+// J, computed from the points, never rises, and A stays positive definite within the floor: over hundreds of
+// problems, most of them with violations that outweigh the scatter, some with fewer points than features, and
+// some with features that do not vary, or vary a million times more than others.
 func TestUpdateNeverRaisesTheObjective(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, convention Convention) {
-		rng := rand.New(rand.NewPCG(17, uint64(convention)))
+	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
+		rng := rand.New(rand.NewPCG(17, uint64(penalty)))
 		kept, floored, halved, fell := 0, 0, 0, 0
 		for range 250 {
 			d := 1 + rng.IntN(5)
-			p := randomProblem(rng, form, convention, 2+rng.IntN(20), d, rng.IntN(30))
+			p := randomProblem(rng, form, penalty, 2+rng.IntN(20), d, rng.IntN(30))
 			switch rng.IntN(4) {
 			case 0:
 				p.reshape(form, rng.IntN(d), flat)
@@ -205,7 +205,7 @@ func TestUpdateNeverRaisesTheObjective(t *testing.T) {
 }
 
 func TestDegenerateDataKeepsTheMetricPositive(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, convention Convention) {
+	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
 		rng := rand.New(rand.NewPCG(19, 20))
 		for name, c := range map[string]struct{ n, d, constant, kept int }{
 			"a constant feature":          {30, 4, 1, 1},
@@ -214,7 +214,7 @@ func TestDegenerateDataKeepsTheMetricPositive(t *testing.T) {
 			"a single point is its mean":  {1, 3, 0, 3},
 			"constants and too few, both": {2, 6, 3, 3},
 		} {
-			p := randomProblem(rng, form, convention, c.n, c.d, 0)
+			p := randomProblem(rng, form, penalty, c.n, c.d, 0)
 			for feature := range c.constant {
 				p.reshape(form, feature, flat)
 			}
@@ -261,7 +261,8 @@ func TestKeptEigenvalue(t *testing.T) {
 	}
 }
 
-// What rounding leaves of a difference of equals is not positive: its inverse would drown the rest.
+// What rounding leaves of the difference of two equal numbers does not count as positive: its inverse would
+// dominate everything else.
 func TestRoundingIsNotPositive(t *testing.T) {
 	old, err := NewUnit(Diagonal, 2)
 	if err != nil {
@@ -301,7 +302,7 @@ func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	}
 }
 
-// Sums that overflowed say nothing, and nothing is learned from them.
+// Nothing is learned from sums that overflowed.
 func TestUpdateWithoutNumbersKeepsTheMetric(t *testing.T) {
 	for _, form := range []Form{Diagonal, Full} {
 		old, err := NewUnit(form, 2)
@@ -338,7 +339,7 @@ func TestUpdateChecksItsInput(t *testing.T) {
 	}
 }
 
-func TestImproveHalvesTowardsTheOldMetric(t *testing.T) {
+func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, form := range []Form{Diagonal, Full} {
 		old, proposed := randomMetric(t, rng, form, 3), randomMetric(t, rng, form, 3)

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Pool is some threads. It stays with its owner, so that starting a task allocates nothing. It
-// runs one task at a time.
+// Pool runs tasks on several threads, one task at a time. It is reused, so that starting a task allocates
+// nothing.
 type Pool struct {
 	do     func(at int) error
 	count  int
 	next   atomic.Int64
 	group  sync.WaitGroup
-	starts chan context.Context // one for each thread beside the caller
+	starts chan context.Context // carries the task's context to each thread beside the caller
 	thread func()               // what such a thread runs
 
 	mutex   sync.Mutex
@@ -24,7 +24,7 @@ type Pool struct {
 	failed  int
 }
 
-// NewPool makes a pool of at most so many threads, the caller being one.
+// NewPool makes a pool with a maximum number of threads, the caller's included.
 func NewPool(threads int) *Pool {
 	p := &Pool{starts: make(chan context.Context, max(1, threads))}
 	p.thread = func() {
@@ -34,8 +34,9 @@ func NewPool(threads int) *Pool {
 	return p
 }
 
-// Run calls do for 0..count-1, on at most the given number of threads.
-// Of several errors the one of the lowest piece wins, so that the same input gives the same error; a panic is an error too, since nobody could recover it from a goroutine.
+// Run calls do for the pieces 0..count-1 on at most the given number of threads. Of several errors it returns
+// that of the lowest piece, so that the same input gives the same error. A panic becomes an error, because the
+// caller could not recover from it on another goroutine.
 func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	p.do, p.count, p.failure, p.failed = do, count, nil, count
 	p.next.Store(0)
@@ -50,7 +51,7 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 	return p.failure
 }
 
-// work does pieces until there are none.
+// work takes one piece after the other until none are left.
 func (p *Pool) work(ctx context.Context) {
 	for {
 		at := int(p.next.Add(1)) - 1

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Every piece is done once, whatever the numbers of threads and pieces.
+// Every piece is done once, for any number of threads and pieces.
 func TestEveryPieceIsDoneOnce(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 7} {
-		c := NewPool(threads)
+		pool := NewPool(threads)
 		for _, count := range []int{0, 1, 3, 100} {
 			done := make([]atomic.Int32, count)
-			if err := c.Run(context.Background(), threads, count, func(at int) error { done[at].Add(1); return nil }); err != nil {
+			if err := pool.Run(context.Background(), threads, count, func(at int) error { done[at].Add(1); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			for at := range done {
@@ -26,10 +26,10 @@ func TestEveryPieceIsDoneOnce(t *testing.T) {
 	}
 }
 
-// Of several failures the first piece's is told, a panic is one, and the pool works on afterwards.
+// Of several failures that of the first piece is returned, a panic is a failure, and the pool can be used again.
 func TestFailures(t *testing.T) {
-	c, third := NewPool(4), errors.New("third")
-	err := c.Run(context.Background(), 4, 50, func(at int) error {
+	pool, third := NewPool(4), errors.New("third")
+	err := pool.Run(context.Background(), 4, 50, func(at int) error {
 		switch {
 		case at == 3:
 			return third
@@ -41,16 +41,16 @@ func TestFailures(t *testing.T) {
 	if !errors.Is(err, third) {
 		t.Errorf("told %v", err)
 	}
-	err = c.Run(context.Background(), 4, 5, func(int) error { panic("ouch") })
+	err = pool.Run(context.Background(), 4, 5, func(int) error { panic("ouch") })
 	if err == nil || !strings.Contains(err.Error(), "ouch") {
 		t.Errorf("a panic is told as %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := c.Run(ctx, 4, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	if err := pool.Run(ctx, 4, 5, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
-	if err := c.Run(context.Background(), 4, 5, func(int) error { return nil }); err != nil {
-		t.Errorf("afterwards: %v", err)
+	if err := pool.Run(context.Background(), 4, 5, func(int) error { return nil }); err != nil {
+		t.Errorf("afterward: %v", err)
 	}
 }

@@ -8,19 +8,19 @@ import (
 // Nowhere is the owner of a tile that has none.
 const Nowhere = -1
 
-// Host is a worker as far as placement is concerned.
+// Host is what placement needs to know about a worker.
 type Host struct {
 	ID     string
-	Weight int   // its share of the tiles is in proportion, at least 1
-	Room   int64 // bytes for tiles beside those that it has already
-	Open   bool  // takes new tiles
+	Weight int   // its share of the tiles is proportional to this; at least 1
+	Room   int64 // for tiles beyond those that it has already
+	Open   bool  // whether it takes new tiles
 }
 
-// Size is the memory that a tile takes: with its entries stored, and without, when they are computed
-// again whenever they are needed.
+// Size is the memory of a tile, in bytes: with its entries stored, and without, when they are computed whenever
+// they are needed.
 type Size struct{ Stored, Computed int64 }
 
-// Of is the memory of a tile that is stored, or is not.
+// Bytes is the memory of a tile that is stored, or not.
 func (s Size) Of(stored bool) int64 {
 	if stored {
 		return s.Stored
@@ -28,7 +28,7 @@ func (s Size) Of(stored bool) int64 {
 	return s.Computed
 }
 
-// Rule says which tiles are stored.
+// StorageRule says which tiles are stored.
 type Rule uint8
 
 // The rules.
@@ -38,7 +38,7 @@ const (
 	StoreNone
 )
 
-// Layout is where tiles are, whether they are stored there, and the room that is left.
+// Layout says on which host each tile is, whether it is stored there, and how much memory is left.
 type Layout struct {
 	Owner  []int  // the host of each tile
 	Stored []bool // whether its entries are stored there
@@ -50,7 +50,7 @@ type Layout struct {
 	load  []int // tiles of each host
 }
 
-// NewLayout is a layout without a tile placed. The key makes jobs prefer different hosts.
+// NewLayout makes a layout without placed tiles. Jobs with different keys prefer different hosts.
 func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	l := &Layout{
 		key: key, sizes: sizes, hosts: hosts,
@@ -66,13 +66,13 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	return l
 }
 
-// Keep notes that a tile is on a host already: the host's room is beside it.
+// MarkPlaced records that a tile is on a host already. The host's free memory does not include it.
 func (l *Layout) Keep(tile, host int, stored bool) {
 	l.Owner[tile], l.Stored[tile] = host, stored
 	l.load[host]++
 }
 
-// Remove makes a tile homeless.
+// Remove takes a tile off its host.
 func (l *Layout) Remove(tile int) {
 	if h := l.Owner[tile]; h != Nowhere {
 		l.room[h] += l.sizes[tile].Of(l.Stored[tile])
@@ -86,17 +86,16 @@ func (l *Layout) put(tile, host int, stored bool) {
 	l.room[host] -= l.sizes[tile].Of(stored)
 }
 
-// Place gives every homeless tile an owner and leaves all others where they are, so that the loss
-// of a worker costs only what it held. It returns false when some tile fits nowhere; the layout is
-// of no use then.
+// Place gives every tile without a host one, and leaves all others where they are, so that the loss of a worker
+// only moves the tiles that it had. It returns false if some tile fits nowhere; the layout is useless then.
 //
-// A tile prefers hosts by rendezvous hashing: host h scores -weight/ln(u), with u in (0, 1) a hash
-// of (key, tile, host), so that each host wins in proportion to its weight and a host that joins or
-// leaves changes no other preference. A cap keeps luck from deciding the load: a host takes no more
-// than its share ceil(tiles * weight / all weights), unless memory elsewhere leaves no choice.
+// Tiles prefer hosts by rendezvous hashing: host h scores -weight/ln(u), where u in (0, 1) is a hash of (key,
+// tile, host). So each host wins in proportion to its weight, and a host that joins or leaves does not change
+// preferences among the others. To keep the load from depending on chance, a host takes no more than its share,
+// ceil(tiles * weight / all weights), unless there is no memory elsewhere.
 //
-// Where the rule leaves the choice, a tile is stored as long as any host has room for it stored; then
-// it goes where it fits without; and where it does not even fit so, stored tiles are given up for it.
+// Under StoreWhatFits, a tile is stored if any host has room for that. Otherwise it goes where it fits without
+// being stored, and if it fits nowhere, other tiles give up their storage for it.
 func (l *Layout) Place(rule Rule) bool {
 	share := shares(len(l.Owner), l.hosts)
 	for tile, at := range l.Owner {
@@ -124,7 +123,7 @@ func (l *Layout) Place(rule Rule) bool {
 	return true
 }
 
-// choose is the host that a tile of so many bytes likes best, among those with room.
+// choose returns the host that a tile of this size prefers among those with enough memory.
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
 	best := Nowhere
 	for _, h := range preference(l.key, tile, l.hosts) {
@@ -134,15 +133,15 @@ func (l *Layout) choose(tile int, bytes int64, share []int) int {
 		if l.load[h] < share[h] {
 			return h
 		}
-		if best == Nowhere || relative(l.load[h]+1, l.hosts[h]) < relative(l.load[best]+1, l.hosts[best]) {
-			best = h // over its share, but the least of all so far
+		if best == Nowhere || relativeLoad(l.load[h]+1, l.hosts[h]) < relativeLoad(l.load[best]+1, l.hosts[best]) {
+			best = h // over its share, but the least loaded so far
 		}
 	}
 	return best
 }
 
-// makeRoom gives up the storage of tiles on one host, the last ones first, until so many bytes are
-// free there; of the hosts that have enough to give up the least loaded does.
+// makeRoom gives up the storage of tiles on one host, the last ones first, until this many bytes are free. It
+// chooses the least loaded of the hosts that have enough to give up.
 func (l *Layout) makeRoom(bytes int64) int {
 	spare := slices.Clone(l.room)
 	for tile, h := range l.Owner {
@@ -153,7 +152,7 @@ func (l *Layout) makeRoom(bytes int64) int {
 	best := Nowhere
 	for h, host := range l.hosts {
 		if host.Open && spare[h] >= bytes &&
-			(best == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
+			(best == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
 			best = h
 		}
 	}
@@ -166,7 +165,7 @@ func (l *Layout) makeRoom(bytes int64) int {
 	return best
 }
 
-// Store lets every tile be stored whose open host has room for it.
+// StoreMore stores every tile for whose storage its host has room, on hosts that take new tiles.
 func (l *Layout) Store() {
 	for tile, h := range l.Owner {
 		if h != Nowhere && l.hosts[h].Open {
@@ -183,17 +182,17 @@ func (l *Layout) store(tile int) {
 	}
 }
 
-// Free is the room that is left on a host.
+// Free is the memory that is left on a host.
 func (l *Layout) Free(host int) int64 { return l.room[host] }
 
-// worthMoving is how much smaller the largest relative load must become for tiles to be moved
-// merely for balance, as what is moved must be built anew.
+// worthMoving is the factor by which the largest relative load must fall for tiles to be moved merely for balance,
+// because a tile that moves must be built again.
 const worthMoving = 0.9
 
-// Balance moves tiles from the most loaded hosts to open ones with less, one by one while that
-// lowers the larger of the two loads (in tiles per weight). Where the rule leaves the choice, a tile
-// that moves is stored if there is room: it is made anew anyway. Balance returns false, and moves
-// nothing, when the largest load would not fall by a tenth. All tiles must have an owner.
+// Balance moves tiles one by one from the most loaded host to the least loaded one that takes new tiles, while
+// that lowers the larger of the two loads (in tiles per weight). Under StoreWhatFits, a tile that moves is stored
+// if there is room, because it must be built again anyway. Balance moves nothing and returns false if the largest
+// load would not fall by a tenth. All tiles must have a host.
 func (l *Layout) Balance(rule Rule) bool {
 	if len(l.hosts) == 0 {
 		return false
@@ -203,17 +202,17 @@ func (l *Layout) Balance(rule Rule) bool {
 	for {
 		from, to := Nowhere, Nowhere
 		for h, host := range l.hosts {
-			if from == Nowhere || less(relative(l.load[from], l.hosts[from]), relative(l.load[h], host), host, l.hosts[from]) {
+			if from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from]) {
 				from = h
 			}
-			if host.Open && (to == Nowhere || less(relative(l.load[h]+1, host), relative(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
+			if host.Open && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
 				to = h
 			}
 		}
-		if to == Nowhere || relative(l.load[to]+1, l.hosts[to]) >= relative(l.load[from], l.hosts[from]) {
+		if to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
 			break
 		}
-		tile := l.fondest(from, to)
+		tile := l.mostPreferred(from, to)
 		if tile == Nowhere {
 			break
 		}
@@ -224,15 +223,15 @@ func (l *Layout) Balance(rule Rule) bool {
 			l.store(tile)
 		}
 	}
-	if largest(l.load, l.hosts) <= worthMoving*largest(before.load, l.hosts) {
+	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
 		return true
 	}
 	*l = before
 	return false
 }
 
-// fondest is the tile of host `from` that likes the host `to` best and fits there.
-func (l *Layout) fondest(from, to int) int {
+// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there.
+func (l *Layout) mostPreferred(from, to int) int {
 	best, high := Nowhere, math.Inf(-1)
 	for tile, at := range l.Owner {
 		if at != from || l.sizes[tile].Of(l.Stored[tile]) > l.room[to] {
@@ -245,7 +244,8 @@ func (l *Layout) fondest(from, to int) int {
 	return best
 }
 
-// shares are the caps of the hosts: ceil(tiles * weight / sum of weights) for the open ones.
+// shares returns how many tiles each host should take at most: ceil(tiles * weight / sum of weights), or 0 for
+// hosts that take no new tiles.
 func shares(tiles int, hosts []Host) []int {
 	total := 0
 	for _, h := range hosts {
@@ -264,15 +264,15 @@ func shares(tiles int, hosts []Host) []int {
 
 func weight(h Host) int { return max(1, h.Weight) }
 
-func relative(load int, h Host) float64 { return float64(load) / float64(weight(h)) }
+func relativeLoad(load int, h Host) float64 { return float64(load) / float64(weight(h)) }
 
-// less orders by load, then by id, so that the order of the hosts does not matter.
-func less(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }
+// lessLoaded compares loads, then ids, so that the order of the hosts does not matter.
+func lessLoaded(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }
 
-func largest(load []int, hosts []Host) float64 {
+func maxLoad(load []int, hosts []Host) float64 {
 	high := 0.0
 	for h := range hosts {
-		high = max(high, relative(load[h], hosts[h]))
+		high = max(high, relativeLoad(load[h], hosts[h]))
 	}
 	return high
 }

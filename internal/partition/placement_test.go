@@ -17,8 +17,8 @@ func drawHosts(t *rapid.T, room int64) []Host {
 	return hosts
 }
 
-// homeless are tiles that take 10 bytes stored and 2 without.
-func homeless(n int) []Size {
+// unplacedTiles are tiles that take 10 bytes if they are stored and 2 if not.
+func unplacedTiles(n int) []Size {
 	sizes := make([]Size, n)
 	for i := range sizes {
 		sizes[i] = Size{Stored: 10, Computed: 2}
@@ -27,14 +27,14 @@ func homeless(n int) []Size {
 }
 
 func drawTiles(t *rapid.T, most int) []Size {
-	return homeless(rapid.IntRange(1, most).Draw(t, "tiles"))
+	return unplacedTiles(rapid.IntRange(1, most).Draw(t, "tiles"))
 }
 
-// placed is a layout of all tiles, stored, with nothing in the way.
+// placed returns a layout of all tiles, stored on hosts with enough memory.
 func placed(t interface{ Fatal(...any) }, key string, sizes []Size, hosts []Host) *Layout {
 	l := NewLayout(key, sizes, hosts)
 	if !l.Place(StoreAll) {
-		t.Fatal("nothing was in the way")
+		t.Fatal("a tile was not placed although there is room for all")
 	}
 	return l
 }
@@ -93,7 +93,7 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 			after.Keep(tile, left[tile], true)
 		}
 		if !after.Place(StoreAll) {
-			t.Fatal("nothing was in the way")
+			t.Fatal("a tile was not placed although there is room for all")
 		}
 		for tile := range sizes {
 			if left[tile] != Nowhere && after.Owner[tile] != left[tile] {
@@ -108,9 +108,9 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 	})
 }
 
-// Whatever the rule: a job is placed exactly when it can be, within memory, behind open doors, and
-// as much is stored as fits.
-func TestPlaceRespectsMemoryAndClosedDoors(t *testing.T) {
+// Under every rule a job is placed if and only if it fits, within the memory of hosts that take new tiles, and as
+// much is stored as fits.
+func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
 		stored, computed := 0, 0
@@ -162,10 +162,10 @@ func TestPlaceRespectsMemoryAndClosedDoors(t *testing.T) {
 	})
 }
 
-// A tile that finds no room takes that of a stored one, and nothing moves.
+// For a tile that does not fit, a stored one gives up its storage, and nothing moves.
 func TestStorageIsGivenUpForALostTile(t *testing.T) {
 	hosts := []Host{{ID: "a", Weight: 1, Room: 1, Open: true}, {ID: "shut", Weight: 1, Room: 100}}
-	l := NewLayout("job", homeless(3), hosts)
+	l := NewLayout("job", unplacedTiles(3), hosts)
 	l.Keep(0, 0, true)
 	l.Keep(1, 0, true)
 	if !l.Place(StoreWhatFits) {
@@ -178,7 +178,7 @@ func TestStorageIsGivenUpForALostTile(t *testing.T) {
 	if l.Store(); !l.Stored[1] || !l.Stored[2] || l.Free(0) != 1 {
 		t.Errorf("stored %v, %d free", l.Stored, l.Free(0))
 	}
-	strict := NewLayout("job", homeless(3), hosts)
+	strict := NewLayout("job", unplacedTiles(3), hosts)
 	strict.Keep(0, 0, true)
 	strict.Keep(1, 0, true)
 	if strict.Place(StoreAll) {
@@ -190,7 +190,7 @@ func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 	hosts := []Host{{ID: "a", Weight: 1, Room: 100, Open: true}, {ID: "b", Weight: 3, Room: 100, Open: true}}
 	counts := [2]int{}
 	for job := range 4000 {
-		counts[placed(t, fmt.Sprint("job-", job), homeless(1), hosts).Owner[0]]++
+		counts[placed(t, fmt.Sprint("job-", job), unplacedTiles(1), hosts).Owner[0]]++
 	}
 	if counts[0] < 850 || counts[0] > 1150 {
 		t.Errorf("of 4000 tiles %v lie on hosts of weights 1 and 3", counts)
@@ -208,7 +208,7 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 		}
 		loadBefore := slices.Clone(after.load)
 		moved := after.Balance(StoreAll)
-		was, is := largest(loadBefore, grown), largest(after.load, grown)
+		was, is := maxLoad(loadBefore, grown), maxLoad(after.load, grown)
 		if moved && is > worthMoving*was {
 			t.Fatalf("moved for the largest load %g -> %g", was, is)
 		}
@@ -221,7 +221,7 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 		// No single further move would help.
 		for from := range grown {
 			for to := range grown {
-				if relative(after.load[from], grown[from]) == is && relative(after.load[to]+1, grown[to]) < is {
+				if relativeLoad(after.load[from], grown[from]) == is && relativeLoad(after.load[to]+1, grown[to]) < is {
 					t.Fatalf("host %d at %g could still give to host %d", from, is, to)
 				}
 			}
@@ -241,7 +241,7 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 func TestBalanceRespectsMemory(t *testing.T) {
 	hosts := []Host{{ID: "old", Weight: 1, Open: true}, {ID: "small", Weight: 1, Room: 25, Open: true}}
 	for _, stored := range []bool{true, false} {
-		l := NewLayout("job", homeless(8), hosts)
+		l := NewLayout("job", unplacedTiles(8), hosts)
 		for tile := range 8 {
 			l.Keep(tile, 0, stored)
 		}
@@ -252,7 +252,7 @@ func TestBalanceRespectsMemory(t *testing.T) {
 				stores++
 			}
 		}
-		// Those that come without storage get it while there is room, and balance goes on without.
+		// Tiles that come without storage get it while there is room; further ones move without it.
 		if want := map[bool]int{true: 2, false: 4}[stored]; !moved || l.load[1] != want || stores != 2 {
 			t.Errorf("stored %v: loads %v, %d stored with room for two", stored, l.load, stores)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// preference lists the hosts, the one that a tile likes best first.
+// preference lists the hosts in the order in which a tile prefers them.
 func preference(key string, tile int, hosts []Host) []int {
 	order, scores := make([]int, len(hosts)), make([]float64, len(hosts))
 	for h := range hosts {
@@ -20,7 +20,7 @@ func preference(key string, tile int, hosts []Host) []int {
 	return order
 }
 
-// score is -weight/ln(u).
+// score is -weight/ln(u), where u in (0, 1) is a hash of the key, the tile and the host.
 func score(key string, tile int, host Host) float64 {
 	hash := fnv.New64a()
 	hash.Write([]byte(key))
@@ -30,8 +30,8 @@ func score(key string, tile int, host Host) float64 {
 	return -float64(weight(host)) / math.Log(u)
 }
 
-// mix spreads every bit over all others (the finalizer of splitmix64); FNV alone leaves the high
-// bits of similar texts alike.
+// mix spreads every bit over all others. It is the finalizer of splitmix64; with FNV alone, similar texts have
+// similar high bits.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

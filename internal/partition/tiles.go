@@ -1,7 +1,7 @@
 // Package partition cuts n rows into tiles and places tiles on workers.
 //
-// The cut depends on n alone, never on the workers: per-tile sums are taken in row order and
-// combined in tile order, so that every total has the same bits wherever the tiles live.
+// The tiles depend on n only, never on the workers. Sums are taken per tile in row order and then combined in
+// tile order, so that every total has the same bits wherever the tiles are.
 package partition
 
 // Bounds of a tile's height.
@@ -11,7 +11,7 @@ const (
 	wantedTiles = 16
 )
 
-// TileRows is the height of the tiles of n rows: the largest power of two <= n/16, within 16..1024.
+// TileRows is the number of rows of a tile: the largest power of two <= n/16, within 16..1024.
 func TileRows(n int) int {
 	rows := minTileRows
 	for rows < maxTileRows && 2*rows <= n/wantedTiles {
@@ -29,16 +29,16 @@ func (r Range) Len() int { return r.To - r.From }
 // TileCount is the number of tiles of n rows.
 func TileCount(n int) int { return (n + TileRows(n) - 1) / TileRows(n) }
 
-// Tile is the rows of one tile of n rows; the last may be shorter.
+// Tile returns the rows of one tile; the last tile may be shorter.
 func Tile(n, tile int) Range {
 	height := TileRows(n)
 	return Range{From: tile * height, To: min((tile+1)*height, n)}
 }
 
-// TileOf is the tile that a row lies in.
+// TileOf returns the tile that a row is in.
 func TileOf(n, row int) int { return row / TileRows(n) }
 
-// All lists every tile of n rows.
+// AllTiles lists the numbers of all tiles of n rows.
 func All(n int) []int {
 	tiles := make([]int, TileCount(n))
 	for t := range tiles {
@@ -47,8 +47,8 @@ func All(n int) []int {
 	return tiles
 }
 
-// Sum adds up a value per row as every total is added up: each tile in row order, then the tiles
-// in tile order.
+// SumByTile adds up one value per row in the order of all totals: each tile in row order, then the tiles in tile
+// order.
 func Sum(n int, value func(row int) float64) float64 {
 	total := 0.0
 	for tile := range TileCount(n) {

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// largestDrawn bounds what is drawn, so that the difference of two coordinates stays finite.
-const largestDrawn = 1e300
+// maxDrawn is the largest coordinate that is drawn, so that the difference of two stays finite.
+const maxDrawn = 1e300
 
-func clampDrawn(v float64) float64 { return math.Max(-largestDrawn, math.Min(largestDrawn, v)) }
+func clampDrawn(v float64) float64 { return math.Max(-maxDrawn, math.Min(maxDrawn, v)) }
 
-// axis maps values from lo..hi to 0..1. An axis without ticks has no meaning of its own (the
-// layout of a graph) and is not drawn.
+// axis maps values from lo..hi to 0..1. An axis without ticks is not drawn: its values mean nothing, as
+// in the layout of a graph.
 type axis struct {
 	name   string
 	lo, hi float64
@@ -36,9 +36,9 @@ func (a axis) share(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// span is the range of values, widened where they are all (but for rounding) the same, so that
+// rangeOf is the range of values. If they are all the same, but for rounding, it is wider, so that
 // constant data lies in the middle of its axis.
-func span(values ...float64) (lo, hi float64) {
+func rangeOf(values ...float64) (lo, hi float64) {
 	if len(values) == 0 {
 		return 0, 1
 	}
@@ -55,12 +55,12 @@ func span(values ...float64) (lo, hi float64) {
 	if half < 1e-290 {
 		half = 1
 	}
-	centre := lo/2 + hi/2
-	return centre - half, centre + half
+	center := lo/2 + hi/2
+	return center - half, center + half
 }
 
-// padded widens a range by a share of itself on both sides.
-func padded(lo, hi, share float64) (float64, float64) {
+// widened widens a range by a share of itself on both sides.
+func widened(lo, hi, share float64) (float64, float64) {
 	by := share * (hi - lo)
 	return lo - by, hi + by
 }
@@ -76,7 +76,8 @@ func niceStep(raw float64) float64 {
 	return 10 * power
 }
 
-// linearTicks are round values within lo..hi, at most about want of them, no closer than smallest.
+// linearTicks are round values within lo..hi, about want of them at most, at distances of at least
+// smallest.
 func linearTicks(lo, hi float64, want int, smallest float64) []tick {
 	step := math.Max(niceStep((hi-lo)/float64(want)), smallest)
 	first := math.Ceil(lo/step - 1e-9)
@@ -87,23 +88,23 @@ func linearTicks(lo, hi float64, want int, smallest float64) []tick {
 		if v > hi+1e-9*step {
 			break
 		}
-		ticks = append(ticks, tick{at: v, label: number(v, step, largest)})
+		ticks = append(ticks, tick{at: v, label: formatTick(v, step, largest)})
 	}
 	return ticks
 }
 
-// decadeTicks are 1, 10, 100 ... up to hi, for the axis that grows as log(1 + v) from 0.
+// decadeTicks are 1, 10, 100 and so on up to hi, for the axis that maps v to log(1 + v).
 func decadeTicks(hi float64) []tick {
 	var ticks []tick
 	for v := 1.0; v <= hi; v *= 10 {
-		ticks = append(ticks, tick{at: v, label: count(int(v))})
+		ticks = append(ticks, tick{at: v, label: formatCount(int(v))})
 	}
 	return ticks
 }
 
-// number writes v with the digits that a step of the axis tells apart; numbers of an axis that
-// reaches beyond a million, or nowhere near one, get an exponent.
-func number(v, step, largest float64) string {
+// formatTick writes v with as many digits as a step of the axis needs. If the largest value of the axis
+// is a million or more, or less than 0.001, the number has an exponent.
+func formatTick(v, step, largest float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"
 	}
@@ -132,8 +133,8 @@ func shortExponent(s string) string {
 	return mantissa + "e" + sign + exponent
 }
 
-// value writes one number for reading, to six digits, or all digits before the point.
-func value(v float64) string {
+// formatValue writes a number with six digits, or more if it has more before the decimal point.
+func formatValue(v float64) string {
 	size := math.Abs(v)
 	if size >= 1e9 || (size < 1e-4 && v != 0) || !isFinite(v) {
 		return shortExponent(strconv.FormatFloat(v, 'g', 6, 64))
@@ -163,7 +164,7 @@ func (f frame) at(x, y float64) vg.Point {
 	}
 }
 
-// room is what the y axis needs left of the frame.
+// room is the width that the y axis needs left of the frame.
 func (s *sheet) room(y axis) vg.Length {
 	var widest vg.Length
 	for _, t := range y.ticks {
@@ -178,7 +179,7 @@ func (s *sheet) room(y axis) vg.Length {
 	return widest
 }
 
-// roomBelow is what the x axis needs under the frame.
+// roomBelow is the height that the x axis needs below the frame.
 func roomBelow(x axis) vg.Length {
 	below := vg.Length(0)
 	if len(x.ticks) > 0 {
@@ -192,12 +193,12 @@ func roomBelow(x axis) vg.Length {
 
 // drawFrame draws the light grid, the tick labels and the axis names: no box, no tick marks.
 func (s *sheet) drawFrame(f frame) {
-	grid := draw.LineStyle{Color: gridGrey, Width: 0.7}
-	base := draw.LineStyle{Color: axisGrey, Width: 0.9}
+	grid := draw.LineStyle{Color: gridGray, Width: 0.7}
+	base := draw.LineStyle{Color: axisGray, Width: 0.9}
 	for _, t := range f.x.ticks {
 		at := f.at(t.at, f.y.lo)
 		s.StrokeLine2(grid, at.X, f.Min.Y, at.X, f.Max.Y)
-		s.write(tickText, alignCentre, at.X, f.Min.Y-13, t.label)
+		s.write(tickText, alignCenter, at.X, f.Min.Y-13, t.label)
 	}
 	for _, t := range f.y.ticks {
 		at := f.at(f.x.lo, t.at)
@@ -209,9 +210,9 @@ func (s *sheet) drawFrame(f frame) {
 	}
 	size := f.Size()
 	name := s.fit(labelText, f.x.name, size.X)
-	s.write(labelText, alignCentre, f.Min.X+size.X/2, f.Min.Y-roomBelow(f.x)+3, name)
+	s.write(labelText, alignCenter, f.Min.X+size.X/2, f.Min.Y-roomBelow(f.x)+3, name)
 	if f.y.name != "" {
 		name := s.fit(labelText, f.y.name, size.Y)
-		s.writeUp(labelText, margin+10, f.Min.Y+size.Y/2, name)
+		s.writeVertical(labelText, margin+10, f.Min.Y+size.Y/2, name)
 	}
 }

@@ -11,11 +11,11 @@ func TestTicksAreRoundAndDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.Float64().Draw(t, "a")
 		b := rapid.Float64().Draw(t, "b")
-		lo, hi := span(a, b)
+		lo, hi := rangeOf(a, b)
 		if !(lo < hi) || !isFinite(hi-lo) {
 			t.Fatalf("span is %v..%v", lo, hi)
 		}
-		lo, hi = padded(lo, hi, 0.05)
+		lo, hi = widened(lo, hi, 0.05)
 		want := rapid.IntRange(2, 12).Draw(t, "want")
 		ticks := linearTicks(lo, hi, want, 0)
 		if len(ticks) > want+2 || (want >= 5 && len(ticks) < 2) {
@@ -34,7 +34,7 @@ func TestTicksAreRoundAndDistinct(t *testing.T) {
 	})
 }
 
-func TestTickLabels(t *testing.T) {
+func TestFormatTick(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi float64
 		want   []string
@@ -62,17 +62,17 @@ func TestTickLabels(t *testing.T) {
 	}
 }
 
-func TestNumbersForReading(t *testing.T) {
+func TestFormatValue(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 1: "1", 155.7491: "155.749", -0.5: "-0.5", 1234567.5: "1234568", 1.5e12: "1.5e12",
 		3.2e-7: "3.2e-7", 99999.96: "100000", math.Inf(1): "+Inf",
 	} {
-		if got := value(v); got != want {
+		if got := formatValue(v); got != want {
 			t.Errorf("%v reads %q, want %q", v, got, want)
 		}
 	}
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
-		if got := count(n); got != want {
+		if got := formatCount(n); got != want {
 			t.Errorf("%d reads %q, want %q", n, got, want)
 		}
 	}

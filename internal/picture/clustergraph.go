@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// ClusterGraphPlot is a clustering of a graph too large to lay out.
+// ClusterGraphPlot shows a clustering of a graph that is too large to draw its vertices.
 type ClusterGraphPlot struct {
 	Graph  *dataset.Graph
 	Labels []int32 // 0..K-1
@@ -27,13 +27,13 @@ type ClusterGraphPlot struct {
 }
 
 const (
-	mostDiscs   = 60
-	mostBonds   = 400
+	maxDiscs    = 60
+	maxLinks    = 400
 	explanation = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
 )
 
-// ClusterGraph draws one disc for each cluster, its area proportional to the cluster's size, on a
-// circle; lines between discs are as wide as the weight between the clusters. Of very many
+// ClusterGraph draws the clusters as discs on a circle. The area of a disc is proportional to the size of
+// its cluster, the width of a line between discs to the weight between the clusters. Of very many
 // clusters it draws the largest, of very many lines the heaviest, and says so.
 func ClusterGraph(w io.Writer, c ClusterGraphPlot) error {
 	if c.Graph == nil {
@@ -47,9 +47,9 @@ func ClusterGraph(w io.Writer, c ClusterGraphPlot) error {
 	}
 	sizes := clusterSizes(c.Labels, c.K)
 	discs := largestClusters(sizes)
-	bonds := c.bonds()
-	between := bonds.between(discs)
-	drawn := between[:min(len(between), mostBonds)]
+	links := c.links()
+	between := links.between(discs)
+	drawn := between[:min(len(between), maxLinks)]
 
 	s := newSheet(sheetWidth, sheetHeight)
 	top := s.heading(c.Title, c.Subtitle, explanation, leftOut(sizes, discs, len(drawn), len(between))) - 14
@@ -57,17 +57,17 @@ func ClusterGraph(w io.Writer, c ClusterGraphPlot) error {
 		Min: vg.Point{X: margin, Y: margin},
 		Max: vg.Point{X: s.Max.X - margin - legendWidth - 22, Y: top},
 	})
-	drawBonds(s, drawn, places)
+	drawLinks(s, drawn, places)
 	drawDiscs(s, discs, places)
 
-	_, _, t := splitPairs(c.Pairs, c.Labels)
+	_, _, t := splitBySatisfaction(c.Pairs, c.Labels)
 	l := s.newLegend(s.Max.X-margin, top)
-	l.clusters(sizes, discLook)
+	l.clusters(sizes, discMarker)
 	l.counts(t)
-	if bonds.total > 0 {
+	if links.total > 0 {
 		l.heading("Edge weight")
-		l.text("within clusters", fmt.Sprintf("%.1f%%", 100*bonds.inside/bonds.total))
-		l.text("between clusters", fmt.Sprintf("%.1f%%", 100*(bonds.total-bonds.inside)/bonds.total))
+		l.text("within clusters", fmt.Sprintf("%.1f%%", 100*links.inside/links.total))
+		l.text("between clusters", fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total))
 	}
 	return s.writeTo(w)
 }
@@ -82,10 +82,10 @@ func leftOut(sizes, discs []int, drawn, between int) string {
 	}
 	var parts []string
 	if len(discs) < nonEmpty {
-		parts = append(parts, fmt.Sprintf("the %d largest of %s clusters", len(discs), count(nonEmpty)))
+		parts = append(parts, fmt.Sprintf("the %d largest of %s clusters", len(discs), formatCount(nonEmpty)))
 	}
 	if drawn < between {
-		parts = append(parts, fmt.Sprintf("the %s heaviest of %s lines between them", count(drawn), count(between)))
+		parts = append(parts, fmt.Sprintf("the %s heaviest of %s lines between them", formatCount(drawn), formatCount(between)))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -102,37 +102,37 @@ func largestClusters(sizes []int) []int {
 		}
 	}
 	slices.SortStableFunc(discs, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
-	discs = discs[:min(len(discs), mostDiscs)]
+	discs = discs[:min(len(discs), maxDiscs)]
 	slices.Sort(discs)
 	return discs
 }
 
-// bond is the weight between two clusters.
-type bond struct {
+// clusterLink is the weight between two clusters.
+type clusterLink struct {
 	a, b   int
 	weight float64
 }
 
-// bonding is the weight of the edges by the clusters of their ends, relative to the largest edge.
-// Negative weights count by their size.
-type bonding struct {
+// clusterLinks are sums of the absolute weights of edges, relative to the largest of them, by the
+// clusters of the two ends.
+type clusterLinks struct {
 	total, inside float64
 	pairs         map[[2]int32]float64
 }
 
-func (c ClusterGraphPlot) bonds() bonding {
+func (c ClusterGraphPlot) links() clusterLinks {
 	g := c.Graph
 	largest := 0.0
 	for _, w := range g.Weight {
 		largest = math.Max(largest, math.Abs(w))
 	}
-	b := bonding{pairs: make(map[[2]int32]float64)}
+	b := clusterLinks{pairs: make(map[[2]int32]float64)}
 	if largest == 0 {
 		return b
 	}
 	for i := range g.N {
-		neighbours, weights := g.Row(i)
-		for e, j := range neighbours {
+		neighbors, weights := g.Row(i)
+		for e, j := range neighbors {
 			if int(j) < i {
 				continue
 			}
@@ -149,30 +149,29 @@ func (c ClusterGraphPlot) bonds() bonding {
 	return b
 }
 
-// between lists the bonds among the given clusters, the heaviest first.
-func (b bonding) between(clusters []int) []bond {
-	var bonds []bond
+// between lists the links among the given clusters, the heaviest first.
+func (b clusterLinks) between(clusters []int) []clusterLink {
+	var links []clusterLink
 	for pair, weight := range b.pairs {
 		_, a := slices.BinarySearch(clusters, int(pair[0]))
 		_, b := slices.BinarySearch(clusters, int(pair[1]))
 		if a && b && weight > 0 {
-			bonds = append(bonds, bond{a: int(pair[0]), b: int(pair[1]), weight: weight})
+			links = append(links, clusterLink{a: int(pair[0]), b: int(pair[1]), weight: weight})
 		}
 	}
-	slices.SortFunc(bonds, func(x, y bond) int {
+	slices.SortFunc(links, func(x, y clusterLink) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
-	return bonds
+	return links
 }
 
 // disc is where a cluster is drawn.
 type disc struct {
-	centre vg.Point
+	center vg.Point
 	radius vg.Length
 }
 
-// placeDiscs puts the clusters on a circle, each with an arc proportional to its radius so that
-// large ones do not touch.
+// placeDiscs puts the clusters on a circle, large ones on longer arcs, so that they do not touch.
 func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
 	places := make(map[int]disc, len(discs))
 	if len(discs) == 0 {
@@ -188,7 +187,7 @@ func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
 		largest = math.Max(largest, root)
 	}
 	if len(discs) == 1 {
-		places[discs[0]] = disc{centre: middle, radius: half * 0.5}
+		places[discs[0]] = disc{center: middle, radius: half * 0.5}
 		return places
 	}
 	// Discs fill at most 60% of the circle they stand on, and none is wider than a third of it.
@@ -197,56 +196,56 @@ func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
 	turned := 0.0
 	for at, cluster := range discs {
 		root := math.Sqrt(float64(sizes[cluster]))
-		// Half of each arc is an equal share, half goes by size.
+		// Half of each arc is the same for all, half is proportional to the radius.
 		arc := math.Pi * (root/sum + 1/float64(len(discs)))
 		if at == 0 {
-			turned = -arc / 2 // the first stands at the top
+			turned = -arc / 2 // the first is at the top
 		}
 		sin, cos := math.Sincos(math.Pi/2 - (turned + arc/2))
 		turned += arc
 		places[cluster] = disc{
-			centre: vg.Point{X: middle.X + ring*vg.Length(cos), Y: middle.Y + ring*vg.Length(sin)},
+			center: vg.Point{X: middle.X + ring*vg.Length(cos), Y: middle.Y + ring*vg.Length(sin)},
 			radius: max(vg.Length(perRoot*root), 2.5),
 		}
 	}
 	return places
 }
 
-func drawBonds(s *sheet, bonds []bond, places map[int]disc) {
-	if len(bonds) == 0 {
+func drawLinks(s *sheet, links []clusterLink, places map[int]disc) {
+	if len(links) == 0 {
 		return
 	}
-	heaviest := bonds[0].weight
-	widest := math.Min(13, 60/float64(len(places))) // many lines would else merge into one
-	for at := len(bonds) - 1; at >= 0; at-- {       // the heaviest on top
-		b := bonds[at]
+	heaviest := links[0].weight
+	widest := math.Min(13, 60/float64(len(places))) // many wide lines would cover each other
+	for at := len(links) - 1; at >= 0; at-- {       // the heaviest on top
+		b := links[at]
 		share := b.weight / heaviest
 		style := draw.LineStyle{
 			Color: color.NRGBA{R: 0x5A, G: 0x63, B: 0x6E, A: uint8(50 + 100*share)},
 			Width: vg.Length(0.4 + widest*share),
 		}
-		from, to := places[b.a].centre, places[b.b].centre
+		from, to := places[b.a].center, places[b.b].center
 		s.StrokeLine2(style, from.X, from.Y, to.X, to.Y)
 	}
 }
 
-// discLook is round for every cluster; the number inside tells repeated colours apart.
-func discLook(cluster int) marker { return marker{color: markerOf(cluster).color} }
+// discMarker is round for every cluster; those of the same color differ by the number inside.
+func discMarker(cluster int) marker { return marker{color: markerOf(cluster).color} }
 
 func drawDiscs(s *sheet, discs []int, places map[int]disc) {
 	for _, cluster := range discs {
 		d := places[cluster]
 		outline := draw.LineStyle{Color: white, Width: 1.5}
-		s.drawMarker(discLook(cluster), d.centre, d.radius, &outline)
+		s.drawMarker(discMarker(cluster), d.center, d.radius, &outline)
 		if d.radius < 7 {
 			continue
 		}
-		text := lettering{size: min(14, max(8, d.radius*0.7)), bold: true, color: readableOn(discLook(cluster).color)}
-		s.write(text, alignCentre, d.centre.X, d.centre.Y-text.size*0.35, count(cluster))
+		text := textStyle{size: min(14, max(8, d.radius*0.7)), bold: true, color: readableOn(discMarker(cluster).color)}
+		s.write(text, alignCenter, d.center.X, d.center.Y-text.size*0.35, formatCount(cluster))
 	}
 }
 
-// readableOn is white on dark colours and ink on light ones, by relative luminance.
+// readableOn is white on dark colors and ink on light ones, by relative luminance.
 func readableOn(c color.NRGBA) color.NRGBA {
 	if 0.2126*float64(c.R)+0.7152*float64(c.G)+0.0722*float64(c.B) > 140 {
 		return ink

@@ -13,32 +13,32 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// ClustersPlot is a clustering in two dimensions.
+// ClustersPlot shows a clustering in two dimensions.
 type ClustersPlot struct {
 	XY     [][2]float64 // one for each point, from Project, ProjectKernel or LayoutGraph
-	Axes   [2]string    // names of the two coordinates; empty: it has no meaning and no scale
+	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
 	Labels []int32      // 0..K-1
 	K      int
 	Pairs  []constraint.Pair
 	Graph  *dataset.Graph // nil for points
 	Truth  []int32        // optional: the true classes, any numbers
-	// Centres are those of the clusters, where they have any: none, or K of them.
+	// Centers are those of the K clusters, or empty for methods without centers.
 	Centres [][2]float64
 
 	Title, Subtitle string
 }
 
-// The looks of lines.
+// The styles of lines.
 var (
-	mustStyle         = draw.LineStyle{Color: faint, Width: 0.9}
-	cannotStyle       = draw.LineStyle{Color: faint, Width: 0.9, Dashes: []vg.Length{3, 2.5}}
-	mustBrokenStyle   = draw.LineStyle{Color: violation, Width: 2.2}
-	cannotBrokenStyle = draw.LineStyle{Color: violation, Width: 2.2, Dashes: []vg.Length{5, 3}}
-	disagreeStyle     = draw.LineStyle{Color: ink, Width: 0.9}
+	mustStyle           = draw.LineStyle{Color: faint, Width: 0.9}
+	cannotStyle         = draw.LineStyle{Color: faint, Width: 0.9, Dashes: []vg.Length{3, 2.5}}
+	mustViolatedStyle   = draw.LineStyle{Color: violation, Width: 2.2}
+	cannotViolatedStyle = draw.LineStyle{Color: violation, Width: 2.2, Dashes: []vg.Length{5, 3}}
+	mismatchStyle       = draw.LineStyle{Color: ink, Width: 0.9}
 )
 
-// Clusters draws the points coloured by cluster, the satisfied constraints faintly and the violated
-// ones boldly on top. Of large data sets it draws a sample, and says so.
+// Clusters draws the points in the colors of their clusters, satisfied constraints as faint lines, and
+// violated ones as bold lines on top. Of a large data set it draws a sample, and says so.
 func Clusters(w io.Writer, c ClustersPlot) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("draw the clusters: %w", err)
@@ -49,9 +49,9 @@ func Clusters(w io.Writer, c ClustersPlot) error {
 	f := c.frame(s, top)
 	s.drawFrame(f)
 	c.drawEdges(s, f, d)
-	c.drawPairs(s, f, d.kept)
+	c.drawPairs(s, f, d.satisfied)
 	c.drawPoints(s, f, d)
-	c.drawCentres(s, f, d.centres)
+	c.drawCenters(s, f, d.centers)
 	c.drawLegend(s, top, d)
 	return s.writeTo(w)
 }
@@ -66,7 +66,7 @@ func (c ClustersPlot) check() error {
 	case c.Graph != nil && c.Graph.N != n:
 		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
 	case len(c.Centres) != 0 && len(c.Centres) != c.K:
-		return fmt.Errorf("%d clusters but %d centres", c.K, len(c.Centres))
+		return fmt.Errorf("%d clusters but %d centers", c.K, len(c.Centres))
 	}
 	for i, xy := range slices.Concat(c.XY, c.Centres) {
 		if !isFinite(xy[0]) || !isFinite(xy[1]) {
@@ -93,8 +93,8 @@ func checkLabels(n, k int, labels []int32, pairs []constraint.Pair) error {
 	return nil
 }
 
-// mostStretch is how much of the frame's width or height equal scales may leave empty.
-const mostStretch = 4
+// maxScaleRatio is the ratio of the two scales up to which both axes get the same scale.
+const maxScaleRatio = 4
 
 // frame fits the data into the space left of the legend. Both axes get the same scale (a circle
 // is round) unless they measure different things or the picture would become a thin strip.
@@ -104,17 +104,17 @@ func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
 		xs, ys = append(xs, xy[0]), append(ys, xy[1])
 	}
 	x, y := axis{name: c.Axes[0]}, axis{name: c.Axes[1]}
-	x.lo, x.hi = span(xs...)
-	y.lo, y.hi = span(ys...)
-	x.lo, x.hi = padded(x.lo, x.hi, 0.04)
-	y.lo, y.hi = padded(y.lo, y.hi, 0.04)
+	x.lo, x.hi = rangeOf(xs...)
+	y.lo, y.hi = rangeOf(ys...)
+	x.lo, x.hi = widened(x.lo, x.hi, 0.04)
+	y.lo, y.hi = widened(y.lo, y.hi, 0.04)
 
 	f := frame{x: x, y: y, Rectangle: vg.Rectangle{
 		Min: vg.Point{X: margin, Y: margin + roomBelow(axis{name: x.name, ticks: ticksOf(x)})},
 		Max: vg.Point{X: s.Max.X - margin - legendWidth - 22, Y: top},
 	}}
-	// The y axis' labels take room from the x axis, which under equal scales changes the y axis:
-	// the second round knows how much.
+	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and
+	// its labels: the second round knows how much room they take.
 	for range 2 {
 		f.x, f.y = x, y
 		if size := f.Size(); (x.name == "") == (y.name == "") {
@@ -126,7 +126,7 @@ func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
 	return f
 }
 
-// ticksOf are the ticks of a coordinate that means something.
+// ticksOf are the ticks of an axis; one without a meaning has none.
 func ticksOf(a axis) []tick {
 	if a.name == "" {
 		return nil
@@ -137,7 +137,7 @@ func ticksOf(a axis) []tick {
 // equalScale widens the axis that has the finer scale.
 func equalScale(x, y *axis, width, height float64) {
 	perX, perY := (x.hi-x.lo)/width, (y.hi-y.lo)/height
-	if perX > mostStretch*perY || perY > mostStretch*perX {
+	if perX > maxScaleRatio*perY || perY > maxScaleRatio*perX {
 		return
 	}
 	widen := func(a *axis, to float64) {
@@ -156,25 +156,25 @@ func (c ClustersPlot) drawEdges(s *sheet, f frame, d drawing) {
 	for at, e := range d.edges {
 		segments[at] = [2]vg.Point{f.at(c.XY[e[0]][0], c.XY[e[0]][1]), f.at(c.XY[e[1]][0], c.XY[e[1]][1])}
 	}
-	s.strokePath(edgeLook(len(d.edges)), segments)
+	s.strokePath(edgeStyle(len(d.edges)), segments)
 }
 
-// edgeLook is lighter for more edges.
-func edgeLook(edges int) draw.LineStyle {
+// edgeStyle is lighter for more edges.
+func edgeStyle(edges int) draw.LineStyle {
 	if edges <= 1000 {
-		return draw.LineStyle{Color: fewEdges, Width: 0.7}
+		return draw.LineStyle{Color: fewEdgesColor, Width: 0.7}
 	}
-	return draw.LineStyle{Color: manyEdges, Width: 0.5}
+	return draw.LineStyle{Color: manyEdgesColor, Width: 0.5}
 }
 
-func styleOf(p constraint.Pair, broken bool) draw.LineStyle {
+func styleOf(p constraint.Pair, violated bool) draw.LineStyle {
 	switch {
-	case p.Kind == constraint.MustLink && broken:
-		return mustBrokenStyle
+	case p.Kind == constraint.MustLink && violated:
+		return mustViolatedStyle
 	case p.Kind == constraint.MustLink:
 		return mustStyle
-	case broken:
-		return cannotBrokenStyle
+	case violated:
+		return cannotViolatedStyle
 	}
 	return cannotStyle
 }
@@ -190,11 +190,11 @@ func (c ClustersPlot) drawPair(s *sheet, f frame, p constraint.Pair, style draw.
 	s.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 }
 
-// drawPoints draws the points, over them the violated constraints, and over those their ends.
+// drawPoints draws the points, then the violated constraints, then again the points at their ends.
 func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
-	radius, outline := pointLook(len(d.points))
-	ends := make(map[int]bool, 2*len(d.broken))
-	for _, p := range d.broken {
+	radius, outline := pointStyle(len(d.points))
+	ends := make(map[int]bool, 2*len(d.violated))
+	for _, p := range d.violated {
 		ends[int(p.I)], ends[int(p.J)] = true, true
 	}
 	order := slices.Clone(d.points)
@@ -202,8 +202,8 @@ func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
 	put := func(i int, outline *draw.LineStyle) {
 		at := f.at(c.XY[i][0], c.XY[i][1])
 		s.drawMarker(markerOf(int(c.Labels[i])), at, radius, outline)
-		if d.disagree != nil && d.disagree[i] {
-			s.SetLineStyle(disagreeStyle)
+		if d.mismatch != nil && d.mismatch[i] {
+			s.SetLineStyle(mismatchStyle)
 			s.Stroke(shape{}.path(at, radius+2))
 		}
 	}
@@ -212,7 +212,7 @@ func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
 			put(i, outline)
 		}
 	}
-	for _, p := range d.broken {
+	for _, p := range d.violated {
 		style := styleOf(p, true)
 		casing := draw.LineStyle{Color: white, Width: style.Width + 1.6}
 		c.drawPair(s, f, p, casing)
@@ -226,31 +226,32 @@ func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
 	}
 }
 
-// A centre is a large marker of its cluster with a dark rim and a white cross in it.
+// A center is a large marker of its cluster with a dark rim and a white cross in it.
 var (
-	centreRim   = draw.LineStyle{Color: ink, Width: 1.5}
-	centreCross = draw.LineStyle{Color: white, Width: 1.8}
+	centerRim   = draw.LineStyle{Color: ink, Width: 1.5}
+	centerCross = draw.LineStyle{Color: white, Width: 1.8}
 )
 
-const centreRadius = vg.Length(7)
+const centerRadius = vg.Length(7)
 
-// drawCentres marks the centres of the clusters on top of everything.
-func (c ClustersPlot) drawCentres(s *sheet, f frame, clusters []int) {
+// drawCenters marks the centers of the clusters on top of everything.
+func (c ClustersPlot) drawCenters(s *sheet, f frame, clusters []int) {
 	for _, cluster := range clusters {
 		xy := c.Centres[cluster]
-		s.drawCentre(markerOf(cluster), f.at(xy[0], xy[1]), centreRadius)
+		s.drawCenter(markerOf(cluster), f.at(xy[0], xy[1]), centerRadius)
 	}
 }
 
-func (s *sheet) drawCentre(m marker, at vg.Point, radius vg.Length) {
-	s.drawMarker(m, at, radius, &centreRim)
+func (s *sheet) drawCenter(m marker, at vg.Point, radius vg.Length) {
+	s.drawMarker(m, at, radius, &centerRim)
 	arm := radius / 2
-	s.StrokeLine2(centreCross, at.X-arm, at.Y, at.X+arm, at.Y)
-	s.StrokeLine2(centreCross, at.X, at.Y-arm, at.X, at.Y+arm)
+	s.StrokeLine2(centerCross, at.X-arm, at.Y, at.X+arm, at.Y)
+	s.StrokeLine2(centerCross, at.X, at.Y-arm, at.X, at.Y+arm)
 }
 
-// pointLook is smaller for more points; outlines would double a large file.
-func pointLook(points int) (radius vg.Length, outline *draw.LineStyle) {
+// pointStyle is smaller for more points. Many points have no outline, which would double the size of the
+// file.
+func pointStyle(points int) (radius vg.Length, outline *draw.LineStyle) {
 	outline = &draw.LineStyle{Color: white, Width: 0.6}
 	switch {
 	case points <= 150:
@@ -267,20 +268,20 @@ func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
 	l := s.newLegend(s.Max.X-margin, top)
 	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
 	if len(c.Centres) > 0 {
-		l.centre(markerOf(0), count(len(c.Centres)))
+		l.centroid(markerOf(0), formatCount(len(c.Centres)))
 	}
-	l.constraints(d.tally)
+	l.constraints(d.counts)
 	if d.totalEdges > 0 {
-		l.line(edgeLook(len(d.edges)), "edge", count(d.totalEdges))
+		l.line(edgeStyle(len(d.edges)), "edge", formatCount(d.totalEdges))
 	}
-	if d.disagree != nil {
-		disagree := 0
-		for _, differs := range d.disagree {
+	if d.mismatch != nil {
+		mismatches := 0
+		for _, differs := range d.mismatch {
 			if differs {
-				disagree++
+				mismatches++
 			}
 		}
-		l.ring(disagreeStyle, "truth disagrees", count(disagree))
+		l.ring(mismatchStyle, "truth disagrees", formatCount(mismatches))
 	}
 }
 

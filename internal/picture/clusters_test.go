@@ -16,7 +16,7 @@ func paintClusters(c ClustersPlot) func(io.Writer) error {
 	return func(w io.Writer) error { return Clusters(w, c) }
 }
 
-// faintStroke is how satisfied constraints look; translucent colours come out a shade off.
+// faintStroke is how satisfied constraints look; translucent colors are written a little different.
 const faintStroke = "stroke-opacity:0.43137;stroke-width:0.9"
 
 func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
@@ -30,8 +30,8 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 	pairs = append(pairs,
 		constraint.Pair{I: 0, J: 40, Kind: constraint.MustLink},
 		constraint.Pair{I: 1, J: 50, Kind: constraint.CannotLink}) // both violated
-	_, broken, tally := splitPairs(pairs, labels)
-	if tally.mustBroken == 0 || tally.cannotBroken == 0 {
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if counts.mustViolated == 0 || counts.cannotViolated == 0 {
 		t.Fatal("the example should violate both kinds")
 	}
 	elements, _ := render(t, paintClusters(ClustersPlot{
@@ -42,12 +42,12 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 	// One more of each for the legend.
 	sizes := clusterSizes(labels, 2)
 	for cluster, size := range sizes {
-		if got := filled(elements, cluster); got != size+1 {
+		if got := countMarkers(elements, cluster); got != size+1 {
 			t.Errorf("%d markers of cluster %d, want %d and one in the legend", got, cluster, size)
 		}
 	}
 	ends := map[int32]bool{}
-	for _, p := range broken {
+	for _, p := range violated {
 		ends[p.I], ends[p.J] = true, true
 	}
 	for _, c := range []struct {
@@ -55,45 +55,45 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		parts []string
 		want  int
 	}{
-		{"all satisfied", []string{faintStroke}, tally.mustKept + tally.cannotKept + 2},
-		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, tally.cannotKept + 1},
-		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(broken) + 2},
-		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, tally.cannotBroken + 1},
+		{"all satisfied", []string{faintStroke}, counts.mustSatisfied + counts.cannotSatisfied + 2},
+		{"satisfied cannot-links", []string{faintStroke, "dasharray:3,2.5"}, counts.cannotSatisfied + 1},
+		{"violated", []string{"stroke:#D62728", "stroke-width:2.2"}, len(violated) + 2},
+		{"violated cannot-links", []string{"stroke:#D62728", "dasharray:5,3"}, counts.cannotViolated + 1},
 		{"rims of violated ends", []string{"stroke:#D62728", "stroke-width:1.2"}, len(ends)},
 		{"points that the truth disagrees with", []string{"stroke:#22262B", "stroke-width:0.9"}, 10 + 1},
 	} {
-		if got := styled(elements, c.parts...); got != c.want {
+		if got := countPaths(elements, c.parts...); got != c.want {
 			t.Errorf("%s: %d elements, want %d", c.what, got, c.want)
 		}
 	}
 	wantTexts(t, elements, "Two circles", "gaussian kernel", "x0", "x1", "cluster 0", "cluster 1",
-		count(sizes[0]), count(sizes[1]), "must-link, satisfied", count(tally.mustKept),
+		formatCount(sizes[0]), formatCount(sizes[1]), "must-link, satisfied", formatCount(counts.mustSatisfied),
 		"cannot-link, satisfied", "must-link, violated", "cannot-link, violated", "truth disagrees")
 }
 
-func TestCentresLieOnTop(t *testing.T) {
+func TestCentersLieOnTop(t *testing.T) {
 	xy, labels := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}, []int32{0, 0, 1, 1}
 	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centres: [][2]float64{{0.5, 0}, {20, 0.5}},
 		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
 	rim, cross := []string{"stroke:#22262B", "stroke-width:1.5"}, []string{"stroke:#FFFFFF", "stroke-width:1.8"}
-	if rims, arms := styled(elements, rim...), styled(elements, cross...); rims != 3 || arms != 6 {
-		t.Errorf("%d rims and %d arms of crosses, want 2 centres and one in the legend", rims, arms)
+	if rims, arms := countPaths(elements, rim...), countPaths(elements, cross...); rims != 3 || arms != 6 {
+		t.Errorf("%d rims and %d arms of crosses, want 2 centers and one in the legend", rims, arms)
 	}
 	first := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, rim[0]) && strings.Contains(e.style, rim[1]) })
-	broken := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
-	if first < broken {
-		t.Errorf("the first centre is element %d, a violated constraint %d", first, broken)
+	violated := slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, "stroke:#D62728") })
+	if first < violated {
+		t.Errorf("the first center is element %d, a violated constraint %d", first, violated)
 	}
 	wantTexts(t, elements, "centroid")
 
-	many := ClustersPlot{K: 2 * mostCentres}
+	many := ClustersPlot{K: 2 * maxCenters}
 	for i := range many.K {
 		at := [2]float64{float64(i), float64(i % 7)}
 		many.XY, many.Labels, many.Centres = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centres, at)
 	}
 	elements, _ = render(t, paintClusters(many))
-	if rims := styled(elements, rim...); rims != mostCentres+1 {
-		t.Errorf("%d centres of %d clusters", rims, many.K)
+	if rims := countPaths(elements, rim...); rims != maxCenters+1 {
+		t.Errorf("%d centers of %d clusters", rims, many.K)
 	}
 	wantTexts(t, elements, "Drawn: 300 of 600 centroids.")
 }
@@ -106,9 +106,9 @@ func TestViolatedConstraintsLieOnTop(t *testing.T) {
 	at := func(part string) int {
 		return slices.IndexFunc(elements, func(e element) bool { return strings.Contains(e.style, part) })
 	}
-	kept, point, broken := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
-	if !(kept < point && point < broken) {
-		t.Errorf("order is satisfied %d, points %d, violated %d", kept, point, broken)
+	satisfied, point, violated := at(faintStroke), at("fill:#0072B2"), at("stroke:#D62728")
+	if !(satisfied < point && point < violated) {
+		t.Errorf("order is satisfied %d, points %d, violated %d", satisfied, point, violated)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	r := generator()
 	points, truth := gaussians(r, 30000, 4, 10, 3)
 	xy, axes := Project(points)
-	labels := disturbed(r, truth, 10, 0.02)
+	labels := withWrongLabels(r, truth, 10, 0.02)
 	pairs := randomPairs(r, truth, 3000)
 	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
 	if size > 2_000_000 {
@@ -124,30 +124,30 @@ func TestClustersSamplesLargeData(t *testing.T) {
 	}
 	markers := 0
 	for cluster := range 10 {
-		markers += filled(elements, cluster)
+		markers += countMarkers(elements, cluster)
 	}
-	if markers != mostPoints+10 {
-		t.Errorf("%d markers, want %d and 10 in the legend", markers, mostPoints)
+	if markers != maxPoints+10 {
+		t.Errorf("%d markers, want %d and 10 in the legend", markers, maxPoints)
 	}
-	_, broken, tally := splitPairs(pairs, labels)
-	if len(broken) == 0 || len(broken) > mostConstraints {
-		t.Fatalf("the example violates %d", len(broken))
+	_, violated, counts := splitBySatisfaction(pairs, labels)
+	if len(violated) == 0 || len(violated) > maxConstraints {
+		t.Fatalf("the example violates %d", len(violated))
 	}
-	if got := styled(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(broken)+2 {
-		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(broken))
+	if got := countPaths(elements, "stroke:#D62728", "stroke-width:2.2"); got != len(violated)+2 {
+		t.Errorf("%d violated constraints drawn, want %d and 2 in the legend", got, len(violated))
 	}
-	wantTexts(t, elements, count(tally.cannotKept),
-		"Drawn: 5,000 of 30,000 points, "+count(mostConstraints+len(broken))+" of 3,000 constraints.")
+	wantTexts(t, elements, formatCount(counts.cannotSatisfied),
+		"Drawn: 5,000 of 30,000 points, "+formatCount(maxConstraints+len(violated))+" of 3,000 constraints.")
 }
 
-func TestClustersWorstCaseStaysSmall(t *testing.T) {
+func TestLargestPictureOfClustersIsSmall(t *testing.T) {
 	r := generator()
-	n := mostPoints
+	n := maxPoints
 	g, _ := blocks(t, r, 1500, 3, 0.03, 0.01)
 	var edges []dataset.Edge
 	for i := range g.N {
-		neighbours, _ := g.Row(i)
-		for _, j := range neighbours {
+		neighbors, _ := g.Row(i)
+		for _, j := range neighbors {
 			edges = append(edges, dataset.Edge{Source: int32(i), Target: j, Weight: 1})
 		}
 	}
@@ -201,7 +201,7 @@ func TestMarkersDiffer(t *testing.T) {
 		}
 		seen[m] = cluster
 	}
-	markerOf(math.MaxInt32) // any number has a look
+	markerOf(math.MaxInt32) // any number has a marker
 }
 
 func TestClustersOfDegenerateData(t *testing.T) {
@@ -219,7 +219,7 @@ func TestClustersOfDegenerateData(t *testing.T) {
 		for _, axes := range [][2]string{{}, {"x0", "x1"}, {"x0", ""}} {
 			k := min(1, len(xy))
 			elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: make([]int32, len(xy)), K: k, Title: name}))
-			if got := filled(elements, 0); got != len(xy)+k {
+			if got := countMarkers(elements, 0); got != len(xy)+k {
 				t.Errorf("%s: %d markers, want %d", name, got, len(xy)+k)
 			}
 		}
@@ -235,7 +235,7 @@ func TestClustersKeepsCirclesRound(t *testing.T) {
 	}
 }
 
-func TestTitlesMayHoldAnything(t *testing.T) {
+func TestTitlesMayContainAnything(t *testing.T) {
 	elements, _ := render(t, paintClusters(ClustersPlot{
 		Title:    "a<b & \"c\"\x00\x1b\xff\nd]]>",
 		Subtitle: strings.Repeat("long ", 100000),
@@ -259,7 +259,7 @@ func TestTextNamesFontsOfTheSameMetrics(t *testing.T) {
 	}
 }
 
-func TestClustersRejectsWhatDoesNotFit(t *testing.T) {
+func TestClustersRefusesInconsistentInput(t *testing.T) {
 	xy := [][2]float64{{0, 0}, {1, 1}}
 	good := ClustersPlot{XY: xy, Labels: []int32{0, 1}, K: 2}
 	for name, spoil := range map[string]func(c *ClustersPlot){
@@ -272,8 +272,8 @@ func TestClustersRejectsWhatDoesNotFit(t *testing.T) {
 		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
 		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
 		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
-		"centres":          func(c *ClustersPlot) { c.Centres = xy[:1] },
-		"centre":           func(c *ClustersPlot) { c.Centres = [][2]float64{{0, 0}, {math.NaN(), 0}} },
+		"centers":          func(c *ClustersPlot) { c.Centres = xy[:1] },
+		"center":           func(c *ClustersPlot) { c.Centres = [][2]float64{{0, 0}, {math.NaN(), 0}} },
 		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
 	} {
 		c := good
@@ -289,7 +289,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestWriteErrorsComeBack(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"clusters":  Clusters(brokenWriter{}, ClustersPlot{}),
 		"objective": Objective(brokenWriter{}, ObjectivePlot{}),

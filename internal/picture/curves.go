@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// CurvesPlot is scores against an amount: a panel for each data set, a curve for each method.
+// CurvesPlot shows scores against an amount (of constraints, for example): a panel for each data set, a
+// curve for each method.
 type CurvesPlot struct {
 	Title, Subtitle string
 	X, Y            string // what the axes measure
@@ -22,8 +23,8 @@ type CurvesPanel struct {
 	Curves []Curve
 }
 
-// Curve is a mean at each amount, and the range that it is the mean of, unless Low and High are empty.
-// Curves of one name look the same in every panel.
+// Curve is a mean at each amount X, and the range of the values that it is the mean of, unless Low and
+// High are empty. Curves of the same name look the same in every panel.
 type Curve struct {
 	Name               string
 	X, Mean, Low, High []float64
@@ -32,7 +33,7 @@ type Curve struct {
 const (
 	panelGap       = vg.Length(26)
 	panelTitleRoom = vg.Length(18)
-	mostColumns    = 3
+	maxColumns     = 3
 	bandAlpha      = 34
 )
 
@@ -41,7 +42,7 @@ func Curves(w io.Writer, c CurvesPlot) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("draw the curves: %w", err)
 	}
-	columns := min(len(c.Panels), mostColumns)
+	columns := min(len(c.Panels), maxColumns)
 	rows := (len(c.Panels) + columns - 1) / columns
 	panelHeight := vg.Length(190)
 	if columns == 1 {
@@ -61,7 +62,7 @@ func Curves(w io.Writer, c CurvesPlot) error {
 		f.Min.X = left + vg.Length(column)*(width+panelGap)
 		f.Max = vg.Point{X: f.Min.X + width, Y: top - vg.Length(row)*(height+panelGap) - panelTitleRoom}
 		f.Min.Y = f.Max.Y + panelTitleRoom - height
-		if column == 0 { // names stand once in each row and column, values in the first column
+		if column == 0 { // each row of panels has one name, and values at its first panel only
 			f.y.name = c.Y
 		}
 		if at+columns >= len(c.Panels) {
@@ -92,7 +93,7 @@ func (c CurvesPlot) check() error {
 	return nil
 }
 
-// names are those of the curves, in the order of their first appearance.
+// names are the distinct names of the curves, in the order of their first appearance.
 func (c CurvesPlot) names() []string {
 	var names []string
 	for _, panel := range c.Panels {
@@ -105,7 +106,7 @@ func (c CurvesPlot) names() []string {
 	return names
 }
 
-// axes hold everything that is drawn in any panel.
+// axes are wide enough for the curves of all panels.
 func (c CurvesPlot) axes(columns int) (x, y axis) {
 	var xs, ys []float64
 	for _, panel := range c.Panels {
@@ -113,15 +114,16 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 			xs, ys = append(xs, curve.X...), slices.Concat(ys, curve.Low, curve.Mean, curve.High)
 		}
 	}
-	x.lo, x.hi = span(xs...)
-	y.lo, y.hi = span(ys...)
-	x.lo, x.hi = padded(x.lo, x.hi, 0.02)
-	y.lo, y.hi = padded(y.lo, y.hi, 0.02)
+	x.lo, x.hi = rangeOf(xs...)
+	y.lo, y.hi = rangeOf(ys...)
+	x.lo, x.hi = widened(x.lo, x.hi, 0.02)
+	y.lo, y.hi = widened(y.lo, y.hi, 0.02)
 	x.ticks, y.ticks = linearTicks(x.lo, x.hi, 12/columns, 0), linearTicks(y.lo, y.hi, 7, 0)
 	return x, y
 }
 
-// curveLegend lists the curves from left to right, on as many lines as they need, and returns what is left below.
+// curveLegend lists the curves from left to right, on as many lines as they need, and returns the
+// baseline of the last line.
 func (s *sheet) curveLegend(names []string, y vg.Length) vg.Length {
 	x := margin
 	for at, name := range names {
@@ -140,7 +142,7 @@ func curveStyle(at int) draw.LineStyle {
 	return draw.LineStyle{Color: palette[at%len(palette)], Width: 2}
 }
 
-// drawPanel draws the bands below all lines, so that no mean is hidden.
+// drawPanel draws all bands before all lines, so that no line is covered.
 func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []string) {
 	shown := f
 	if !values {
@@ -150,7 +152,7 @@ func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []strin
 		}
 	}
 	s.drawFrame(shown)
-	title := lettering{size: 11, bold: true, color: ink}
+	title := textStyle{size: 11, bold: true, color: ink}
 	s.write(title, alignLeft, f.Min.X, f.Max.Y+5, s.fit(title, panel.Title, f.Size().X))
 	for _, curve := range panel.Curves {
 		s.drawBand(f, curve, slices.Index(names, curve.Name))

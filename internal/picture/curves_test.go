@@ -22,15 +22,15 @@ func someCurves() CurvesPlot {
 	}
 }
 
-// Every curve is a line of its name's colour, besides its sample in the legend, and every range a band.
+// Every curve is a line of its name's color, besides its sample in the legend, and every range a band.
 func TestCurves(t *testing.T) {
 	elements, _ := render(t, paintCurves(someCurves()))
 	for look, code := range []string{"#0072B2", "#E69F00"} {
-		if got := styled(elements, "stroke:"+code); got != 1+2 {
+		if got := countPaths(elements, "stroke:"+code); got != 1+2 {
 			t.Errorf("%d lines of look %d, want 3", got, look)
 		}
 	}
-	if got := styled(elements, "fill:", "fill-opacity:0.13"); got != 2 {
+	if got := countPaths(elements, "fill:", "fill-opacity:0.13"); got != 2 {
 		t.Errorf("%d bands, want 2: of the curves with a range", got)
 	}
 	wantTexts(t, elements, "Scores", "first", "second", "third", "fourth", "rising", "flat", "constraints", "score", "200", "400")
@@ -43,7 +43,7 @@ func TestCurvesOfOnePanel(t *testing.T) {
 	wantTexts(t, elements, "Scores", "first", "100", "300", "500", "0.6")
 }
 
-func TestCurvesRejectWhatDoesNotFit(t *testing.T) {
+func TestCurvesRefuseInconsistentInput(t *testing.T) {
 	for want, change := range map[string]func(c *CurvesPlot){
 		"there is no panel":                         func(c *CurvesPlot) { c.Panels = nil },
 		"rising: 3 amounts but 2 means, 3 and 3":    func(c *CurvesPlot) { c.Panels[0].Curves[0].Mean = []float64{1, 2} },

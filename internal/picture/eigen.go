@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	spareVectors = 4    // carried along for faster convergence
-	settled      = 1e-9 // relative change of the eigenvalues that ends the iteration
+	spareVectors         = 4    // more vectors than wanted, for faster convergence
+	convergenceTolerance = 1e-9 // the iteration ends when eigenvalues change by less, relatively
 )
 
-// leading finds the count algebraically largest eigenvalues, descending, and unit eigenvectors of
-// a symmetric operator, by subspace iteration with a Rayleigh-Ritz step. It never forms the
-// matrix; multiply sets dst = A src, vector by vector. Vectors beyond the operator's rank may come
-// back as zero. The start is fixed, so the answer is too; for a picture the accuracy after the
-// given number of iterations is enough even where the spectrum has no gap.
-func leading(n, count, iterations int, multiply func(dst, src [][]float64)) (values []float64, vectors [][]float64) {
+// leadingEigenpairs finds the algebraically largest eigenvalues, in descending order, and unit
+// eigenvectors of a symmetric operator A, by subspace iteration with a Rayleigh-Ritz step. multiply sets
+// dst = A src, vector by vector. Vectors beyond the rank of A may be zero. The start is fixed, so the
+// same operator gives the same answer. Without a gap in the spectrum the iteration may not converge, but
+// for a picture the accuracy is enough.
+func leadingEigenpairs(n, count, iterations int, multiply func(dst, src [][]float64)) (values []float64, vectors [][]float64) {
 	size := min(n, count+spareVectors)
 	generator := rand.New(rand.NewPCG(1, 2))
-	basis, image := block(size, n), block(size, n)
+	basis, image := zeroVectors(size, n), zeroVectors(size, n)
 	for _, v := range basis {
 		for i := range v {
 			v[i] = generator.NormFloat64()
@@ -28,7 +28,7 @@ func leading(n, count, iterations int, multiply func(dst, src [][]float64)) (val
 	}
 	values = make([]float64, count)
 	for range max(1, iterations) {
-		orthonormalise(basis)
+		orthonormalize(basis)
 		multiply(image, basis)
 		ritz, rotation := rayleighRitz(basis, image)
 		basis, image = rotate(basis, rotation), rotate(image, rotation)
@@ -38,20 +38,19 @@ func leading(n, count, iterations int, multiply func(dst, src [][]float64)) (val
 			scale = math.Max(scale, math.Abs(ritz[c]))
 			values[c] = ritz[c]
 		}
-		if change <= settled*scale {
+		if change <= convergenceTolerance*scale {
 			break
 		}
 		basis, image = image, basis
 	}
-	// The loop ends with the vectors before or after the last multiplication; either way they
-	// span the wanted space, and normalising is all that is missing.
-	orthonormalise(basis)
-	vectors = block(count, n)
+	// Whether the loop ended before or after the swap, the vectors span the wanted space.
+	orthonormalize(basis)
+	vectors = zeroVectors(count, n)
 	copy(vectors, basis[:min(count, size)])
 	return values, vectors
 }
 
-func block(count, n int) [][]float64 {
+func zeroVectors(count, n int) [][]float64 {
 	vectors := make([][]float64, count)
 	for c := range vectors {
 		vectors[c] = make([]float64, n)
@@ -79,7 +78,7 @@ func eigenDescending(m mat.Symmetric) (values []float64, vectors *mat.Dense) {
 	values, vectors = make([]float64, size), mat.NewDense(size, size, nil)
 	var eigen mat.EigenSym
 	if !eigen.Factorize(m, true) {
-		// Only input that is not finite gets here, which no caller lets through: keep the basis.
+		// Only a matrix that is not finite fails, and callers have none.
 		for c := range size {
 			vectors.Set(c, c, 1)
 		}
@@ -97,7 +96,7 @@ func eigenDescending(m mat.Symmetric) (values []float64, vectors *mat.Dense) {
 }
 
 func rotate(vectors [][]float64, rotation *mat.Dense) [][]float64 {
-	rotated := block(len(vectors), len(vectors[0]))
+	rotated := zeroVectors(len(vectors), len(vectors[0]))
 	for to, out := range rotated {
 		for from, in := range vectors {
 			addScaled(out, rotation.At(from, to), in)
@@ -106,9 +105,9 @@ func rotate(vectors [][]float64, rotation *mat.Dense) [][]float64 {
 	return rotated
 }
 
-// orthonormalise makes the vectors orthonormal, in order; one that depends on those before it
-// becomes zero. Twice is enough to wash out rounding.
-func orthonormalise(vectors [][]float64) {
+// orthonormalize makes the vectors orthonormal, in order; one that depends on those before it becomes
+// zero. It subtracts projections twice to remove the rounding errors of the first time.
+func orthonormalize(vectors [][]float64) {
 	for c, v := range vectors {
 		before := norm(v)
 		for range 2 {
@@ -143,9 +142,9 @@ func addScaled(to []float64, by float64, v []float64) {
 	}
 }
 
-// signOf makes an eigenvector's sign definite: its largest entry shall be positive, the first
-// one among entries as large but for rounding.
-func signOf(v []float64) float64 {
+// canonicalSign is the sign by which to multiply an eigenvector, so that its largest entry is positive;
+// of entries that are equally large but for rounding, the first.
+func canonicalSign(v []float64) float64 {
 	largest := 0.0
 	for _, x := range v {
 		largest = math.Max(largest, math.Abs(x))

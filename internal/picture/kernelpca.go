@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	mostLandmarks    = 1000 // rows of a kernel matrix whose components are computed
+	maxLandmarks     = 1000 // rows of a kernel matrix whose components are computed
 	kernelIterations = 100
 )
 
-// ProjectKernel gives every point its first two kernel principal components. They are computed on
-// at most 1,000 evenly chosen landmarks; all points are projected on them (Nystroem), which for
-// the landmarks themselves gives exactly their components. A kernel without two positive
-// eigenvalues leaves coordinates at 0.
+// ProjectKernel gives every point its first two kernel principal components. They are those of at most
+// 1,000 evenly spaced points, the landmarks; the other points are projected onto them by the Nystroem
+// method, which for the landmarks themselves gives exactly their components. A component without a
+// positive eigenvalue is 0 for all points.
 func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
-	chosen := evenly(k.N, mostLandmarks)
+	chosen := evenSample(k.N, maxLandmarks)
 	m := len(chosen)
 	scale := safeScale(k.Values)
 
-	// Centring in feature space: k(x,l) - mean_l k(x,l) - mean_x k(x,l) + mean of all.
-	landmarks := block(m, m)
+	// Centering in feature space: k(x,l) - mean_l k(x,l) - mean_x k(x,l) + mean of all.
+	landmarks := zeroVectors(m, m)
 	means := make([]float64, m)
 	grand := 0.0
 	for a, i := range chosen {
@@ -39,7 +39,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 		}
 		trace += row[a]
 	}
-	values, vectors := leading(m, 2, kernelIterations, func(dst, src [][]float64) {
+	values, vectors := leadingEigenpairs(m, 2, kernelIterations, func(dst, src [][]float64) {
 		for a, row := range landmarks {
 			for c, in := range src {
 				dst[c][a] = dot(row, in)
@@ -51,7 +51,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 	var factors [2]float64
 	for c := range factors {
 		if values[c] > 1e-12*math.Abs(values[0]) {
-			factors[c] = signOf(vectors[c]) / (math.Sqrt(values[c]) * math.Sqrt(scale))
+			factors[c] = canonicalSign(vectors[c]) / (math.Sqrt(values[c]) * math.Sqrt(scale))
 		}
 	}
 	xy = make([][2]float64, k.N)

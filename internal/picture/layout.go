@@ -9,31 +9,31 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// LargestLayout is the number of vertices up to which LayoutGraph places a graph.
-const LargestLayout = 2000
+// MaxLayoutVertices is the largest number of vertices of a graph that LayoutGraph takes.
+const MaxLayoutVertices = 2000
 
 const (
 	spectralIterations = 300
 	forceIterations    = 120
-	// A round costs the square of the vertices; with a spectral start fewer do for many vertices.
+	// The time of an iteration grows with the square of the vertices, so large graphs get fewer.
 	manyVertices          = 600
 	forceIterationsOfMany = 50
 )
 
-// LayoutGraph places the vertices of a small graph: every connected component starts from its
-// spectral embedding, is refined by forces (Fruchterman and Reingold 1991), and the components are
-// set side by side. It declines (ok false) graphs of more than LargestLayout vertices; ClusterGraph
-// draws those. Negative weights count by their size, loops not at all.
+// LayoutGraph places the vertices of a small graph: every connected component starts from its spectral
+// embedding and is refined by forces (Fruchterman and Reingold 1991); then the components are put side
+// by side. For a graph of more than MaxLayoutVertices vertices ok is false; ClusterGraph draws those.
+// Negative weights count by their absolute value; loops do not count.
 func LayoutGraph(g *dataset.Graph, seed uint64) (xy [][2]float64, ok bool) {
-	if g.N > LargestLayout {
+	if g.N > MaxLayoutVertices {
 		return nil, false
 	}
 	generator := rand.New(rand.NewPCG(seed, 0x6c61796f7574)) // "layout"
 	var placed []component
-	for _, vertices := range connected(g) {
+	for _, vertices := range connectedComponents(g) {
 		c := newComponent(g, vertices)
 		c.spectralStart()
-		c.relax(generator)
+		c.applyForces(generator)
 		placed = append(placed, c)
 	}
 	xy = make([][2]float64, g.N)
@@ -41,7 +41,7 @@ func LayoutGraph(g *dataset.Graph, seed uint64) (xy [][2]float64, ok bool) {
 	return xy, true
 }
 
-// component is one connected part of a graph, its vertices numbered anew.
+// component is one connected component of a graph. Its vertices have numbers of their own.
 type component struct {
 	vertices []int32 // ascending
 	edges    []link
@@ -55,9 +55,9 @@ type link struct {
 	weight float64
 }
 
-// connected lists the vertices of each connected component, the largest component first, then by
-// smallest vertex.
-func connected(g *dataset.Graph) [][]int32 {
+// connectedComponents lists the vertices of each connected component, the largest component first, and
+// of equally large ones the one with the smallest vertex.
+func connectedComponents(g *dataset.Graph) [][]int32 {
 	seen := make([]bool, g.N)
 	var parts [][]int32
 	for start := range g.N {
@@ -67,8 +67,8 @@ func connected(g *dataset.Graph) [][]int32 {
 		seen[start] = true
 		part := []int32{int32(start)}
 		for at := 0; at < len(part); at++ {
-			neighbours, weights := g.Row(int(part[at]))
-			for e, j := range neighbours {
+			neighbors, weights := g.Row(int(part[at]))
+			for e, j := range neighbors {
 				if !seen[j] && weights[e] != 0 {
 					seen[j] = true
 					part = append(part, j)
@@ -90,8 +90,8 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	}
 	largest := 0.0
 	for a, v := range vertices {
-		neighbours, weights := g.Row(int(v))
-		for e, j := range neighbours {
+		neighbors, weights := g.Row(int(v))
+		for e, j := range neighbors {
 			if j > v && weights[e] != 0 {
 				c.edges = append(c.edges, link{a: a, b: number[j], weight: math.Abs(weights[e])})
 				largest = math.Max(largest, math.Abs(weights[e]))
@@ -100,12 +100,12 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	}
 	mean := 0.0
 	for at := range c.edges {
-		c.edges[at].weight /= largest // at most 1: sums cannot overflow
+		c.edges[at].weight /= largest // at most 1, so that sums cannot overflow
 		mean += c.edges[at].weight / float64(len(c.edges))
 	}
 	for at := range c.edges {
 		e := &c.edges[at]
-		// Bounded below so that a vertex that hangs on by a thread has a degree to divide by.
+		// Not too small, because degrees are divided by.
 		e.weight = math.Max(e.weight/mean, 1e-6)
 		c.degree[e.a] += e.weight
 		c.degree[e.b] += e.weight
@@ -113,7 +113,7 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	return c
 }
 
-// spectralStart takes the second and third eigenvectors of the normalised Laplacian
+// spectralStart takes the second and third eigenvectors of the normalized Laplacian
 // I - D^-1/2 A D^-1/2, that is the second and third largest of (I + D^-1/2 A D^-1/2) / 2, whose
 // eigenvalues lie in 0..1. The first, D^1/2 1, is projected out.
 func (c *component) spectralStart() {
@@ -125,19 +125,19 @@ func (c *component) spectralStart() {
 	for i, d := range c.degree {
 		first[i] = math.Sqrt(d)
 	}
-	orthonormalise([][]float64{first})
-	normalised := make([]float64, len(c.edges))
+	orthonormalize([][]float64{first})
+	normalized := make([]float64, len(c.edges))
 	for at, e := range c.edges {
-		normalised[at] = e.weight / math.Sqrt(c.degree[e.a]*c.degree[e.b])
+		normalized[at] = e.weight / math.Sqrt(c.degree[e.a]*c.degree[e.b])
 	}
-	_, vectors := leading(n, 2, spectralIterations, func(dst, src [][]float64) {
+	_, vectors := leadingEigenpairs(n, 2, spectralIterations, func(dst, src [][]float64) {
 		for v, in := range src {
 			out := dst[v]
 			copy(out, in)
 			addScaled(out, -dot(first, in), first)
 			clean := slices.Clone(out)
 			for at, e := range c.edges {
-				w := normalised[at]
+				w := normalized[at]
 				out[e.a] += w * clean[e.b]
 				out[e.b] += w * clean[e.a]
 			}
@@ -148,13 +148,13 @@ func (c *component) spectralStart() {
 		}
 	})
 	for axis, vector := range vectors {
-		sign := signOf(vector)
+		sign := canonicalSign(vector)
 		largest := 0.0
 		for i := range vector {
 			c.xy[i][axis] = sign * vector[i] / math.Sqrt(c.degree[i])
 			largest = math.Max(largest, math.Abs(c.xy[i][axis]))
 		}
-		// Fill a square whose area is that of n vertices at unit distance.
+		// Fill a square with the area n, so that vertices are about at unit distance.
 		for i := range vector {
 			if largest > 0 {
 				c.xy[i][axis] *= math.Sqrt(float64(n)) / 2 / largest
@@ -163,10 +163,10 @@ func (c *component) spectralStart() {
 	}
 }
 
-// relax moves the vertices by forces with ideal edge length 1: every two repel by 1/d, edges
-// attract by w d^2, and a falling temperature bounds the steps. A little noise first parts
-// vertices that the spectrum cannot tell apart.
-func (c *component) relax(generator *rand.Rand) {
+// applyForces moves the vertices by forces whose ideal edge length is 1: every two vertices repel each
+// other by 1/d, an edge attracts its ends by w d^2, and a falling temperature limits the steps. A little
+// noise at the start separates vertices that have the same spectral embedding.
+func (c *component) applyForces(generator *rand.Rand) {
 	n := len(c.vertices)
 	if n < 2 {
 		return
@@ -176,7 +176,7 @@ func (c *component) relax(generator *rand.Rand) {
 			c.xy[i][axis] += 0.1 * (generator.Float64() - 0.5)
 		}
 	}
-	// Attraction is shared by the mean degree, or dense graphs would collapse to a blot.
+	// Attraction is divided by the mean degree, or dense graphs would collapse.
 	pull := math.Min(1, 4*float64(n)/float64(2*len(c.edges)))
 	rounds := forceIterations
 	if n > manyVertices {
@@ -228,8 +228,8 @@ func (c *component) attract(force [][2]float64, pull float64) {
 	}
 }
 
-// packComponents sets the components in rows, as they come, within about a square, and writes
-// the final coordinates.
+// packComponents puts the components in rows, in their order, within about a square, and writes the final
+// coordinates.
 func packComponents(parts []component, xy [][2]float64) {
 	const gap = 1.5
 	type box struct{ left, bottom, width, height float64 }
@@ -255,7 +255,7 @@ func packComponents(parts []component, xy [][2]float64) {
 			left, top, tallest = 0, top-tallest, 0
 		}
 		for i, p := range c.xy {
-			// Each box hangs from the top of its row.
+			// The boxes of a row are aligned at their tops.
 			xy[c.vertices[i]] = [2]float64{p[0] - b.left + left, p[1] - b.bottom - b.height + top}
 		}
 		left += b.width

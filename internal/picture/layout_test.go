@@ -105,7 +105,7 @@ func TestComponentsDoNotOverlap(t *testing.T) {
 }
 
 func TestLayoutDeclinesLargeGraphs(t *testing.T) {
-	if xy, ok := LayoutGraph(graph(t, LargestLayout+1), 1); ok || xy != nil {
+	if xy, ok := LayoutGraph(graph(t, MaxLayoutVertices+1), 1); ok || xy != nil {
 		t.Error("a layout of too large a graph")
 	}
 }
@@ -122,12 +122,12 @@ func TestClusterGraph(t *testing.T) {
 		Graph: g, Labels: labels, K: 4, Pairs: randomPairs(r, []int32{0, 0, 1, 1, 1, 1}, 8), Title: "blocks",
 	}))
 	for cluster, want := range []int{2, 2, 2, 1} { // disc and legend; cluster 3 is empty
-		if got := filled(elements, cluster); got != want {
+		if got := countMarkers(elements, cluster); got != want {
 			t.Errorf("%d elements of cluster %d, want %d", got, cluster, want)
 		}
 	}
 	// 0-1 with weight 1, 1-2 with weight 2; none between 0 and 2. Widths 0.4 + 13 share.
-	if styled(elements, "stroke-width:13.4") != 1 || styled(elements, "stroke-width:6.9") != 1 {
+	if countPaths(elements, "stroke-width:13.4") != 1 || countPaths(elements, "stroke-width:6.9") != 1 {
 		t.Error("the lines between discs do not have the widths of their weights")
 	}
 	wantTexts(t, elements, "blocks", "cluster 3", "62.5%", "37.5%", "must-link", "cannot-link", "Constraints satisfied")
@@ -140,7 +140,7 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 	if size > 500_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if got := styled(elements, "stroke-opacity:"); got != mostBonds {
+	if got := countPaths(elements, "stroke-opacity:"); got != maxLinks {
 		t.Errorf("%d lines", got)
 	}
 	wantTexts(t, elements, "… 88 more", explanation,
@@ -161,7 +161,7 @@ func TestDiscsDoNotTouch(t *testing.T) {
 		for _, a := range discs {
 			for _, b := range discs {
 				p, q := places[a], places[b]
-				if apart := math.Hypot(float64(p.centre.X-q.centre.X), float64(p.centre.Y-q.centre.Y)); a != b && apart < float64(p.radius+q.radius) {
+				if apart := math.Hypot(float64(p.center.X-q.center.X), float64(p.center.Y-q.center.Y)); a != b && apart < float64(p.radius+q.radius) {
 					t.Errorf("sizes %v: discs %d and %d overlap", sizes, a, b)
 				}
 			}
@@ -169,7 +169,7 @@ func TestDiscsDoNotTouch(t *testing.T) {
 	}
 }
 
-func TestClusterGraphRejectsWhatDoesNotFit(t *testing.T) {
+func TestClusterGraphRefusesInconsistentInput(t *testing.T) {
 	g := graph(t, 2, edge(0, 1, 1))
 	for name, c := range map[string]ClusterGraphPlot{
 		"no graph": {Labels: []int32{0}, K: 1},

@@ -9,7 +9,7 @@ const (
 	legendWidth   = vg.Length(172)
 	legendLine    = vg.Length(17)
 	legendSymbol  = vg.Length(26) // width of a line sample; markers stand in its middle
-	mostInLegend  = 12            // clusters
+	maxInLegend   = 12            // clusters
 	legendSection = vg.Length(9)  // extra space between sections
 )
 
@@ -36,7 +36,7 @@ func (l *legend) text(name, number string) {
 }
 
 func (l *legend) heading(name string) {
-	l.s.write(lettering{size: 10, bold: true, color: ink}, alignLeft, l.left, l.y, name)
+	l.s.write(textStyle{size: 10, bold: true, color: ink}, alignLeft, l.left, l.y, name)
 	l.y -= legendLine
 }
 
@@ -63,64 +63,64 @@ func (l *legend) ring(style draw.LineStyle, name, number string) {
 	l.text(name, number)
 }
 
-func (l *legend) centre(m marker, number string) {
-	l.s.drawCentre(m, l.symbol(), 6)
+func (l *legend) centroid(m marker, number string) {
+	l.s.drawCenter(m, l.symbol(), 6)
 	l.text("centroid", number)
 	l.y -= legendSection
 }
 
-// clusters lists the sizes of the first clusters, as look shows them.
-func (l *legend) clusters(sizes []int, look func(cluster int) marker) {
+// clusters lists the first clusters with their markers and sizes.
+func (l *legend) clusters(sizes []int, markerOf func(cluster int) marker) {
 	l.heading("Clusters")
 	for cluster, size := range sizes {
-		if cluster == mostInLegend && len(sizes) > mostInLegend+1 {
+		if cluster == maxInLegend && len(sizes) > maxInLegend+1 {
 			rest := 0
 			for _, size := range sizes[cluster:] {
 				rest += size
 			}
-			l.text("… "+count(len(sizes)-cluster)+" more", count(rest))
+			l.text("… "+formatCount(len(sizes)-cluster)+" more", formatCount(rest))
 			break
 		}
-		l.marker(look(cluster), "cluster "+count(cluster), count(size))
+		l.marker(markerOf(cluster), "cluster "+formatCount(cluster), formatCount(size))
 	}
 	l.y -= legendSection
 }
 
-// constraints lists both kinds of links and how many hold.
-func (l *legend) constraints(t tally) {
+// constraints lists the kinds of constraints with their lines, and how many are satisfied or violated.
+func (l *legend) constraints(t pairCounts) {
 	if t.total() == 0 {
 		return
 	}
 	l.heading("Constraints")
-	if t.mustKept+t.mustBroken > 0 {
-		l.line(mustStyle, "must-link, satisfied", count(t.mustKept))
+	if t.mustSatisfied+t.mustViolated > 0 {
+		l.line(mustStyle, "must-link, satisfied", formatCount(t.mustSatisfied))
 	}
-	if t.cannotKept+t.cannotBroken > 0 {
-		l.line(cannotStyle, "cannot-link, satisfied", count(t.cannotKept))
+	if t.cannotSatisfied+t.cannotViolated > 0 {
+		l.line(cannotStyle, "cannot-link, satisfied", formatCount(t.cannotSatisfied))
 	}
-	if t.mustBroken > 0 {
-		l.line(mustBrokenStyle, "must-link, violated", count(t.mustBroken))
+	if t.mustViolated > 0 {
+		l.line(mustViolatedStyle, "must-link, violated", formatCount(t.mustViolated))
 	}
-	if t.cannotBroken > 0 {
-		l.line(cannotBrokenStyle, "cannot-link, violated", count(t.cannotBroken))
+	if t.cannotViolated > 0 {
+		l.line(cannotViolatedStyle, "cannot-link, violated", formatCount(t.cannotViolated))
 	}
-	if t.mustBroken+t.cannotBroken == 0 {
+	if t.mustViolated+t.cannotViolated == 0 {
 		l.remark("none violated")
 	}
 	l.y -= legendSection
 }
 
-// counts lists the constraints in words, where they are not drawn.
-func (l *legend) counts(t tally) {
+// counts says how many constraints are satisfied, for pictures in which they are not drawn.
+func (l *legend) counts(t pairCounts) {
 	if t.total() == 0 {
 		return
 	}
 	l.heading("Constraints satisfied")
-	if all := t.mustKept + t.mustBroken; all > 0 {
-		l.text("must-link", count(t.mustKept)+" of "+count(all))
+	if all := t.mustSatisfied + t.mustViolated; all > 0 {
+		l.text("must-link", formatCount(t.mustSatisfied)+" of "+formatCount(all))
 	}
-	if all := t.cannotKept + t.cannotBroken; all > 0 {
-		l.text("cannot-link", count(t.cannotKept)+" of "+count(all))
+	if all := t.cannotSatisfied + t.cannotViolated; all > 0 {
+		l.text("cannot-link", formatCount(t.cannotSatisfied)+" of "+formatCount(all))
 	}
 	l.y -= legendSection
 }

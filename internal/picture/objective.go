@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// ObjectivePlot is the course of a run: one entry per recorded iteration, in order.
+// ObjectivePlot shows the objective during a run: one entry for each recorded iteration, in order.
 type ObjectivePlot struct {
-	Name       string // of the objective, also the title when there is no other
+	Name       string // of the objective; also the title if Title is empty
 	Iterations []int
 	Values     []float64
 	Moved      []int // points that changed cluster; nil: not drawn
@@ -20,9 +20,9 @@ type ObjectivePlot struct {
 }
 
 const (
-	mostCoursePoints = 2000 // of a line; longer courses are thinned evenly
-	mostDots         = 80   // beyond them the line goes without
-	widestLinear     = 50   // moved points beyond this get a logarithmic axis
+	maxCurvePoints = 2000 // of a line; of longer runs an even sample is drawn
+	maxDots        = 80   // lines of more points have no dots
+	maxLinearMoved = 50   // larger numbers of moved points get a logarithmic axis
 )
 
 // Objective draws the objective value over the iterations, above a small panel of moved points.
@@ -41,13 +41,13 @@ func Objective(w io.Writer, o ObjectivePlot) error {
 	}
 	top := s.heading(title, o.summary())
 	if len(o.Values) == 0 {
-		s.write(quietText, alignCentre, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
+		s.write(subtitleText, alignCenter, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
 		return s.writeTo(w)
 	}
 	course, moves := o.frames(s, top)
 	s.drawFrame(course)
 	o.drawShifts(s, course)
-	o.drawCourse(s, course)
+	o.drawCurve(s, course)
 	if len(o.Moved) > 0 {
 		s.drawFrame(moves)
 		o.drawMoves(s, moves)
@@ -61,9 +61,9 @@ func (o ObjectivePlot) summary() string {
 	if last < 0 {
 		return ""
 	}
-	line := fmt.Sprintf("%s at iteration %s", value(o.Values[last]), count(o.Iterations[last]))
+	line := fmt.Sprintf("%s at iteration %s", formatValue(o.Values[last]), formatCount(o.Iterations[last]))
 	if last > 0 {
-		line += fmt.Sprintf(", from %s at iteration %s", value(o.Values[0]), count(o.Iterations[0]))
+		line += fmt.Sprintf(", from %s at iteration %s", formatValue(o.Values[0]), formatCount(o.Iterations[0]))
 	}
 	switch len(o.Shifts) {
 	case 0:
@@ -75,7 +75,7 @@ func (o ObjectivePlot) summary() string {
 	return line
 }
 
-// frames places the two panels over one iteration axis.
+// frames places the two panels one above the other, with the same axis of iterations.
 func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 	var shown, iterations []float64
 	for at, v := range o.Values {
@@ -87,21 +87,21 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 	for _, at := range o.Shifts {
 		iterations = append(iterations, float64(at))
 	}
-	first, last := span(iterations...)
+	first, last := rangeOf(iterations...)
 	if spread := last - first; len(o.Values) == 1 || spread < 1 {
-		centre := float64(o.Iterations[0])
-		first, last = math.Min(first, centre-1), math.Max(last, centre+1)
+		center := float64(o.Iterations[0])
+		first, last = math.Min(first, center-1), math.Max(last, center+1)
 	}
 	x := axis{}
-	x.lo, x.hi = padded(first, last, 0.02)
+	x.lo, x.hi = widened(first, last, 0.02)
 	x.ticks = linearTicks(x.lo, x.hi, 12, 1)
 	if len(o.Values) == 1 && len(o.Shifts) == 0 {
-		x.ticks = []tick{{at: float64(o.Iterations[0]), label: count(o.Iterations[0])}}
+		x.ticks = []tick{{at: float64(o.Iterations[0]), label: formatCount(o.Iterations[0])}}
 	}
 
 	y := axis{name: o.Name}
-	y.lo, y.hi = span(shown...)
-	y.lo, y.hi = padded(y.lo, y.hi, 0.08)
+	y.lo, y.hi = rangeOf(shown...)
+	y.lo, y.hi = widened(y.lo, y.hi, 0.08)
 	y.ticks = linearTicks(y.lo, y.hi, 7, 0)
 
 	m := axis{name: "moved"}
@@ -110,7 +110,7 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 		most = max(most, moved)
 	}
 	m.hi = float64(most) * 1.1
-	if most > widestLinear {
+	if most > maxLinearMoved {
 		m.warp, m.hi = math.Log1p, float64(most)*1.5
 		m.ticks = everySecond(decadeTicks(m.hi), 5)
 	} else {
@@ -130,7 +130,7 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 	return course, moves
 }
 
-// everySecond drops ticks until at most want are left.
+// everySecond drops every second tick until at most want are left.
 func everySecond(ticks []tick, want int) []tick {
 	for len(ticks) > want {
 		kept := ticks[:0]
@@ -146,17 +146,17 @@ func everySecond(ticks []tick, want int) []tick {
 
 func (o ObjectivePlot) drawShifts(s *sheet, f frame) {
 	style := draw.LineStyle{Color: shiftLine, Width: 1.1, Dashes: []vg.Length{4, 3}}
-	text := lettering{size: 9.5, color: shiftLine}
+	text := textStyle{size: 9.5, color: shiftLine}
 	for _, iteration := range o.Shifts {
 		at := f.at(float64(iteration), f.y.lo)
 		s.StrokeLine2(style, at.X, f.Min.Y, at.X, f.Max.Y)
 		if len(o.Shifts) <= 6 {
-			s.write(text, alignCentre, at.X, f.Max.Y+3, "shift")
+			s.write(text, alignCenter, at.X, f.Max.Y+3, "shift")
 		}
 	}
 }
 
-func (o ObjectivePlot) drawCourse(s *sheet, f frame) {
+func (o ObjectivePlot) drawCurve(s *sheet, f frame) {
 	style := draw.LineStyle{Color: palette[0], Width: 1.8}
 	var line []vg.Point
 	var dots []vg.Point
@@ -166,7 +166,7 @@ func (o ObjectivePlot) drawCourse(s *sheet, f frame) {
 		}
 		line = nil
 	}
-	for _, at := range evenly(len(o.Values), mostCoursePoints) {
+	for _, at := range evenSample(len(o.Values), maxCurvePoints) {
 		if !isFinite(o.Values[at]) {
 			flush()
 			continue
@@ -177,7 +177,7 @@ func (o ObjectivePlot) drawCourse(s *sheet, f frame) {
 	flush()
 	outline := draw.LineStyle{Color: white, Width: 0.9}
 	for at, dot := range dots {
-		if len(dots) <= mostDots || at == len(dots)-1 {
+		if len(dots) <= maxDots || at == len(dots)-1 {
 			s.drawMarker(markerOf(0), dot, 3.4, &outline)
 		}
 	}
@@ -186,11 +186,11 @@ func (o ObjectivePlot) drawCourse(s *sheet, f frame) {
 	}
 }
 
-// annotateLast writes the final value by its dot, on the side where the line is not: a course
-// ends low where it fell and high where it rose.
+// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the
+// line comes from the other side.
 func (o ObjectivePlot) annotateLast(s *sheet, f frame, dot vg.Point) {
-	text := lettering{size: 11, bold: true, color: palette[0]}
-	label := value(o.Values[len(o.Values)-1])
+	text := textStyle{size: 11, bold: true, color: palette[0]}
+	label := formatValue(o.Values[len(o.Values)-1])
 	half := s.textWidth(text, label) / 2
 	x := min(dot.X, f.Max.X-half)
 	y := dot.Y + 9
@@ -199,12 +199,12 @@ func (o ObjectivePlot) annotateLast(s *sheet, f frame, dot vg.Point) {
 	}
 	s.SetColor(white)
 	s.Fill(vg.Rectangle{Min: vg.Point{X: x - half - 2, Y: y - 2}, Max: vg.Point{X: x + half + 2, Y: y + 9}}.Path())
-	s.write(text, alignCentre, x, y, label)
+	s.write(text, alignCenter, x, y, label)
 }
 
-// drawMoves draws a bar for each iteration, or a line once bars would be thinner than a hair.
+// drawMoves draws a bar for each iteration, or a line if bars would be too thin.
 func (o ObjectivePlot) drawMoves(s *sheet, f frame) {
-	chosen := evenly(len(o.Moved), mostCoursePoints)
+	chosen := evenSample(len(o.Moved), maxCurvePoints)
 	perIteration := f.Size().X / vg.Length(f.x.hi-f.x.lo)
 	if perIteration < 3 {
 		var line []vg.Point

@@ -12,8 +12,8 @@ func paintObjective(o ObjectivePlot) func(io.Writer) error {
 	return func(w io.Writer) error { return Objective(w, o) }
 }
 
-// falling is a run of n iterations.
-func falling(n int) ObjectivePlot {
+// fallingObjective is a run of n iterations.
+func fallingObjective(n int) ObjectivePlot {
 	o := ObjectivePlot{Name: "normalized cut"}
 	for i := range n {
 		o.Iterations = append(o.Iterations, i)
@@ -24,13 +24,13 @@ func falling(n int) ObjectivePlot {
 }
 
 func TestObjective(t *testing.T) {
-	o := falling(25)
+	o := fallingObjective(25)
 	o.Title, o.Shifts = "Two circles", []int{4, 11}
 	elements, _ := render(t, paintObjective(o))
-	if got := filled(elements, 0); got != 25 {
+	if got := countMarkers(elements, 0); got != 25 {
 		t.Errorf("%d dots, want 25", got)
 	}
-	if got := styled(elements, "stroke:#C76A00", "dasharray:4,3"); got != 2 {
+	if got := countPaths(elements, "stroke:#C76A00", "dasharray:4,3"); got != 2 {
 		t.Errorf("%d shifts, want 2", got)
 	}
 	bars := 0
@@ -39,16 +39,16 @@ func TestObjective(t *testing.T) {
 			bars++
 		}
 	}
-	if got := filled(elements, 4); got != bars {
+	if got := countMarkers(elements, 4); got != bars {
 		t.Errorf("%d bars, want %d", got, bars)
 	}
-	final := value(o.Values[24])
+	final := formatValue(o.Values[24])
 	wantTexts(t, elements, "Two circles", "normalized cut", "iteration", "moved", final, "shift", "1,000",
 		final+" at iteration 24, from 800 at iteration 0 · dashed: 2 shifts of the diagonal")
 }
 
 func TestObjectiveTakesItsNameForATitle(t *testing.T) {
-	o := falling(3)
+	o := fallingObjective(3)
 	o.Moved = nil
 	elements, _ := render(t, paintObjective(o))
 	names, moved := 0, 0
@@ -85,7 +85,7 @@ func TestObjectiveOfDegenerateRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			elements, _ := render(t, paintObjective(c.o))
-			if got := filled(elements, 0); got != c.dots {
+			if got := countMarkers(elements, 0); got != c.dots {
 				t.Errorf("%d dots, want %d", got, c.dots)
 			}
 		})
@@ -101,22 +101,22 @@ func TestConstantObjectiveLiesInTheMiddle(t *testing.T) {
 	}
 }
 
-func TestLongObjectiveStaysSmall(t *testing.T) {
-	elements, size := render(t, paintObjective(falling(100000)))
+func TestPictureOfALongRunIsSmall(t *testing.T) {
+	elements, size := render(t, paintObjective(fallingObjective(100000)))
 	if size > 200_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if got := filled(elements, 0); got != 1 {
+	if got := countMarkers(elements, 0); got != 1 {
 		t.Errorf("%d dots, want the last one only", got)
 	}
 	for _, e := range elements {
-		if strings.Contains(e.style, "stroke-width:1.8") && strings.Count(e.data, "L") != mostCoursePoints-1 {
+		if strings.Contains(e.style, "stroke-width:1.8") && strings.Count(e.data, "L") != maxCurvePoints-1 {
 			t.Errorf("the line has %d segments", strings.Count(e.data, "L"))
 		}
 	}
 }
 
-func TestObjectiveRejectsWhatDoesNotFit(t *testing.T) {
+func TestObjectiveRefusesInconsistentInput(t *testing.T) {
 	for _, o := range []ObjectivePlot{
 		{Iterations: []int{0, 1}, Values: []float64{1}},
 		{Iterations: []int{0, 1}, Values: []float64{1, 2}, Moved: []int{3}},

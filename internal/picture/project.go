@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	mostPCARows     = 20000     // principal components of more rows come from an even sample
-	mostPCAValues   = 4_000_000 // and of wide rows from a smaller one still,
-	fewestPCARows   = 1000      // but not below this
-	widestDense     = 500       // columns up to which the covariance matrix is formed
-	pcaIterations   = 60
-	leastVarianceAt = 1e-20 // a variance below this share of the total is none
+	maxPCARows       = 20000     // principal components of more rows are those of an even sample
+	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: it has at most this many values,
+	minPCARows       = 1000      // but at least this many rows
+	maxDenseColumns  = 500       // with more columns the covariance matrix is not formed
+	pcaIterations    = 60
+	minVarianceShare = 1e-20 // a smaller share of the total variance counts as none
 )
 
-// Project gives every point two coordinates and names them: the data itself for two columns; the
-// value and a deterministic spread (no meaning, no name) for one; the first two principal
-// components for more. Of more than 20,000 rows (fewer if they are wide) the components are those
-// of an even sample; every row is then projected on them.
+// Project gives every point two coordinates and names the axes. For two columns they are the data
+// itself; for more columns they are the first two principal components; for one column they are the
+// value and a number without meaning, and without a name, that spreads the points. Of more than 20,000
+// rows (fewer if they are wide) the components are those of an even sample, onto which all rows are
+// projected.
 func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
 	xy, _, axes = ProjectWith(points, nil)
 	return xy, axes
 }
 
-// ProjectWith is Project that also tells where centres, rows of as many columns, lie among the points.
-func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, axes [2]string) {
+// ProjectWith is Project that also projects centers, rows with the same columns as the points.
+func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
 	project, axes := projection(points)
 	each := func(rows *dataset.Points) [][2]float64 {
 		xy := make([][2]float64, rows.N)
@@ -38,20 +39,20 @@ func ProjectWith(points, centres *dataset.Points) (xy, centresXY [][2]float64, a
 		return xy
 	}
 	xy = each(points)
-	if centres != nil {
-		centresXY = each(centres)
+	if centers != nil {
+		centersXY = each(centers)
 	}
 	if points.D == 1 {
 		for i := range xy {
-			// The golden ratio's multiples spread evenly over 0..1 for any number of points.
+			// The fractional parts of multiples of the golden ratio are evenly spread over 0..1.
 			_, xy[i][1] = math.Modf(float64(i) * (math.Phi - 1))
 		}
 	}
-	return xy, centresXY, axes
+	return xy, centersXY, axes
 }
 
-// projection is the map of rows to two coordinates, and their names. The second one of a single column
-// is the middle of its spread.
+// projection is the function that maps a row to two coordinates, and the names of the axes. With one
+// column the second coordinate is 0.5, the middle of the spread.
 func projection(points *dataset.Points) (project func(row []float64) [2]float64, axes [2]string) {
 	switch points.D {
 	case 1:
@@ -59,15 +60,15 @@ func projection(points *dataset.Points) (project func(row []float64) [2]float64,
 	case 2:
 		return func(row []float64) [2]float64 { return [2]float64(row) }, [2]string{"x0", "x1"}
 	}
-	p := principal(points)
+	p := principalComponents(points)
 	for c := range axes {
 		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*p.shares[c])
 	}
-	centred := make([]float64, points.D)
+	centered := make([]float64, points.D)
 	return func(row []float64) (xy [2]float64) {
-		p.centre(centred, row)
+		p.center(centered, row)
 		for c, loading := range p.loadings {
-			xy[c] = clampDrawn(dot(loading, centred) / p.scale)
+			xy[c] = clampDrawn(dot(loading, centered) / p.scale)
 		}
 		return xy
 	}, axes
@@ -81,15 +82,15 @@ type components struct {
 	shares   [2]float64 // of the total variance
 }
 
-// centre is a row, scaled and relative to the mean.
-func (p *components) centre(to, row []float64) {
+// center writes a row, scaled and relative to the mean, to another.
+func (p *components) center(to, row []float64) {
 	for j, v := range row {
 		to[j] = v*p.scale - p.mean[j]
 	}
 }
 
-// safeScale is the power of two that brings values to about 1, so that their squares neither
-// overflow nor vanish; multiplying by it is exact.
+// safeScale is the power of two that brings the largest value to about 1, so that squares neither
+// overflow nor underflow; multiplying by it is exact.
 func safeScale(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
@@ -99,9 +100,9 @@ func safeScale(values []float64) float64 {
 	return math.Ldexp(1, -min(max(exponent, -1000), 1000))
 }
 
-func principal(points *dataset.Points) *components {
+func principalComponents(points *dataset.Points) *components {
 	d := points.D
-	rows := evenly(points.N, min(mostPCARows, max(fewestPCARows, mostPCAValues/d)))
+	rows := evenSample(points.N, min(maxPCARows, max(minPCARows, maxPCAValues/d)))
 	p := &components{scale: safeScale(points.Values), mean: make([]float64, d)}
 	for _, i := range rows {
 		for j, v := range points.Row(i) {
@@ -111,41 +112,41 @@ func principal(points *dataset.Points) *components {
 	for j := range p.mean {
 		p.mean[j] /= float64(len(rows))
 	}
-	centred := block(len(rows), d)
+	centered := zeroVectors(len(rows), d)
 	total := 0.0
 	for at, i := range rows {
-		p.centre(centred[at], points.Row(i))
-		total += dot(centred[at], centred[at])
+		p.center(centered[at], points.Row(i))
+		total += dot(centered[at], centered[at])
 	}
 
 	var values []float64
 	var vectors [][]float64
-	if d <= widestDense {
-		values, vectors = leadingDense(centred, d)
+	if d <= maxDenseColumns {
+		values, vectors = leadingEigenpairsDense(centered, d)
 	} else {
-		values, vectors = leading(d, 2, pcaIterations, scatter(centred))
+		values, vectors = leadingEigenpairs(d, 2, pcaIterations, scatter(centered))
 	}
 	for c := range p.loadings {
 		p.loadings[c] = make([]float64, d)
-		if !(values[c] > leastVarianceAt*total) {
-			continue // no variance in this direction: all points stay at 0
+		if !(values[c] > minVarianceShare*total) {
+			continue // no variance in this direction: all points get the coordinate 0
 		}
-		addScaled(p.loadings[c], signOf(vectors[c]), vectors[c])
+		addScaled(p.loadings[c], canonicalSign(vectors[c]), vectors[c])
 		p.shares[c] = values[c] / total
 	}
 	return p
 }
 
-// leadingDense forms the d x d scatter matrix X'X and decomposes it.
-func leadingDense(centred [][]float64, d int) (values []float64, vectors [][]float64) {
+// leadingEigenpairsDense forms the d x d scatter matrix X'X and decomposes it.
+func leadingEigenpairsDense(centered [][]float64, d int) (values []float64, vectors [][]float64) {
 	sums := make([]float64, d*d)
-	for _, row := range centred {
+	for _, row := range centered {
 		for a, v := range row {
 			addScaled(sums[a*d+a:(a+1)*d], v, row[a:]) // upper triangle
 		}
 	}
 	values, all := eigenDescending(mat.NewSymDense(d, sums))
-	vectors = block(2, d)
+	vectors = zeroVectors(2, d)
 	for c := range vectors {
 		mat.Col(vectors[c], c, all)
 	}
@@ -153,12 +154,12 @@ func leadingDense(centred [][]float64, d int) (values []float64, vectors [][]flo
 }
 
 // scatter multiplies by X'X without forming it, one pass over the rows for all vectors.
-func scatter(centred [][]float64) func(dst, src [][]float64) {
+func scatter(centered [][]float64) func(dst, src [][]float64) {
 	return func(dst, src [][]float64) {
 		for _, out := range dst {
 			clear(out)
 		}
-		for _, row := range centred {
+		for _, row := range centered {
 			for c, in := range src {
 				addScaled(dst[c], dot(row, in), row)
 			}

@@ -21,7 +21,7 @@ func naivePrincipal(p *dataset.Points) (mean []float64, loadings [2][]float64, s
 			mean[j] += v / float64(p.N)
 		}
 	}
-	covariance := block(d, d)
+	covariance := zeroVectors(d, d)
 	total := 0.0
 	for a := range d {
 		for b := range d {
@@ -86,7 +86,7 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 			}
 		}
 		for c, share := range shares {
-			p := principal(points)
+			p := principalComponents(points)
 			if math.Abs(p.shares[c]-share) > 1e-9 || !strings.Contains(axes[c], "% of variance") {
 				t.Errorf("d=%d: axis %q with share %v, want %v", d, axes[c], p.shares[c], share)
 			}
@@ -95,7 +95,7 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 }
 
 // A projection is affine: it takes the mean of points to the mean of their coordinates.
-func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
+func TestMeansAreProjectedToMeans(t *testing.T) {
 	r := generator()
 	for _, d := range []int{1, 2, 3, 7} {
 		points, labels := gaussians(r, 90, d, 3, 2)
@@ -109,7 +109,7 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 				means.Row(int(c))[j] += v / float64(sizes[c])
 			}
 		}
-		xy, centres, _ := ProjectWith(points, means)
+		xy, centers, _ := ProjectWith(points, means)
 		want := make([][2]float64, 3)
 		for i, c := range labels {
 			for axis := range 2 {
@@ -120,33 +120,33 @@ func TestMeansAreProjectedAmongTheirPoints(t *testing.T) {
 			if d == 1 {
 				want[c][1] = 0.5 // the second coordinate has no meaning
 			}
-			if math.Abs(centres[c][0]-want[c][0]) > 1e-8 || math.Abs(centres[c][1]-want[c][1]) > 1e-8 {
-				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centres[c], want[c])
+			if math.Abs(centers[c][0]-want[c][0]) > 1e-8 || math.Abs(centers[c][1]-want[c][1]) > 1e-8 {
+				t.Errorf("d=%d: the mean of cluster %d is at %v, its points have their mean at %v", d, c, centers[c], want[c])
 			}
 		}
 	}
 }
 
 func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
-	points, _ := gaussians(generator(), 60, widestDense+100, 3, 1)
-	iterated := principal(points) // too wide for the dense path
-	centred := block(points.N, points.D)
-	for i := range centred {
-		iterated.centre(centred[i], points.Row(i))
+	points, _ := gaussians(generator(), 60, maxDenseColumns+100, 3, 1)
+	iterated := principalComponents(points) // too wide for the dense path
+	centered := zeroVectors(points.N, points.D)
+	for i := range centered {
+		iterated.center(centered[i], points.Row(i))
 	}
 	// X'X has the eigenvalues of XX', which is small here, and the eigenvectors X'u.
 	gram := mat.NewSymDense(points.N, nil)
 	total := 0.0
 	for a := range points.N {
 		for b := range a + 1 {
-			gram.SetSym(a, b, dot(centred[a], centred[b]))
+			gram.SetSym(a, b, dot(centered[a], centered[b]))
 		}
 		total += gram.At(a, a)
 	}
 	values, vectors := eigenDescending(gram)
 	for c, loading := range iterated.loadings {
 		exact := make([]float64, points.D)
-		for i, row := range centred {
+		for i, row := range centered {
 			addScaled(exact, vectors.At(i, c)/math.Sqrt(values[c]), row)
 		}
 		if agreement := math.Abs(dot(exact, loading)); agreement < 1-1e-6 {
@@ -210,7 +210,7 @@ func allFinite(t *testing.T, what string, xy [][2]float64) {
 }
 
 func TestProjectSamplesManyRows(t *testing.T) {
-	points, truth := gaussians(generator(), mostPCARows+500, 6, 2, 5)
+	points, truth := gaussians(generator(), maxPCARows+500, 6, 2, 5)
 	xy, _ := Project(points)
 	if len(xy) != points.N {
 		t.Fatalf("%d points projected", len(xy))
@@ -224,7 +224,7 @@ func TestProjectSamplesManyRows(t *testing.T) {
 	}
 }
 
-func TestSignIsDefinite(t *testing.T) {
+func TestCanonicalSign(t *testing.T) {
 	for _, c := range []struct {
 		v    []float64
 		want float64
@@ -234,7 +234,7 @@ func TestSignIsDefinite(t *testing.T) {
 		{[]float64{-1, 1 + 1e-12}, -1},
 		{[]float64{0, 0}, 1},
 	} {
-		if got := signOf(c.v); got != c.want {
+		if got := canonicalSign(c.v); got != c.want {
 			t.Errorf("sign of %v is %v", c.v, got)
 		}
 	}
@@ -267,9 +267,9 @@ func TestLinearKernelPCAIsPCA(t *testing.T) {
 	}
 }
 
-// Two-dimensional data has a kernel of rank two: landmarks lose nothing, so all distances stay.
+// Two-dimensional data has a kernel of rank two: projecting onto landmarks is exact, so all distances stay.
 func TestLandmarksKeepDistances(t *testing.T) {
-	points, _ := gaussians(generator(), mostLandmarks+200, 2, 3, 3)
+	points, _ := gaussians(generator(), maxLandmarks+200, 2, 3, 3)
 	xy, _ := ProjectKernel(linearKernel(points, 1e-3))
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -303,10 +303,10 @@ func TestProjectKernelDegenerate(t *testing.T) {
 	}
 }
 
-// The largest eigenvalues are wanted, also where the most negative one is larger in size.
-func TestLeadingIsAlgebraic(t *testing.T) {
+// The largest eigenvalues are wanted, even if a negative one has a larger absolute value.
+func TestLeadingEigenpairsAreAlgebraicallyLargest(t *testing.T) {
 	diagonal := []float64{3, -50, 0.5, 7, 1, -2, 0.1, 0.2, 0.3, -0.5}
-	values, vectors := leading(len(diagonal), 2, 500, func(dst, src [][]float64) {
+	values, vectors := leadingEigenpairs(len(diagonal), 2, 500, func(dst, src [][]float64) {
 		for v, in := range src {
 			for i, x := range in {
 				dst[v][i] = diagonal[i] * x

@@ -2,8 +2,8 @@ package picture
 
 import "slices"
 
-// evenly is at most limit of the indices 0..n-1, evenly spaced, the first and the last among them.
-func evenly(n, limit int) []int {
+// evenSample is at most limit of the indices 0..n-1, evenly spaced, with the first and the last.
+func evenSample(n, limit int) []int {
 	if n <= limit || limit < 2 {
 		chosen := make([]int, min(n, max(limit, 0)))
 		for at := range chosen {
@@ -18,7 +18,7 @@ func evenly(n, limit int) []int {
 	return chosen
 }
 
-// pick gives the chosen elements.
+// pick returns the chosen elements.
 func pick[T any](from []T, chosen []int) []T {
 	picked := make([]T, len(chosen))
 	for at, index := range chosen {
@@ -27,13 +27,13 @@ func pick[T any](from []T, chosen []int) []T {
 	return picked
 }
 
-// samplePoints chooses at most limit points to draw (more only if more are required): those
-// required, one of every cluster, and an even sample over the clusters, so that each keeps its
-// share however the rows are sorted. The indices are ascending.
+// samplePoints chooses at most limit points to draw (more only if more are required): the required
+// ones, one of every cluster, and an even sample of the rest sorted by cluster, so that the sample has
+// about the same shares of clusters as the data, in whatever order its rows are. The indices ascend.
 func samplePoints(labels []int32, clusters, limit int, required []int32) []int {
 	n := len(labels)
 	if n <= limit {
-		return evenly(n, n)
+		return evenSample(n, n)
 	}
 	byCluster := groupByLabel(labels, clusters)
 	chosen := make([]bool, n)
@@ -53,7 +53,7 @@ func samplePoints(labels []int32, clusters, limit int, required []int32) []int {
 		}
 	}
 	rest := slices.DeleteFunc(byCluster, func(i int32) bool { return chosen[i] })
-	for _, at := range evenly(len(rest), limit-total) {
+	for _, at := range evenSample(len(rest), limit-total) {
 		choose(rest[at])
 	}
 	indices := make([]int, 0, total)
@@ -82,8 +82,8 @@ func groupByLabel(labels []int32, clusters int) []int32 {
 	return grouped
 }
 
-// shuffleKey orders points for drawing without regard to the order of the rows: were they drawn
-// in order, the last cluster of sorted data would hide the others (splitmix64's finalizer).
+// shuffleKey is the key by which points are sorted for drawing, the finalizer of splitmix64. If they were
+// drawn in the order of the rows, the last cluster of sorted data would cover the others.
 func shuffleKey(i int) uint64 {
 	z := uint64(i) + 0x9E3779B97F4A7C15
 	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9

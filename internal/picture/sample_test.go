@@ -10,7 +10,7 @@ import (
 func TestEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, limit := rapid.IntRange(0, 300).Draw(t, "n"), rapid.IntRange(-2, 300).Draw(t, "limit")
-		chosen := evenly(n, limit)
+		chosen := evenSample(n, limit)
 		if len(chosen) != min(n, max(limit, 0)) {
 			t.Fatalf("%d chosen", len(chosen))
 		}

@@ -34,16 +34,16 @@ func at(t *testing.T, drawn image.Image, x, y int) color.NRGBA {
 
 func opaque(r, g, b uint8) color.NRGBA { return color.NRGBA{R: r, G: g, B: b, A: 255} }
 
-func TestSegmentsAreTintedAndParted(t *testing.T) {
-	p := &segment.Picture{Width: 3, Height: 2, Grey: []uint16{0, 0, 0xFFFF, 100 * 257, 0, 0}}
+func TestSegmentsAreTintedAndSeparated(t *testing.T) {
+	p := &segment.Picture{Width: 3, Height: 2, Gray: []uint16{0, 0, 0xFFFF, 100 * 257, 0, 0}}
 	o := Overlay{Picture: p, Scale: 4}
 	labels := []int64{0, 0, 1, 0, -1, 13}
 	drawn := decoded(t, func(b *bytes.Buffer) error { return o.Segments(b, labels) })
 	if drawn.Bounds() != image.Rect(0, 0, 12, 8) {
 		t.Fatalf("drawn on %v", drawn.Bounds())
 	}
-	half := func(grey int, c color.NRGBA) color.NRGBA {
-		mean := func(v uint8) uint8 { return uint8((grey + int(v) + 1) / 2) }
+	half := func(gray int, c color.NRGBA) color.NRGBA {
+		mean := func(v uint8) uint8 { return uint8((gray + int(v) + 1) / 2) }
 		return opaque(mean(c.R), mean(c.G), mean(c.B))
 	}
 	for _, c := range []struct {
@@ -55,13 +55,13 @@ func TestSegmentsAreTintedAndParted(t *testing.T) {
 		{"no line within a cluster", 3, 1, half(0, palette[0])},
 		{"no line within a cluster, downwards", 1, 3, half(0, palette[0])},
 		{"amber on white", 9, 1, half(255, palette[1])},
-		{"blue on grey", 1, 5, half(100, palette[0])},
+		{"blue on gray", 1, 5, half(100, palette[0])},
 		{"no label", 5, 5, opaque(0, 0, 0)},
-		{"colours repeat", 9, 5, half(0, palette[1])},
+		{"colors repeat", 9, 5, half(0, palette[1])},
 		{"line to the right", 7, 0, white},
 		{"line below", 4, 3, white},
 		{"line from no label", 7, 6, white},
-		{"same colour, other cluster", 10, 3, white},
+		{"same color, other cluster", 10, 3, white},
 		{"the edge of the image has none", 11, 6, half(0, palette[1])},
 	} {
 		if got := at(t, drawn, c.x, c.y); got != c.want {
@@ -71,9 +71,9 @@ func TestSegmentsAreTintedAndParted(t *testing.T) {
 }
 
 func TestBoxesAreOutlined(t *testing.T) {
-	p := &segment.Picture{Width: 10, Height: 10, Grey: make([]uint16, 100)}
-	for i := range p.Grey {
-		p.Grey[i] = 100 * 257
+	p := &segment.Picture{Width: 10, Height: 10, Gray: make([]uint16, 100)}
+	for i := range p.Gray {
+		p.Gray[i] = 100 * 257
 	}
 	boxes := []segment.Box{{X: 6, Y: 6, Width: 3, Height: 3, Label: 9}, {X: 1, Y: 1, Width: 3, Height: 2, Label: -4}}
 	flat := make([]float64, 100)
@@ -105,7 +105,7 @@ func TestBoxesAreOutlined(t *testing.T) {
 }
 
 func TestHeatMapGoesFromBlueToRed(t *testing.T) {
-	p := &segment.Picture{Width: 5, Height: 1, Grey: make([]uint16, 5)}
+	p := &segment.Picture{Width: 5, Height: 1, Gray: make([]uint16, 5)}
 	drawn := decoded(t, func(b *bytes.Buffer) error {
 		return Overlay{Picture: p, Scale: 1}.HeatMap(b, []float64{-4, -2, 0, 2, 1})
 	})
@@ -125,7 +125,7 @@ func TestHeatMapGoesFromBlueToRed(t *testing.T) {
 }
 
 func TestOverlaysAreChecked(t *testing.T) {
-	p := &segment.Picture{Width: 2, Height: 2, Grey: make([]uint16, 4)}
+	p := &segment.Picture{Width: 2, Height: 2, Gray: make([]uint16, 4)}
 	labels := make([]int64, 4)
 	for name, draw := range map[string]func() error{
 		"labels":  func() error { return Overlay{Picture: p, Scale: 1}.Segments(&bytes.Buffer{}, labels[:3]) },

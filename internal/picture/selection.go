@@ -7,85 +7,87 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
-// What is drawn at most, to keep the file below 2 MB and the picture readable.
+// The largest numbers of things that are drawn, to keep the file below 2 MB and the picture readable.
 const (
-	mostPoints      = 5000
-	mostConstraints = 300 // satisfied ones, and as many violated ones
-	mostEdges       = 12000
-	mostCentres     = 300
+	maxPoints      = 5000
+	maxConstraints = 300 // satisfied ones, and the same number of violated ones
+	maxEdges       = 12000
+	maxCenters     = 300
 )
 
-// tally counts the constraints by kind and fate.
-type tally struct {
-	mustKept, cannotKept     int
-	mustBroken, cannotBroken int
+// pairCounts are the numbers of constraints by kind, satisfied and violated.
+type pairCounts struct {
+	mustSatisfied, cannotSatisfied int
+	mustViolated, cannotViolated   int
 }
 
-func (t tally) total() int { return t.mustKept + t.cannotKept + t.mustBroken + t.cannotBroken }
+func (t pairCounts) total() int {
+	return t.mustSatisfied + t.cannotSatisfied + t.mustViolated + t.cannotViolated
+}
 
-// splitPairs parts the constraints that hold from those that do not.
-func splitPairs(pairs []constraint.Pair, labels []int32) (kept, broken []constraint.Pair, t tally) {
+// splitBySatisfaction separates satisfied from violated constraints, and counts them.
+func splitBySatisfaction(pairs []constraint.Pair, labels []int32) (satisfied, violated []constraint.Pair, t pairCounts) {
 	for _, p := range pairs {
-		violated := p.Violates(labels)
-		if violated {
-			broken = append(broken, p)
+		isViolated := p.Violates(labels)
+		if isViolated {
+			violated = append(violated, p)
 		} else {
-			kept = append(kept, p)
+			satisfied = append(satisfied, p)
 		}
 		switch {
-		case p.Kind == constraint.MustLink && violated:
-			t.mustBroken++
+		case p.Kind == constraint.MustLink && isViolated:
+			t.mustViolated++
 		case p.Kind == constraint.MustLink:
-			t.mustKept++
-		case violated:
-			t.cannotBroken++
+			t.mustSatisfied++
+		case isViolated:
+			t.cannotViolated++
 		default:
-			t.cannotKept++
+			t.cannotSatisfied++
 		}
 	}
-	return kept, broken, t
+	return satisfied, violated, t
 }
 
 // drawing is what gets drawn of a plot.
 type drawing struct {
-	points       []int // ascending
-	kept, broken []constraint.Pair
-	edges        [][2]int32
-	totalEdges   int
-	centres      []int // clusters whose centre is drawn
-	tally        tally
-	disagree     []bool // by point: another class than most of its cluster; nil without truth
-	notes        string // what was left out
+	points              []int // ascending
+	satisfied, violated []constraint.Pair
+	edges               [][2]int32
+	totalEdges          int
+	centers             []int // clusters whose center is drawn
+	counts              pairCounts
+	mismatch            []bool // see classMismatches; nil without truth
+	notes               string // what was left out
 }
 
 func (c ClustersPlot) choose() drawing {
 	var d drawing
-	d.kept, d.broken, d.tally = splitPairs(c.Pairs, c.Labels)
-	d.kept = pick(d.kept, evenly(len(d.kept), mostConstraints))
-	d.broken = pick(d.broken, evenly(len(d.broken), mostConstraints))
+	d.satisfied, d.violated, d.counts = splitBySatisfaction(c.Pairs, c.Labels)
+	d.satisfied = pick(d.satisfied, evenSample(len(d.satisfied), maxConstraints))
+	d.violated = pick(d.violated, evenSample(len(d.violated), maxConstraints))
 	var required []int32
-	for _, p := range slices.Concat(d.broken, d.kept) {
+	for _, p := range slices.Concat(d.violated, d.satisfied) {
 		required = append(required, p.I, p.J)
 	}
-	d.points = samplePoints(c.Labels, c.K, mostPoints, required)
+	d.points = samplePoints(c.Labels, c.K, maxPoints, required)
 	d.edges, d.totalEdges = c.chooseEdges(d.points)
-	d.centres = evenly(len(c.Centres), mostCentres)
+	d.centers = evenSample(len(c.Centres), maxCenters)
 	if len(c.Truth) > 0 {
-		d.disagree = minority(c.Labels, c.Truth, c.K)
+		d.mismatch = classMismatches(c.Labels, c.Truth, c.K)
 	}
 
-	var left []string
-	leave := func(drawn, total int, what string) {
+	var partial []string
+	note := func(drawn, total int, what string) {
 		if drawn < total {
-			left = append(left, count(drawn)+" of "+count(total)+" "+what)
+			partial = append(partial, formatCount(drawn)+" of "+formatCount(total)+" "+what)
 		}
 	}
-	leave(len(d.points), len(c.XY), "points")
-	leave(len(d.kept)+len(d.broken), len(c.Pairs), "constraints")
-	leave(len(d.edges), d.totalEdges, "edges")
-	leave(len(d.centres), len(c.Centres), "centroids")
-	if len(left) > 0 {
-		d.notes = "Drawn: " + strings.Join(left, ", ") + "."
+	note(len(d.points), len(c.XY), "points")
+	note(len(d.satisfied)+len(d.violated), len(c.Pairs), "constraints")
+	note(len(d.edges), d.totalEdges, "edges")
+	note(len(d.centers), len(c.Centres), "centroids")
+	if len(partial) > 0 {
+		d.notes = "Drawn: " + strings.Join(partial, ", ") + "."
 	}
 	return d
 }
@@ -100,8 +102,8 @@ func (c ClustersPlot) chooseEdges(points []int) (edges [][2]int32, total int) {
 		drawn[i] = true
 	}
 	for i := range c.Graph.N {
-		neighbours, _ := c.Graph.Row(i)
-		for _, j := range neighbours {
+		neighbors, _ := c.Graph.Row(i)
+		for _, j := range neighbors {
 			if int(j) <= i {
 				continue
 			}
@@ -111,12 +113,12 @@ func (c ClustersPlot) chooseEdges(points []int) (edges [][2]int32, total int) {
 			}
 		}
 	}
-	return pick(edges, evenly(len(edges), mostEdges)), total
+	return pick(edges, evenSample(len(edges), maxEdges)), total
 }
 
-// minority marks the points whose true class is not the most frequent one of their cluster (ties
-// go to the smaller class): the errors that purity counts.
-func minority(labels, truth []int32, k int) []bool {
+// classMismatches marks the points whose true class is not the most frequent one of their cluster, the
+// errors that purity counts. Of equally frequent classes the smaller number counts.
+func classMismatches(labels, truth []int32, k int) []bool {
 	type cell struct{ label, class int32 }
 	counts := make(map[cell]int)
 	for i, label := range labels {

@@ -1,10 +1,9 @@
-// Package picture draws what a run found, as SVG: the objective over the iterations, the points
-// in two dimensions with their clusters and constraints, and a summary of graphs too large to lay
-// out; and as PNG the segments of an image.
+// Package picture draws the results of a run. As SVG: the objective over the iterations, the points in
+// two dimensions with their clusters and constraints, a summary of graphs that are too large to draw
+// every vertex, and curves of scores. As PNG: the segments of an image.
 //
-// It takes values and writes to an io.Writer; it reads no files, no clock and no global state, and
-// the same input gives the same bytes. The projections and layouts that turn points, kernels and
-// graphs into two coordinates live here too (Project, ProjectKernel, LayoutGraph).
+// It writes to an io.Writer and reads no files, clock or global state; the same input gives the same
+// bytes. Project, ProjectKernel and LayoutGraph give points, kernels and graphs their two coordinates.
 package picture
 
 import (
@@ -47,9 +46,9 @@ func newSheet(width, height vg.Length) *sheet {
 	return s
 }
 
-// writeTo writes the finished picture. The fonts are named, not embedded (that would add half a
-// megabyte), so every text also names the families of the same metrics: without them a viewer that
-// lacks Liberation Sans falls back to a serif of another width.
+// writeTo writes the finished picture. Fonts are named, not embedded (that would add half a megabyte).
+// Every text also names font families with the same metrics: without them, a viewer that does not have
+// Liberation Sans would take a serif font of another width.
 func (s *sheet) writeTo(w io.Writer) error {
 	var out bytes.Buffer
 	if _, err := s.svg.WriteTo(&out); err != nil {
@@ -64,23 +63,23 @@ func (s *sheet) writeTo(w io.Writer) error {
 	return nil
 }
 
-// lettering is how a text looks.
-type lettering struct {
+// textStyle is how a text looks.
+type textStyle struct {
 	size  vg.Length
 	bold  bool
 	color color.Color
 }
 
-// alignment is the share of a text's width that lies left of where it is put.
+// alignment is the share of a text's width that lies left of its position.
 type alignment float64
 
 const (
 	alignLeft   alignment = 0
-	alignCentre alignment = 0.5
+	alignCenter alignment = 0.5
 	alignRight  alignment = 1
 )
 
-func (s *sheet) face(l lettering) font.Face {
+func (s *sheet) face(l textStyle) font.Face {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if l.bold {
 		f.Weight = xfont.WeightBold
@@ -88,13 +87,13 @@ func (s *sheet) face(l lettering) font.Face {
 	return s.fonts.Lookup(f, l.size)
 }
 
-func (s *sheet) textWidth(l lettering, txt string) vg.Length {
+func (s *sheet) textWidth(l textStyle, txt string) vg.Length {
 	face := s.face(l)
 	return face.Width(printable(txt))
 }
 
 // write puts a line of text with its baseline at y.
-func (s *sheet) write(l lettering, align alignment, x, y vg.Length, txt string) {
+func (s *sheet) write(l textStyle, align alignment, x, y vg.Length, txt string) {
 	txt = printable(txt)
 	if txt == "" {
 		return
@@ -104,33 +103,33 @@ func (s *sheet) write(l lettering, align alignment, x, y vg.Length, txt string) 
 	s.FillString(face, vg.Point{X: x - vg.Length(align)*face.Width(txt), Y: y}, txt)
 }
 
-// writeUp puts a text that reads upwards, centred on y, with its baseline at x.
-func (s *sheet) writeUp(l lettering, x, y vg.Length, txt string) {
+// writeVertical writes a text from bottom to top, centered on y, with its baseline at x.
+func (s *sheet) writeVertical(l textStyle, x, y vg.Length, txt string) {
 	s.Push()
 	s.Translate(vg.Point{X: x, Y: y})
 	s.Rotate(math.Pi / 2)
-	s.write(l, alignCentre, 0, 0, txt)
+	s.write(l, alignCenter, 0, 0, txt)
 	s.Pop()
 }
 
-// mostRunes is more than any line of a picture holds; what follows need not be measured.
-const mostRunes = 400
+// maxRunes is more than fits into any line of a picture; more characters need not be measured.
+const maxRunes = 400
 
 // fit shortens a text to a width.
-func (s *sheet) fit(l lettering, txt string, width vg.Length) string {
+func (s *sheet) fit(l textStyle, txt string, width vg.Length) string {
 	runes := []rune(printable(txt))
-	if len(runes) <= mostRunes && s.textWidth(l, string(runes)) <= width {
+	if len(runes) <= maxRunes && s.textWidth(l, string(runes)) <= width {
 		return string(runes)
 	}
 	shortened := func(length int) string { return strings.TrimRight(string(runes[:length]), " ") + "…" }
-	tooLong := sort.Search(min(len(runes), mostRunes), func(length int) bool {
+	tooLong := sort.Search(min(len(runes), maxRunes), func(length int) bool {
 		return s.textWidth(l, shortened(length)) > width
 	})
 	return shortened(max(0, tooLong-1))
 }
 
-// printable drops what XML forbids (control characters, broken UTF-8) and puts line breaks on one
-// line: titles come from users.
+// printable removes what XML forbids (control characters, invalid UTF-8) and turns line breaks into
+// spaces: titles come from users.
 func printable(txt string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -143,7 +142,7 @@ func printable(txt string) string {
 	}, txt)
 }
 
-// heading writes title, subtitle and notes at the top, and returns the height left below them.
+// heading writes the title and lines below it at the top, and returns the height where they end.
 func (s *sheet) heading(title string, lines ...string) vg.Length {
 	y, room := s.Max.Y-margin, s.Max.X-2*margin
 	if title != "" {
@@ -156,14 +155,14 @@ func (s *sheet) heading(title string, lines ...string) vg.Length {
 			continue
 		}
 		y -= 13
-		s.write(quietText, alignLeft, margin, y, s.fit(quietText, line, room))
+		s.write(subtitleText, alignLeft, margin, y, s.fit(subtitleText, line, room))
 		y -= 2
 	}
 	return y
 }
 
-// strokePath draws many unconnected segments as one element: small, and where they cross a
-// translucent colour does not pile up.
+// strokePath draws many separate segments as one element: the file is smaller, and a translucent color
+// does not add up where segments cross.
 func (s *sheet) strokePath(style draw.LineStyle, segments [][2]vg.Point) {
 	if len(segments) == 0 {
 		return

@@ -10,33 +10,34 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The colours that do not stand for clusters.
+// The colors of everything but clusters.
 var (
-	white     = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
-	ink       = color.NRGBA{R: 0x22, G: 0x26, B: 0x2B, A: 255}
-	quiet     = color.NRGBA{R: 0x6B, G: 0x72, B: 0x7B, A: 255}
-	gridGrey  = color.NRGBA{R: 0xE6, G: 0xE8, B: 0xEB, A: 255}
-	axisGrey  = color.NRGBA{R: 0xB4, G: 0xB9, B: 0xBF, A: 255}
-	fewEdges  = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 115}
-	manyEdges = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 90}
-	faint     = color.NRGBA{R: 0x3A, G: 0x40, B: 0x48, A: 110}
-	violation = color.NRGBA{R: 0xD6, G: 0x27, B: 0x28, A: 255}
-	shiftLine = color.NRGBA{R: 0xC7, G: 0x6A, B: 0x00, A: 255}
+	white          = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
+	ink            = color.NRGBA{R: 0x22, G: 0x26, B: 0x2B, A: 255}
+	quiet          = color.NRGBA{R: 0x6B, G: 0x72, B: 0x7B, A: 255}
+	gridGray       = color.NRGBA{R: 0xE6, G: 0xE8, B: 0xEB, A: 255}
+	axisGray       = color.NRGBA{R: 0xB4, G: 0xB9, B: 0xBF, A: 255}
+	fewEdgesColor  = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 115}
+	manyEdgesColor = color.NRGBA{R: 0x9A, G: 0xA1, B: 0xA9, A: 90}
+	faint          = color.NRGBA{R: 0x3A, G: 0x40, B: 0x48, A: 110}
+	violation      = color.NRGBA{R: 0xD6, G: 0x27, B: 0x28, A: 255}
+	shiftLine      = color.NRGBA{R: 0xC7, G: 0x6A, B: 0x00, A: 255}
 )
 
-// The texts.
+// The styles of texts.
 var (
-	titleText  = lettering{size: 15, bold: true, color: ink}
-	labelText  = lettering{size: 11, color: ink}
-	quietText  = lettering{size: 10.5, color: quiet}
-	tickText   = lettering{size: 9.5, color: quiet}
-	legendText = lettering{size: 10, color: ink}
-	countText  = lettering{size: 10, color: quiet}
+	titleText    = textStyle{size: 15, bold: true, color: ink}
+	labelText    = textStyle{size: 11, color: ink}
+	subtitleText = textStyle{size: 10.5, color: quiet}
+	tickText     = textStyle{size: 9.5, color: quiet}
+	legendText   = textStyle{size: 10, color: ink}
+	countText    = textStyle{size: 10, color: quiet}
 )
 
-// palette has twelve colours, none close to the red of violations. The first six keep apart under
-// simulated protanopia and deuteranopia; the others are as far from each other as could be had and
-// come with another marker, so that no two clusters are told apart by a close colour alone.
+// palette has twelve colors, none of them close to the red of violations. The first six stay
+// distinguishable under simulated protanopia and deuteranopia. The others are chosen to be as far from
+// each other as possible, and come with another marker, so that two clusters with similar colors have
+// different markers.
 var palette = [...]color.NRGBA{
 	{R: 0x00, G: 0x72, B: 0xB2, A: 255}, // blue
 	{R: 0xE6, G: 0x9F, B: 0x00, A: 255}, // amber
@@ -48,14 +49,14 @@ var palette = [...]color.NRGBA{
 	{R: 0xDD, G: 0xCC, B: 0x77, A: 255}, // sand
 	{R: 0x9C, G: 0x75, B: 0x5F, A: 255}, // brown
 	{R: 0xCC, G: 0x79, B: 0xA7, A: 255}, // pink
-	{R: 0x66, G: 0x66, B: 0x66, A: 255}, // grey
+	{R: 0x66, G: 0x66, B: 0x66, A: 255}, // gray
 	{R: 0x99, G: 0x99, B: 0x33, A: 255}, // olive
 }
 
-// coloursPerMarker is how many clusters share a marker before the next one is taken.
-const coloursPerMarker = len(palette) / 2
+// colorsPerMarker is how many clusters share a marker before the next one is taken.
+const colorsPerMarker = len(palette) / 2
 
-// marker is the look of a cluster's points. With 12 colours and 6 shapes, in steps of 6, the first
+// marker is the look of a cluster's points. With 12 colors and 6 shapes, in steps of 6, the first
 // 36 clusters look different; after that they repeat.
 type marker struct {
 	color color.NRGBA
@@ -65,16 +66,15 @@ type marker struct {
 func markerOf(cluster int) marker {
 	return marker{
 		color: palette[cluster%len(palette)],
-		shape: shapes[cluster/coloursPerMarker%len(shapes)],
+		shape: shapes[cluster/colorsPerMarker%len(shapes)],
 	}
 }
 
-// shape is a regular polygon, or a circle when it has no corners. Spread makes up for the smaller
-// area of few corners.
+// shape is a regular polygon, or a circle if it has no corners.
 type shape struct {
 	corners int
 	turn    float64 // angle of the first corner
-	spread  float64
+	spread  float64 // factor of the radius: polygons of few corners have a smaller area
 }
 
 var shapes = [...]shape{
@@ -107,8 +107,7 @@ func (h shape) path(at vg.Point, radius vg.Length) vg.Path {
 	return path
 }
 
-// drawMarker fills a marker, with a thin outline that parts it from its neighbours unless outline
-// is nil.
+// drawMarker draws a marker, with a thin outline unless that is nil, to separate it from its neighbors.
 func (s *sheet) drawMarker(m marker, at vg.Point, radius vg.Length, outline *draw.LineStyle) {
 	path := m.shape.path(at, radius)
 	s.SetColor(m.color)
@@ -119,8 +118,8 @@ func (s *sheet) drawMarker(m marker, at vg.Point, radius vg.Length, outline *dra
 	}
 }
 
-// count writes a whole number with its thousands apart: 12,345.
-func count(n int) string {
+// formatCount writes a whole number with separators of thousands: 12,345.
+func formatCount(n int) string {
 	digits := strconv.Itoa(n)
 	sign := ""
 	if n < 0 {

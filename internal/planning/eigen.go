@@ -4,79 +4,63 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// Eigen is the search for eigenvectors of a job: the coordinator keeps the basis of the search, workers
-// multiply.
+// Eigensolver describes the search for a job's eigenvectors. The coordinator keeps the basis of the search; workers
+// multiply the matrix with vectors.
 type Eigen struct {
-	Pairs  int   // wanted
-	Pencil bool  // of two matrices, as constrained spectral clustering has them
-	AtOnce bool  // from all entries of small matrices
-	Start  bool  // only for a start: iterations follow
-	Sparse int64 // entries of a sparse matrix that the coordinator multiplies with itself
+	Pairs  int   // how many are wanted
+	Pencil bool  // the problem has two matrices, as constrained spectral clustering does
+	AtOnce bool  // small matrices are solved from all their entries
+	Start  bool  // the eigenvectors only start iterations that follow
+	Sparse int64 // entries of a sparse matrix that the coordinator multiplies itself
 
-	// k-means on the eigenvectors.
+	// The k-means on the eigenvectors: how many of them, and how often.
 	Columns  int
 	Restarts int
 }
 
-// How many steps a search is assumed to take. The eigenvalues of a kernel fall quickly: 6 to 40 were
-// measured. Those of a graph crowd below the wanted ones: 20 to 60, and hundreds where its clusters do not
-// show.
+// How many steps a search is assumed to take. The eigenvalues of a kernel fall quickly: 6 to 40 steps were measured.
+// Those of a graph crowd below the wanted ones: 20 to 60, and hundreds if its clusters are not distinct.
 const (
-	stepsOfKernel = 20
-	stepsOfGraph  = 50
+	kernelSteps = 20
+	graphSteps  = 50
 )
 
-// block is how many vectors a step multiplies the matrix with at first, and basis how many columns the
-// search has to choose from: as package spectral sets them.
-func (e *Eigen) block() int64 { return int64(e.Pairs + 2 + e.Pairs/4) }
-
-func (e *Eigen) basis() int64 { return max(24, 5*e.block()) }
-
-// columnsHeld is how many columns of n values the coordinator holds at the peak of a search: the basis and
-// its products, once more what a restart makes of one of them; the wanted vectors' products and residuals;
-// and the vectors of a step, scaled, packed, multiplied and kept. A pencil has products of both matrices,
-// and the vectors of the equations that correct its residuals.
-func (e *Eigen) columnsHeld() int64 {
-	held := 3*e.basis() + 6*e.block()
-	if e.Pencil {
-		held += e.basis() + 10*e.block()
-	}
-	return held
+// block is how many vectors a step multiplies the matrix with at first.
+func (e *Eigen) block() int64 {
+	block, _ := spectral.SearchSize(e.Pairs)
+	return int64(block)
 }
 
-// squaresHeld is how many matrices of n x n values a problem takes that is solved at once: both of them, once
-// more turned, and the vectors with the work on them.
-const squaresHeld = 6
-
-// embeddingCopies is how often the embedding is there when k-means is at work: as vectors, as rows, as
-// points and as tiles.
+// embeddingCopies is how many copies of the embedding exist while k-means runs: as vectors, as rows, as points and as
+// tiles.
 const embeddingCopies = 4
 
-// sparseOfOwn is one entry of the coordinator's sparse matrix: its place and value, twice while they are
-// sorted.
-const sparseOfOwn = 2 * 16
+// coordinatorEntryBytes is the bytes of one entry of the coordinator's sparse matrix: its position and value, twice while entries
+// are sorted.
+const coordinatorEntryBytes = 2 * 16
 
-// uncollected is how many times what it holds a process may have at its peak: memory is collected when it
-// has doubled. The coordinator, other than workers, keeps to no limit.
-const uncollected = 2
+// gcFactor is the memory of a process at its peak, relative to what it uses: garbage is collected when the heap has
+// doubled. Unlike workers, the coordinator has no memory limit.
+const gcFactor = 2
 
-// CoordinatorBytes is what the eigenvectors of a job take of the coordinator at its peak, beside its data
-// set; 0 where there are none.
+// CoordinatorBytes is the coordinator's memory for a job's eigenvectors at its peak, beside the data set; 0 if the job
+// has none.
 func (p Problem) CoordinatorBytes() int64 {
 	if p.Eigen == nil {
 		return 0
 	}
 	n := int64(p.Rows())
-	search := n * p.Eigen.columnsHeld()
+	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Pencil))
 	if p.Eigen.AtOnce {
-		search = squaresHeld * n * n
+		search = spectral.DenseMatrices * n * n
 	}
-	return uncollected * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + sparseOfOwn*p.Eigen.Sparse)
+	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + coordinatorEntryBytes*p.Eigen.Sparse)
 }
 
-// AssumedProducts is how many vectors the matrix is multiplied with, assumed where a search decides.
+// AssumedProducts is how many vectors the matrix is multiplied with. For a search it is an assumption.
 func (p Problem) AssumedProducts() int64 {
 	switch {
 	case p.Eigen == nil:
@@ -84,43 +68,43 @@ func (p Problem) AssumedProducts() int64 {
 	case p.Eigen.AtOnce:
 		return int64(p.Rows())
 	}
-	products := stepsOfKernel * p.Eigen.block()
-	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Pencil { // which the surrogate does the steps for
-		products = stepsOfGraph * p.Eigen.block()
+	products := kernelSteps * p.Eigen.block()
+	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Pencil { // a pencil's steps are mostly done on the surrogate
+		products = graphSteps * p.Eigen.block()
 	}
 	return products
 }
 
-// ends tells whether labels come of eigenvectors alone.
-func (p Problem) ends() bool { return p.Eigen != nil && !p.Eigen.Start }
+// labelsFromEigenvectors tells whether the labels come from the eigenvectors, with no iterations after them.
+func (p Problem) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.Start }
 
-// together is how many vectors share a reading of the matrix.
-func (p Problem) together() int64 { return int64(max(1, p.Products)) }
+// vectorsPerPass is how many vectors the matrix is read once for.
+func (p Problem) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
 
-// eigenPasses is how often the matrix is gone over for eigenvectors.
+// eigenPasses is the number of passes over the matrix for eigenvectors.
 func (p Problem) eigenPasses() float64 {
 	if p.Eigen == nil {
 		return 0
 	}
-	block := p.together()
+	block := p.vectorsPerPass()
 	if !p.Eigen.AtOnce {
 		block = p.Eigen.block()
 	}
-	readings := (block + p.together() - 1) / p.together() // for a block
+	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // of the matrix, for one block
 	return float64(p.AssumedProducts() / block * readings)
 }
 
-// Rates of products and of the search, as those of time.go.
+// Rates of products and of the search, like those in time.go.
 const (
-	productEntry = 0.2 // a stored entry times one more vector
-	productEdge  = 2.0 // an entry of a graph times one more vector
-	searchValue  = 0.5 // a value of a column in the search's sums, on the coordinator
-	moveByte     = 1.0 // of vectors and products, between the coordinator and a worker
+	productEntry = 0.2 // a stored entry times one vector
+	productEdge  = 2.0 // an entry of a graph times one vector
+	searchValue  = 0.5 // a value of a column in an inner product or sum of the search, on the coordinator
+	moveByte     = 1.0 // a byte of vectors or products, sent between the coordinator and a worker
 )
 
-// searchWork is the nanoseconds of the coordinator: every new column is made orthogonal to the basis,
-// twice, measured against it, and the wanted vectors are combined of it; vectors travel; and k-means
-// clusters what was found.
+// searchWork is the coordinator's time in nanoseconds: every new column is made orthogonal to the basis, twice, and
+// multiplied with it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters the
+// eigenvectors.
 func (p Problem) searchWork(workers int) float64 {
 	if p.Eigen == nil {
 		return 0
@@ -131,11 +115,12 @@ func (p Problem) searchWork(workers int) float64 {
 	if p.Eigen.AtOnce {
 		return work + 20*n*n*n*searchValue
 	}
-	perColumn := 6 * float64(p.Eigen.basis())
+	_, basis := spectral.SearchSize(p.Eigen.Pairs)
+	perColumn := 6 * float64(basis)
 	return work + products*n*perColumn*searchValue + p.eigenPasses()*coordination
 }
 
-// explainEigen says what is assumed of the search.
+// explainEigen says what is assumed about the search.
 func (p Problem) explainEigen() string {
 	switch {
 	case p.Eigen == nil:

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func spectral(p Problem, pairs int) Problem {
+func withEigenvectors(p Problem, pairs int) Problem {
 	p.Products, p.Degrees = 16, true
 	p.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
 	return p
@@ -23,21 +23,21 @@ func planFor(t *testing.T, p Problem) *Plan {
 }
 
 func TestPlansOfEigenvectors(t *testing.T) {
-	leading := planFor(t, spectral(points(10_000, 16, 10, Auto), 10))
-	cuts := spectral(graph(100_000, 2_000_000, 2), 8)
+	leading := planFor(t, withEigenvectors(points(10_000, 16, 10, Auto), 10))
+	cuts := withEigenvectors(graph(100_000, 2_000_000, 2), 8)
 	cuts.Eigen.Pencil, cuts.Eigen.Columns = true, 1
 	constrained := planFor(t, cuts)
-	small := spectral(graph(1000, 5000, 2), 8)
+	small := withEigenvectors(graph(1000, 5000, 2), 8)
 	small.Eigen.AtOnce = true
 	exact := planFor(t, small)
 	for _, c := range []struct {
 		plan     *Plan
 		products int64
 		passes   float64
-		columns  int64 // of 8 n bytes, at the coordinator
+		columns  int64 // of 8 n bytes each, on the coordinator
 		why      string
 	}{
-		// A block of 14 fits into one reading, with one for the degrees and one for the objective.
+		// A block of 14 takes one pass; the degrees and the objective take one each.
 		{leading, 20 * 14, 20 + 2, 3*70 + 6*14, "is assumed to take 280 products of the matrix with a vector, in steps of 14"},
 		{constrained, 20 * 12, 20 + 2, 4*60 + 16*12, "is assumed to take 240 products"},
 		{exact, 1000, 62 + 2, 6 * 1000, "found at once, from all 1000 columns"},
@@ -46,15 +46,15 @@ func TestPlansOfEigenvectors(t *testing.T) {
 		if c.plan.Products != c.products || c.plan.Passes != c.passes || !strings.Contains(c.plan.Why, c.why) {
 			t.Errorf("%d products, %g passes, %s", c.plan.Products, c.plan.Passes, c.plan.Why)
 		}
-		if columns := float64(c.plan.CoordinatorBytes) / 8 / uncollected / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
+		if columns := float64(c.plan.CoordinatorBytes) / 8 / gcFactor / float64(rows); columns < 0.95*float64(c.columns) || columns > float64(c.columns) {
 			t.Errorf("the coordinator holds about %.0f columns, not %d", columns, c.columns)
 		}
 	}
 	if plain := planFor(t, graph(1000, 5000, 2)); plain.Products != 0 || plain.CoordinatorBytes != 0 || strings.Contains(plain.Why, "eigen") {
 		t.Errorf("a job without eigenvectors is planned as %+v", plain)
 	}
-	// As the start of other iterations they come on top.
-	start := spectral(points(10_000, 16, 10, Auto), 10)
+	// As the start of other iterations they are additional.
+	start := withEigenvectors(points(10_000, 16, 10, Auto), 10)
 	start.Eigen.Start = true
 	if got, want := planFor(t, start).Passes, leading.Passes; got <= want {
 		t.Errorf("%g passes with iterations, %g without", got, want)
@@ -65,7 +65,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 func TestEigenvectorsTakeMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, pairs := rapid.IntRange(100, 100_000).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "pairs")
-		p := spectral(graph(n, 5*n, 2), pairs)
+		p := withEigenvectors(graph(n, 5*n, 2), pairs)
 		q := p
 		q.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
 		switch rapid.IntRange(0, 2).Draw(t, "more") {

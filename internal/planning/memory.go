@@ -8,68 +8,32 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Unlimited is the memory of a worker that knows no limit.
+// Unlimited is the free memory of a worker without a limit.
 const Unlimited = math.MaxInt64 / 4
 
-// What a worker holds for every row beside its tiles, in bytes: the squared length and the column
-// number of the point (12), its weights (16), the start of its sparse part (8); in each lane its label
-// (4), and for the length of one operation the operands and the answer, packed and unpacked, with the
-// plan of the sweep (88: a move of each point, twice packed, twice sorted).
-const (
-	keptPerRow = 36
-	lanePerRow = 4 + 88
-)
+// rowOperationBytes is the bytes of a row in each lane of a worker: its label (4), and during one operation the operands
+// and the answer, packed and unpacked, with the plan of the sweep (88: a move of every point, packed twice and sorted
+// twice).
+const rowOperationBytes = 4 + 88
 
-// productRow is a row of one more vector that the matrix is multiplied with, and of its product: both
-// packed and unpacked.
-const productRow = 32
+// productRowBytes is a row of one more vector that the matrix is multiplied with, and of its product, as the
+// kernel has them and once more packed.
+const productRowBytes = 2 * kernel.ProductRowBytes
 
-// What a row of a tile has whatever it is made of: its diagonal entry (8) and a zero, or where its sums
-// lie and how many there are (12); in each lane the sum of its own cluster (8) and a move (12, and as
-// much again while the list of them grows).
-const (
-	tileRow     = 20
-	tileLaneRow = 32
-)
+// sparseEntryBytes is one entry of the sparse part: its column and value, packed on arrival and unpacked.
+const sparseEntryBytes = 24
 
-// perCluster is what a thread has for every cluster: its share of the self-affinity and a place.
-const perCluster = 24
-
-// What a graph has for every entry beside its own bytes: the weight on the grid (8), the share of the
-// changes that moved vertices make (2), and a sum (16). A row has sums for adjacent clusters only.
-const (
-	graphEntry = 8 + 2
-	graphSum   = 16
-)
-
-// sparseEntry is one entry of the sparse part: column and value, packed on arrival and unpacked.
-const sparseEntry = 24
-
-// columnsAtOnce is how many columns a thread computes for one reading of a tile's points.
-const columnsAtOnce = 48
-
-// TileSize is the memory of one tile. Stored or not it has the sums of k clusters in float64. Tiles of
-// a graph are views of the data set; how many sums they have depends on the degrees of their
-// vertices, so a worker's seat counts on those of all.
+// TileSize is the memory of one tile and its sums.
 func (p Problem) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
 		return p.Vectors.tileSize(tile)
 	}
-	entries := kernel.DenseTileBytes(p.Matrix.Rows, tile)
-	stride := entries / (4 * int64(p.Matrix.Rows)) // rows, padded to whole vectors
-	sums := stride * (tileRow + p.lanes()*(tileLaneRow+8*int64(p.K)))
-	switch {
-	case p.Matrix.Function == kernel.Adjacency:
-		entries, sums = 0, stride*(tileRow+tileLaneRow)
-	case p.Matrix.HalfScale != 0:
-		entries /= 2
-	}
-	return partition.Size{Stored: entries + sums, Computed: sums}
+	return p.Matrix.TileSize(tile, p.K, int(p.lanes()))
 }
 
 func (p Problem) lanes() int64 { return int64(max(1, p.Lanes)) }
 
-// Sizes are the sizes of all tiles.
+// TileSizes returns the sizes of all tiles.
 func (p Problem) Sizes() []partition.Size {
 	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
 	for tile := range sizes {
@@ -84,30 +48,26 @@ func (p Problem) EntryBytes(tile int) int64 {
 	return size.Stored - size.Computed
 }
 
-// SeatBytes is what a worker of so many threads holds for the job beside its tiles: the data as the
-// kernel wants them, what belongs to the rows, and what the threads work on.
+// FixedBytes is a worker's memory for the job beside its tiles: the data as the kernel needs them, what belongs to the
+// rows, and what its threads work with.
 func (p Problem) SeatBytes(threads int) int64 {
 	if p.Vectors != nil {
-		return p.vectorSeat(threads)
+		return p.vectorFixedBytes(threads)
 	}
-	n, d := int64(p.Matrix.Rows), int64(p.Matrix.Columns)
-	height, crew := int64(partition.TileRows(p.Matrix.Rows)), int64(max(1, threads))
-	seat := n*(keptPerRow+p.lanes()*lanePerRow+int64(max(0, p.Products-1))*productRow) + p.SparseEntries*sparseEntry + crew*p.lanes()*int64(p.K)*perCluster
+	perRow := p.lanes()*rowOperationBytes + int64(max(0, p.Products-1))*productRowBytes
+	fixed := p.Matrix.SharedBytes(p.K, p.edges()+p.SparseEntries) + int64(p.Matrix.Rows)*perRow +
+		p.SparseEntries*sparseEntryBytes + int64(max(1, threads))*p.Matrix.ThreadBytes(p.K, int(p.lanes()))
 	switch p.Matrix.Function {
 	case kernel.Adjacency:
-		entries := p.edges() + p.SparseEntries
-		return seat + p.DatasetBytes + graphEntry*entries + graphSum*min(entries, n*int64(p.K))
+		return fixed + p.DatasetBytes
 	case kernel.Given:
-		return seat + p.PassingBytes()
+		return fixed + p.PassingBytes()
 	}
-	// The centred points in float32. A thread has its tile's points and some columns' in float64, the
-	// products of both, and the entries.
-	perThread := 8*d*(height+columnsAtOnce) + (8+4)*columnsAtOnce*height + 16*height
-	return seat + 4*n*d + crew*perThread
+	return fixed
 }
 
-// PassingBytes is the rows of a given matrix that pass through while one tile is built: float64, and
-// once more while the buffer that takes them in grows.
+// TileBuildBytes is the temporary memory for building one tile of a given matrix: its rows in float64, and once more
+// while the buffer that receives them grows.
 func (p Problem) PassingBytes() int64 {
 	if p.Matrix.Function != kernel.Given {
 		return 0
@@ -115,8 +75,8 @@ func (p Problem) PassingBytes() int64 {
 	return 16 * int64(p.Matrix.Rows) * int64(partition.TileRows(p.Matrix.Rows))
 }
 
-// FetchBytes is what a data set takes while it arrives: its own bytes, and as many again while the
-// buffer that takes them in grows. A given matrix is fetched tile by tile.
+// FetchBytes is the memory of a data set while it arrives: its own bytes, and as many again while the buffer that
+// receives them grows. A given matrix is fetched tile by tile instead.
 func (p Problem) FetchBytes() int64 {
 	if p.Matrix.Function == kernel.Given {
 		return 0
@@ -124,9 +84,8 @@ func (p Problem) FetchBytes() int64 {
 	return 2 * p.DatasetBytes
 }
 
-// HeldBytes is the part of the seat that is the data set itself: a graph is used as it is, and vectors
-// are made of the points whenever a tile is built; points of a kernel are let go of once they are
-// centred.
+// HeldDatasetBytes is the part of FixedBytes that is the data set itself. A graph is used as it is, and tiles of vectors
+// are built from the data set at any time. Points of a kernel are released once they are centered.
 func (p Problem) HeldBytes() int64 {
 	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
@@ -134,25 +93,25 @@ func (p Problem) HeldBytes() int64 {
 	return 0
 }
 
-// JoinBytes is what a worker needs free to take part at all: first it takes in the data set, then it
-// makes its seat beside it.
+// MinFreeBytes is how much memory a worker must have free to take part at all: first for receiving the data set, then
+// for the data set beside FixedBytes.
 func (p Problem) JoinBytes(threads int) int64 {
-	beside := p.DatasetBytes - p.HeldBytes()
+	released := p.DatasetBytes - p.HeldBytes() // once the fixed part is made
 	if p.Matrix.Function == kernel.Given {
-		beside = 0
+		released = 0
 	}
-	return max(p.FetchBytes(), beside+p.SeatBytes(threads))
+	return max(p.FetchBytes(), released+p.SeatBytes(threads))
 }
 
 func (p Problem) edges() int64 {
 	return max(0, p.DatasetBytes-8*int64(p.Matrix.Rows)) / 12
 }
 
-// Host is a worker with so much free memory as a place for tiles. One that has a seat in the job has
-// taken that memory already.
-func (p Problem) Host(id string, threads int, free int64, seated bool) partition.Host {
+// Host describes a worker with this much free memory to the placement. A member of the job has allocated the fixed part
+// already.
+func (p Problem) Host(id string, threads int, free int64, member bool) partition.Host {
 	host := partition.Host{ID: id, Weight: threads, Room: free, Open: true}
-	if !seated {
+	if !member {
 		host.Room -= p.SeatBytes(threads)
 		if free < p.JoinBytes(threads) {
 			host.Room = -1
@@ -161,15 +120,15 @@ func (p Problem) Host(id string, threads int, free int64, seated bool) partition
 	return host
 }
 
-// add is a + b, or the most there is.
-func add(a, b int64) int64 {
+// addSaturated is a + b, or the largest int64 if that overflows.
+func addSaturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
 	return a + b
 }
 
-// Bytes is a number of bytes for people.
+// FormatBytes formats a number of bytes for people.
 func Bytes(bytes int64) string {
 	for _, unit := range []struct {
 		name string

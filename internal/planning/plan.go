@@ -7,37 +7,36 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Worker is a worker as far as a plan is concerned.
+// Worker is what a plan needs to know about a worker.
 type Worker struct {
 	Name    string
 	Threads int
 	Free    int64 // bytes that the job may use
 }
 
-// Plan is how a job will be cut and held.
+// Plan says how a job is distributed, and what it takes.
 type Plan struct {
 	Tiles, TileRows  int
-	Stored, Computed int // tiles whose entries are held, and those whose entries are not
+	Stored, Computed int // tiles whose entries are stored, and tiles whose entries are computed when needed
 	Storage          string
-	EntryBytes       int64   // of the tiles that are stored; of a graph, its own bytes
-	Bytes            int64   // of all workers at their peaks
-	Shares           []Share // of the workers that get tiles
+	EntryBytes       int64   // of the stored tiles; for a graph, of the graph itself
+	Bytes            int64   // sum over all workers, at their peaks
+	Shares           []Share // one for each worker that gets tiles
 	Passes           float64 // over the whole matrix, or over all vectors
-	Seconds          float64 // about
-	Products         int64   // of the matrix with a vector, for eigenvectors; assumed
+	Seconds          float64 // approximately
+	Products         int64   // of the matrix with a vector, for eigenvectors; an assumption
 	CoordinatorBytes int64   // for eigenvectors
 	Why              string
 }
 
-// Share is one worker's part.
+// Share is one worker's part of a plan.
 type Share struct {
 	Worker
 	Stored, Computed int   // tiles
 	Bytes            int64 // at its peak
 }
 
-// Make plans a job on workers. A job that does not fit is the fault PLAN_DOES_NOT_FIT, which says
-// what would.
+// Make plans a job on workers. If the job does not fit, the error is PLAN_DOES_NOT_FIT and says what would fit.
 func Make(p Problem, workers []Worker) (*Plan, error) {
 	hosts := make([]partition.Host, len(workers))
 	for h, w := range workers {
@@ -82,9 +81,9 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 	return plan, nil
 }
 
-// explain says why the plan is as it is.
+// explain says in words why the plan is as it is.
 func (p Problem) explain(plan *Plan, workers []Worker) string {
-	offer := fmt.Sprintf("%s %s %s", count(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], offered(workers))
+	offer := fmt.Sprintf("%s %s %s", plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)
 	}
@@ -104,27 +103,27 @@ func (p Problem) explain(plan *Plan, workers []Worker) string {
 		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
 }
 
-// entries is the memory of all entries.
+// entries is the memory of the entries of all tiles.
 func (p Problem) entries() int64 {
 	total := int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
-		total = add(total, p.EntryBytes(tile))
+		total = addSaturated(total, p.EntryBytes(tile))
 	}
 	return total
 }
 
-func offered(workers []Worker) string {
+func totalFree(workers []Worker) string {
 	total := int64(0)
 	for _, w := range workers {
 		if w.Free >= Unlimited {
 			return "unlimited memory"
 		}
-		total = add(total, max(0, w.Free))
+		total = addSaturated(total, max(0, w.Free))
 	}
 	return Bytes(total)
 }
 
-func count(n int, noun string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -1,7 +1,7 @@
-// Package planning tells before anything is allocated what a job takes: the memory of its tiles and
-// of a worker's part in it, which tiles are stored, how often they are gone over and about how
-// long that takes. The coordinator's placement and the workers' books do their sums here, so that
-// they agree with the plan.
+// Package planning predicts what a job takes, before anything is allocated: the memory of its tiles and of everything
+// beside them on a worker, which tiles are stored, how many passes are made over them, and about how long that takes.
+// The coordinator's placement and the workers' memory accounting use the same functions, so that they agree with the
+// plan.
 package planning
 
 import (
@@ -11,20 +11,19 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Storage is how the user wants the matrix to be held. It changes no bit of the answer.
+// Storage says how the user wants the matrix to be stored. It does not change a bit of the answer.
 type Storage uint8
 
 // The storage modes.
 const (
-	Auto    Storage = iota // tiles are stored as far as memory allows
-	Float32                // all are, or the job is refused
-	None                   // none is: entries are computed again whenever they are needed
+	Auto    Storage = iota // as many tiles are stored as fit into memory
+	Float32                // all tiles are stored, or the job is refused
+	None                   // no tile is stored: entries are computed whenever they are needed
 )
 
 func (s Storage) String() string { return [...]string{"auto", "float32", "none"}[s] }
 
-// Check refuses a mode that a kind of data set does not have: only the entries of points can be
-// computed again.
+// Check refuses a mode that does not apply to a kind of data set: only entries of points can be computed again.
 func (s Storage) Check(kind dataset.Kind) error {
 	switch {
 	case s != None || kind == dataset.KindPoints:
@@ -37,22 +36,22 @@ func (s Storage) Check(kind dataset.Kind) error {
 		"storage none does not apply to a %v: its entries are given and cannot be computed again; use auto or float32", kind).OnField("spec.storage")
 }
 
-// Problem is a job as far as its memory and time are concerned.
+// Workload is everything about a job that its memory and time depend on.
 type Problem struct {
-	Matrix        kernel.Spec // its function, rows and columns
-	Vectors       *Vectors    // of a job of the vector family, which has no matrix
-	DatasetBytes  int64       // canonical
+	Matrix        kernel.Spec // only its function, its size and its precision matter
+	Vectors       *Vectors    // for a job of the vector family, which has no matrix
+	DatasetBytes  int64       // in canonical form
 	K             int
-	Lanes         int    // restarts side by side, each with sums of its own; 0 means 1
-	Products      int    // vectors that the matrix is multiplied with at a time; 0 means 1
-	SparseEntries int64  // of the sparse part, at most: two per constraint, one per row for ratio cut
-	Eigen         *Eigen // of a job that finds eigenvectors
+	Lanes         int    // restarts that run side by side, each with its own sums; 0 means 1
+	Products      int    // how many vectors the matrix is multiplied with at a time; 0 means 1
+	SparseEntries int64  // an upper bound for the sparse part: two per constraint, and one per row for ratio cut
+	Eigen         *Eigen // for a job that finds eigenvectors
 	Storage       Storage
 
-	// Only the time depends on these.
+	// Only the predicted time depends on these.
 	Restarts int  // 0 means 1
-	Degrees  bool // the objective needs the row sums
-	Shift    bool // the diagonal shift is found by the least eigenvalue
+	Degrees  bool // whether the objective needs the row sums
+	Shift    bool // whether the diagonal shift is found from the least eigenvalue
 }
 
 // Rows is n.
@@ -68,7 +67,7 @@ func (p Problem) computable() bool {
 	return p.Vectors == nil && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
 }
 
-// Rule is which tiles are stored. Those of graphs, given matrices and vectors always are.
+// StorageRule says which tiles are stored. Tiles of graphs, given matrices and vectors always are.
 func (p Problem) Rule() partition.Rule {
 	switch {
 	case !p.computable() || p.Storage == Float32:
@@ -79,14 +78,14 @@ func (p Problem) Rule() partition.Rule {
 	return partition.StoreWhatFits
 }
 
-// StorageName is what is held, in a word: stored tiles, tiles that are not, or both.
+// StorageName names what is stored, given whether there are stored tiles and tiles that are not stored.
 func (p Problem) StorageName(stored, computed bool) string {
 	entries := "float32"
 	if p.Matrix.HalfScale != 0 {
 		entries = "float16"
 	}
 	switch {
-	case p.Vectors != nil && p.Vectors.sparse():
+	case p.Vectors != nil && p.Vectors.isSparse():
 		return "sparse vectors"
 	case p.Vectors != nil:
 		return "vectors"

@@ -49,17 +49,17 @@ func drawProblem(t *rapid.T) Problem {
 	return points(n, rapid.IntRange(1, 100).Draw(t, "d"), k, Storage(rapid.IntRange(0, 2).Draw(t, "storage")))
 }
 
-func drawWorkers(t *rapid.T, most int64) []Worker {
+func drawWorkers(t *rapid.T, maxFree int64) []Worker {
 	workers := make([]Worker, rapid.IntRange(1, 6).Draw(t, "workers"))
 	for w := range workers {
 		workers[w] = Worker{
-			Name: fmt.Sprint("w", w), Threads: rapid.IntRange(1, 8).Draw(t, "threads"), Free: rapid.Int64Range(-1000, most).Draw(t, "free"),
+			Name: fmt.Sprint("w", w), Threads: rapid.IntRange(1, 8).Draw(t, "threads"), Free: rapid.Int64Range(-1000, maxFree).Draw(t, "free"),
 		}
 	}
 	return workers
 }
 
-// all is what a worker of 8 threads needs to hold the whole job, stored.
+// all is more than enough memory for a worker of 8 threads to hold the whole job, stored.
 func (p Problem) all() int64 {
 	total := p.SeatBytes(8) + p.JoinBytes(8)
 	for _, size := range p.Sizes() {
@@ -68,8 +68,8 @@ func (p Problem) all() int64 {
 	return total
 }
 
-// A plan never exceeds a worker's memory, places every tile, stores as the mode says, and leaves
-// nothing unstored when there is room.
+// A plan never exceeds a worker's memory, places every tile, stores tiles as the mode says, and stores all if there is
+// room.
 func TestPlansKeepTheirPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -106,7 +106,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 	})
 }
 
-// What a refusal says would fit does fit.
+// What a refusal says would fit really fits.
 func TestRefusalsSayWhatWouldFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -121,7 +121,7 @@ func TestRefusalsSayWhatWouldFit(t *testing.T) {
 		if p.fits(workers) {
 			t.Fatalf("refused although it fits: %v", err)
 		}
-		if rows := p.largestRows(workers); rows > 0 {
+		if rows := p.maxRows(workers); rows > 0 {
 			if rows >= p.Rows() {
 				t.Fatalf("%d rows do not fit, yet %d should", p.Rows(), rows)
 			}
@@ -144,7 +144,7 @@ func TestRefusalsSayWhatWouldFit(t *testing.T) {
 				t.Fatalf("%d more workers: %v", more, err)
 			}
 		}
-		if bytes := p.bytesEach(workers); bytes > 0 {
+		if bytes := p.bytesPerWorker(workers); bytes > 0 {
 			grown := append([]Worker(nil), workers...)
 			for w := range grown {
 				grown[w].Free = max(bytes, grown[w].Free)
@@ -225,7 +225,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Matrix-free memory grows with n k + n d, not with n n.
+// Without stored tiles, memory grows with n k + n d, not with n^2.
 func TestMatrixFreeMemoryIsLinear(t *testing.T) {
 	small, err := Make(points(100_000, 16, 10, None), []Worker{{Threads: 2, Free: Unlimited}})
 	if err != nil {
@@ -287,7 +287,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// The memory of a graph follows its edges, whatever k.
+// The memory of a graph depends on its edges, not on k.
 func TestGraphMemoryFollowsTheEdges(t *testing.T) {
 	few, many := graph(100_000, 500_000, 10), graph(100_000, 500_000, 1000)
 	if a, b := few.SeatBytes(1), many.SeatBytes(1); b > a+100_000 {

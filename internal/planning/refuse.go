@@ -10,22 +10,22 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// DoesNotFit is the reason of the fault of a job that the workers' memory cannot hold.
+// DoesNotFit is the reason of the error for a job that does not fit into the workers' memory.
 const DoesNotFit = "PLAN_DOES_NOT_FIT"
 
-// mostWorkers bounds the search for how many more would do.
-const mostWorkers = 1_000
+// maxMoreWorkers bounds the search for how many more workers would suffice.
+const maxMoreWorkers = 1_000
 
-// refuse says what is needed, what there is, and what would fit.
+// refuse returns an error that says what is needed, what there is, and what would fit.
 func (p Problem) refuse(workers []Worker) error {
-	needed, free, join := int64(0), int64(0), int64(0)
+	needed, free, minFree := int64(0), int64(0), int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
-		needed = add(needed, sizeBy(p.Rule(), p.TileSize(tile)))
+		needed = addSaturated(needed, sizeBy(p.Rule(), p.TileSize(tile)))
 	}
 	for _, w := range workers {
-		needed = add(needed, p.SeatBytes(w.Threads))
-		join = max(join, p.JoinBytes(w.Threads))
-		free = add(free, max(0, w.Free))
+		needed = addSaturated(needed, p.SeatBytes(w.Threads))
+		minFree = max(minFree, p.JoinBytes(w.Threads))
+		free = addSaturated(free, max(0, w.Free))
 	}
 	how := "with storage " + p.Storage.String()
 	switch {
@@ -35,8 +35,8 @@ func (p Problem) refuse(workers []Worker) error {
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
-		how, Bytes(needed), count(p.Rows(), "row"), count(partition.TileCount(p.Rows()), "tile"), Bytes(p.smallest()), Bytes(join),
-		Bytes(free), count(len(workers), "worker")).
+		how, Bytes(needed), plural(p.Rows(), "row"), plural(partition.TileCount(p.Rows()), "tile"), Bytes(p.minTileBytes()), Bytes(minFree),
+		Bytes(free), plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string
 	for _, r := range p.remedies(workers) {
@@ -56,7 +56,7 @@ type remedy struct {
 	value any
 }
 
-// remedies are the changes of which any one would do.
+// remedies returns changes, each of which would suffice.
 func (p Problem) remedies(workers []Worker) []remedy {
 	var remedies []remedy
 	if lean := p; p.computable() && p.Rule() == partition.StoreAll {
@@ -64,23 +64,22 @@ func (p Problem) remedies(workers []Worker) []remedy {
 			remedies = append(remedies, remedy{"--storage auto (or none)", "storage", Auto})
 		}
 	}
-	if rows := p.largestRows(workers); rows > 0 {
-		remedies = append(remedies, remedy{"about " + count(rows, "row"), "largest_rows", rows})
+	if rows := p.maxRows(workers); rows > 0 {
+		remedies = append(remedies, remedy{"about " + plural(rows, "row"), "largest_rows", rows})
 	}
 	if more := p.moreWorkers(workers); more > 0 {
-		remedies = append(remedies, remedy{count(more, "more worker") + " like the largest", "more_workers", more})
+		remedies = append(remedies, remedy{plural(more, "more worker") + " like the largest", "more_workers", more})
 	}
-	if bytes := p.bytesEach(workers); bytes > 0 {
+	if bytes := p.bytesPerWorker(workers); bytes > 0 {
 		remedies = append(remedies, remedy{Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
 	}
 	return remedies
 }
 
-// smallest is the memory of a whole tile in the leanest way that the storage mode allows; of tiles of
-// several sizes the largest.
-func (p Problem) smallest() int64 {
+// minTileBytes is the least memory of a whole tile that the storage mode allows; if tiles differ, that of the largest.
+func (p Problem) minTileBytes() int64 {
 	size := sizeBy(p.Rule(), p.TileSize(0))
-	if p.Vectors != nil && p.Vectors.sparse() {
+	if p.Vectors != nil && p.Vectors.isSparse() {
 		for _, other := range p.Sizes() {
 			size = max(size, other.Stored)
 		}
@@ -95,9 +94,9 @@ func sizeBy(rule partition.Rule, size partition.Size) int64 {
 	return size.Computed
 }
 
-// fits tells whether the workers can hold all tiles, each counted as a whole one.
+// fits tells whether all tiles fit on the workers, each counted as a whole one.
 func (p Problem) fits(workers []Worker) bool {
-	size, tiles := p.smallest(), int64(partition.TileCount(p.Rows()))
+	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
 		if host := p.Host("", w.Threads, w.Free, false); host.Room > 0 {
 			tiles -= host.Room / size
@@ -106,10 +105,10 @@ func (p Problem) fits(workers []Worker) bool {
 	return tiles <= 0
 }
 
-// largestRows is how many rows of the same kind would fit, rounded down to three digits; 0: none. Of
-// graphs and sparse points it is not the rows that count.
-func (p Problem) largestRows(workers []Worker) int {
-	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.sparse() {
+// maxRows is how many rows of the same kind would fit, rounded down to three digits; 0 if none would. For graphs and
+// sparse points it is 0, because their memory does not depend on the rows alone.
+func (p Problem) maxRows(workers []Worker) int {
+	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.isSparse() {
 		return 0
 	}
 	rows := sort.Search(p.Rows(), func(n int) bool { return !p.withRows(n + 1).fits(workers) })
@@ -120,7 +119,7 @@ func (p Problem) largestRows(workers []Worker) int {
 	return rows / unit * unit
 }
 
-// withRows is the same problem with other rows.
+// withRows returns the same workload with another number of rows.
 func (p Problem) withRows(rows int) Problem {
 	p.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Rows()))
 	if p.Vectors != nil {
@@ -133,7 +132,7 @@ func (p Problem) withRows(rows int) Problem {
 	return p
 }
 
-// moreWorkers is how many more workers like the largest would do; 0: any number is too few.
+// moreWorkers is how many more workers like the largest would suffice; 0 if no number does.
 func (p Problem) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
 		return 0
@@ -145,33 +144,33 @@ func (p Problem) moreWorkers(workers []Worker) int {
 		}
 	}
 	grown := append([]Worker(nil), workers...)
-	more := sort.Search(mostWorkers, func(more int) bool {
+	more := sort.Search(maxMoreWorkers, func(more int) bool {
 		for len(grown) < len(workers)+more {
 			grown = append(grown, largest)
 		}
 		return p.fits(grown[:len(workers)+more])
 	})
-	if more == mostWorkers {
+	if more == maxMoreWorkers {
 		return 0
 	}
 	return more
 }
 
-// bytesEach is how much memory on each of the workers would do, rounded up to whole MiB.
-func (p Problem) bytesEach(workers []Worker) int64 {
+// bytesPerWorker is how much memory on each of the workers would suffice, rounded up to whole MiB.
+func (p Problem) bytesPerWorker(workers []Worker) int64 {
 	const unit = 1 << 20
-	most := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.smallest()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
-	if len(workers) == 0 || most < 0 || most > 1<<40 {
+	limit := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
+	if len(workers) == 0 || limit < 0 || limit > 1<<40 {
 		return 0
 	}
 	each := append([]Worker(nil), workers...)
-	needed := sort.Search(int(most), func(units int) bool {
+	needed := sort.Search(int(limit), func(units int) bool {
 		for w := range each {
 			each[w].Free = max(workers[w].Free, int64(units)*unit)
 		}
 		return p.fits(each)
 	})
-	if needed == int(most) {
+	if needed == int(limit) {
 		return 0
 	}
 	return int64(needed) * unit

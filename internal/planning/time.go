@@ -5,30 +5,30 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Rates of one thread, in nanoseconds: processor time on a core with AVX-512 that was not alone. They
-// make a prediction good to a factor of two or three, which is all that is claimed: it says "about".
+// Rates of one thread, in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good to
+// a factor of two or three, and say "about".
 const (
-	readEntry    = 0.45 // a stored entry in a sweep
-	addEntry     = 0.15 // the same entry in one more lane
-	gaussian     = 4.0  // an entry without its features: the kernel function, rounding, the sweep
-	transcending = 28.0 // the same for kernels with an exponential that is not computed in vectors
-	polynomial   = 13.0 // the same for the other kernels
-	feature      = 0.04 // of an entry
-	edge         = 5.0  // an entry of a graph in a sweep
-	assignEntry  = 1.0  // a distance of a point to a cluster
-	fetchByte    = 2.0  // of a given matrix, from the coordinator
-	coordination = 1e6  // of one iteration over all workers
+	readEntry      = 0.45 // a stored entry in a sweep
+	addEntry       = 0.15 // the same entry in one more lane
+	gaussian       = 4.0  // computing an entry, without its features: the kernel function, rounding, the sweep
+	transcendental = 28.0 // the same for kernels with an exponential that has no SIMD code
+	polynomial     = 13.0 // the same for the other kernels
+	feature        = 0.04 // one feature of an entry
+	edge           = 5.0  // an entry of a graph in a sweep
+	assignEntry    = 1.0  // the distance of a point to a cluster
+	fetchByte      = 2.0  // a byte of a given matrix, from the coordinator
+	coordination   = 1e6  // one iteration, over all workers
 )
 
-// What a run is expected to do. Whole runs of 40 to 150 iterations were measured to move about as
-// many points after the first sweep as there are, so that all deltas together are about one sweep.
+// What a run is expected to do. In measured runs of 40 to 150 iterations, about as many points moved after the first sweep
+// as there are, so that all deltas together are about one sweep.
 const (
-	sweepsPerRun    = 2  // all points join clusters, then all deltas together
+	sweepsPerRun    = 2  // one in which all points get clusters, one for all deltas together
 	iterations      = 40 // of one run
-	productsOfShift = 40 // of the matrix with a vector, to find the least eigenvalue
+	productsOfShift = 40 // products of the matrix with a vector, to find the least eigenvalue
 )
 
-// passes is how often a job goes over the whole matrix once it is there: restarts in lanes together.
+// passes is how many passes a job makes over the whole matrix, after it is built. Lanes share them.
 func (p Problem) passes() float64 {
 	if p.Vectors != nil {
 		return p.vectorPasses()
@@ -36,8 +36,8 @@ func (p Problem) passes() float64 {
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
-	if p.ends() {
-		passes = 1 // what the labels are worth
+	if p.labelsFromEigenvectors() {
+		passes = 1 // for the objective of the labels
 	}
 	passes += p.eigenPasses()
 	if p.Degrees {
@@ -49,8 +49,8 @@ func (p Problem) passes() float64 {
 	return passes
 }
 
-// compute is the nanoseconds of one thread for one entry.
-func (p Problem) compute() float64 {
+// entryNanoseconds is the time of one thread to compute one entry.
+func (p Problem) entryNanoseconds() float64 {
 	features := feature * float64(p.Matrix.Columns)
 	switch p.Matrix.Function {
 	case kernel.Given:
@@ -58,19 +58,19 @@ func (p Problem) compute() float64 {
 	case kernel.Gaussian:
 		return gaussian + features
 	case kernel.Laplacian, kernel.Sigmoid:
-		return transcending + features
+		return transcendental + features
 	}
 	return polynomial + features
 }
 
-// slowdown is how much slower an entry is computed than read.
-func (p Problem) slowdown() float64 { return max(1, p.compute()/readEntry) }
+// slowdown is how many times longer it takes to compute an entry than to read it.
+func (p Problem) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
 
-// seconds is about how long a plan takes: as long as its slowest worker.
+// seconds is about how long a plan takes: as long as its slowest worker, plus the coordinator's work.
 func (p Problem) seconds(plan *Plan) float64 {
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
-	if p.ends() {
+	if p.labelsFromEigenvectors() {
 		runs = 0
 	}
 	products := float64(p.AssumedProducts())
@@ -83,7 +83,7 @@ func (p Problem) seconds(plan *Plan) float64 {
 		}
 		clusters := float64(p.K)
 		if p.Matrix.Function == kernel.Adjacency {
-			clusters = min(clusters, 2+float64(p.edges())/n) // those that a vertex has neighbours in
+			clusters = min(clusters, 2+float64(p.edges())/n) // those in which a vertex has neighbors
 		}
 		work := runs * rows * clusters * assignEntry
 		if p.Matrix.Function == kernel.Adjacency {
@@ -92,7 +92,7 @@ func (p Problem) seconds(plan *Plan) float64 {
 			stored := rows * n * float64(share.Stored) / tiles
 			computed := rows * n * float64(share.Computed) / tiles
 			sum := float64(p.lanes()-1)*addEntry*plan.Passes + products*productEntry
-			work += stored*(p.compute()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.compute()+sum)
+			work += stored*(p.entryNanoseconds()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.entryNanoseconds()+sum)
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}

@@ -5,17 +5,18 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// Vectors is the points of a job of the vector family.
+// Vectors describes the points of a job of the vector family.
 type Vectors struct {
 	Rows, Columns int
-	Width         int     // values of a row, and of a cluster's sums: the columns and perhaps one more
+	Width         int     // values of a row, and of a cluster's sums: the columns, and one more with a background
 	FullMetric    bool    // models have a matrix over all pairs of columns
-	Entries       []int64 // of the tiles of sparse points; nil: points are dense
+	Entries       []int64 // of each tile of sparse points; nil for dense points
 }
 
-// TileEntries is how many entries each tile of sparse points has; nil for other data.
+// TileEntries returns how many entries each tile of sparse points has; nil for other data.
 func TileEntries(data dataset.Dataset) []int64 {
 	points, sparse := data.(*dataset.SparsePoints)
 	if !sparse {
@@ -29,40 +30,30 @@ func TileEntries(data dataset.Dataset) []int64 {
 	return entries
 }
 
-func (v *Vectors) sparse() bool { return v.Entries != nil }
+func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// groupRows is what the rows of a dense tile are padded to.
-const groupRows = 32
-
-// movePerRow is a move of each row of a tile (12), and as much again while the list of them grows.
-const movePerRow = 24
-
-// tileSize is the memory of one tile: float64 values, dense or of the entries alone, whose columns are
-// the data set's own. All tiles are stored.
+// tileSize is the memory of one tile: float64 values, dense or of the entries alone, and moves. All tiles are
+// stored.
 func (v *Vectors) tileSize(tile int) partition.Size {
-	rows := int64(partition.Tile(v.Rows, tile).Len())
-	moves := rows * movePerRow
-	values := (rows + groupRows - 1) / groupRows * groupRows * 8 * int64(v.Width)
-	if v.sparse() {
-		values = 8*v.Entries[tile] + 8*(rows+1)
-		if v.Width > v.Columns {
-			values += 8 * rows
-		}
+	rows := partition.Tile(v.Rows, tile).Len()
+	moves, values := vector.MoveBytes(rows), vector.DenseTileBytes(rows, v.Width)
+	if v.isSparse() {
+		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
 	}
 	return partition.Size{Stored: values + moves, Computed: moves}
 }
 
-// answerBytes bounds the answer of one command where it could be any number of values, on a worker as on
-// the coordinator: more is asked in several commands.
+// answerBytes bounds the answer to one command that could have any number of values, on a worker as on the coordinator.
+// Longer answers are asked for in several commands.
 const answerBytes = 64 << 20
 
-// PointsAtOnce is how many points may be asked for their distances to all clusters.
+// MaxPointsPerRequest is how many points one command may ask for their distances to all clusters.
 func (p Problem) PointsAtOnce() int { return max(1, answerBytes/(8*p.K)) }
 
-// TilesAtOnce is how many tiles may be asked for their scatter.
+// MaxTilesPerRequest is how many tiles one command may ask for their scatter.
 func (p Problem) TilesAtOnce() int { return int(max(1, answerBytes/(8*p.Vectors.scatter()))) }
 
-// scatter is how many values the scatter of a tile has at most.
+// scatter is the maximum number of values of a tile's scatter.
 func (v *Vectors) scatter() int64 {
 	if v.FullMetric {
 		return int64(v.Columns) * int64(v.Columns)
@@ -70,79 +61,69 @@ func (v *Vectors) scatter() int64 {
 	return int64(v.Columns)
 }
 
-// What a model takes, in bytes. A value of a centroid or of the matrix: the model before (8), the one that
-// arrives, packed while the buffer that takes it in grows, and unpacked (24), and its weight in scores (8).
-// A cluster's biases, places and counts. A column's mean, grid and rounding constant, packed and unpacked.
+// What a model takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one that
+// arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
+// counts. A column's mean, grid and rounding constant, packed and unpacked.
 const (
-	modelValue   = 40
-	modelCluster = 64
-	modelColumn  = 64
+	modelValueBytes   = 32
+	modelClusterBytes = 64
+	modelColumnBytes  = 64
 )
 
-// Clusters are padded to whole vectors; a thread has scores of a group of rows against all of them, and
-// takes some rows out of a group at a time.
-const (
-	clusterPadding = 8
-	unpackedRows   = 8
-)
+// maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
+const maxValues = 1 << 44
 
-// mostValues is more than any worker's memory holds, and little enough for all arithmetic here.
-const mostValues = 1 << 44
-
-// vectorSeat is what a worker of so many threads holds beside its tiles: the data set, which tiles are
-// made of; labels, operands and answers for the rows; the model; and for each thread sums of all clusters.
-func (p Problem) vectorSeat(threads int) int64 {
+// vectorFixedBytes is a worker's memory for a job of the vector family beside its tiles: the data set, from which tiles
+// are built; labels, operands and answers for the rows; the model; and what its threads work with.
+func (p Problem) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
-	n, d, width := int64(v.Rows), int64(v.Columns), int64(v.Width)
-	crew, k := int64(max(1, threads)), int64(p.K)
-	padded := k + clusterPadding
-	if padded*width > mostValues {
+	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
+	padded := vector.PaddedClusters(p.K)
+	if padded*width > maxValues {
 		return Unlimited
 	}
-	perThread := 8*k*width + 8*padded*groupRows + 3*8*width
-	if !v.sparse() {
-		perThread += 8 * unpackedRows * width
-	}
-	seat := p.DatasetBytes + n*lanePerRow + modelValue*padded*width + modelCluster*padded + modelColumn*width + crew*perThread
+	fixed := p.DatasetBytes + n*rowOperationBytes +
+		modelValueBytes*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded + modelColumnBytes*width +
+		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
 	if v.FullMetric {
-		seat += modelValue * d * d
+		fixed += (modelValueBytes + 8) * d * d
 	}
 	tiles := int64(partition.TileCount(v.Rows))
 	answer := max(8*k*min(n, int64(p.PointsAtOnce())), 8*v.scatter()*min(tiles, int64(p.TilesAtOnce())))
-	return seat + 2*answer // once more packed
+	return fixed + 2*answer // the second time packed
 }
 
-// explainVectors says why the plan of vectors is as it is.
+// explainVectors says in words why the plan of vectors is as it is.
 func (p Problem) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
-	if p.Vectors.sparse() {
+	if p.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
 	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
 		what, Bytes(plan.EntryBytes), Bytes(p.DatasetBytes), offer)
 }
 
-// Rates of the vector family, as those of time.go.
+// Rates of the vector family, like those in time.go.
 const (
 	scoreValue  = 0.4 // a value of a point against a cluster, in an assignment
-	visitValue  = 1.0 // a value of a point where each is visited once: sums, the objective
-	sparseValue = 5.0 // both, of an entry of a sparse point
+	visitValue  = 1.0 // a value of a point in an operation that visits each once: sums, the objective
+	sparseValue = 5.0 // both, for an entry of a sparse point
 )
 
-// visits is how often an iteration goes over all points beside the assignment: for the sums, and for the
-// objective before and after them.
+// visits is how many passes an iteration makes over all points beside the assignment: for the sums, and for the objective
+// before and after them.
 const visits = 3
 
-// vectorPasses is how often a job goes over all points: a start looks at them once for each cluster.
+// vectorPasses is how many passes a job makes over all points. A start makes one for each cluster.
 func (p Problem) vectorPasses() float64 {
 	return float64(max(1, p.Restarts)) * float64(iterations*(1+visits)+p.K)
 }
 
-// vectorWork is the nanoseconds of one thread for the share of a worker.
+// vectorWork is the time of one thread for a worker's rows, in nanoseconds.
 func (p Problem) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
-	if v.sparse() {
+	if v.isSparse() {
 		total := int64(0)
 		for _, entries := range v.Entries {
 			total += entries

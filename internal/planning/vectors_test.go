@@ -101,7 +101,7 @@ func TestTimesOfVectorsGrowWithTheWork(t *testing.T) {
 	}
 }
 
-// What a shard holds after all that can be asked of it is never more than planned.
+// A shard never takes more memory than planned, even after everything that it can be asked for.
 func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "n")
@@ -135,7 +135,7 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 	})
 }
 
-// use asks a shard for everything.
+// use asks a shard for everything that it can be asked for.
 func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.Spec, k int, distortion metric.Distortion, full bool) {
 	ctx := context.Background()
 	m := &vector.Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}

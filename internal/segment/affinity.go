@@ -9,35 +9,34 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Floor is the smallest weight of an edge. Pairs that are less alike have none, except pixels that
-// share a side: their edge stays, with this weight. So the graph of a picture is connected, no pixel
-// has degree 0 (normalized cut has no place for one), and what was raised is a millionth of the
-// largest weight there is.
-const Floor = 1e-6
+// MinWeight is the smallest weight of an edge. Pairs that are less alike have no edge, except pixels that
+// share a side, whose edge gets this weight. So the graph of a picture is connected and no pixel has
+// degree 0, for which a normalized cut is not defined. The largest weight is 1.
+const MinWeight = 1e-6
 
-// maxPairs bounds the pairs within the radius: 268 million, a file of 9 GB.
+// maxPairs is the largest number of pairs within the radius: 268 million, a file of 9 GB.
 const maxPairs = 1 << 28
 
-// runBytes is about what an edge takes while one machine reads and clusters it, as measured. The graph
-// itself is 24 bytes of it, a column and a weight in the rows of both ends.
-const runBytes = 200
+// bytesPerEdge is about how much memory an edge takes while one machine reads and clusters the graph, as
+// measured. The graph itself takes 24 bytes of it, a column and a weight in the rows of both ends.
+const bytesPerEdge = 200
 
-// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over place and grey value:
+// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over position and gray value:
 //
 //	a_ij = exp(-(dx^2 + dy^2) / (2 SigmaPosition^2) - dI^2 / (2 SigmaGrey^2))
 //
-// for pixels that are at most Radius apart, with grey values I from 0 to 255. The paper gives no
-// widths and takes all pairs; DefaultAffinity says what we take.
+// for pixels that are at most Radius apart, with gray values I from 0 to 255. The paper takes all pairs
+// and does not say which widths it uses; DefaultAffinity has ours.
 type Affinity struct {
 	Radius        float64
 	SigmaPosition float64
 	SigmaGrey     float64
 }
 
-// DefaultAffinity chooses the widths. Half the radius: a pair at its end still weighs exp(-2), and
-// what is cut off beyond matters little. Half the picture's contrast: between two equal regions of
-// even grey it makes the weight exp(-8), whatever their grey values are. A picture without contrast
-// has no grey differences to weigh, and any width does.
+// DefaultAffinity chooses the widths. SigmaPosition is half the radius: a pair at that distance has the
+// weight exp(-2), and pairs beyond it would matter little. SigmaGray is half the picture's contrast: across
+// the border of two equally large regions, each of one gray value, the weight is then at most exp(-8),
+// whatever the two values are. In a picture without contrast any width gives the same weights.
 func DefaultAffinity(p *Picture, radius float64) Affinity {
 	a := Affinity{Radius: radius, SigmaPosition: radius / 2, SigmaGrey: p.Contrast() / 2}
 	if a.SigmaGrey == 0 {
@@ -46,12 +45,12 @@ func DefaultAffinity(p *Picture, radius float64) Affinity {
 	return a
 }
 
-// Check refuses what makes no graph of a picture, or one that is too large.
+// Check refuses parameters that make no graph of a picture, or one that is too large.
 func (a Affinity) Check(p *Picture) error {
 	for _, sigma := range []struct {
 		name  string
 		value float64
-	}{{"position", a.SigmaPosition}, {"grey", a.SigmaGrey}} {
+	}{{"position", a.SigmaPosition}, {"gray", a.SigmaGrey}} {
 		if !(sigma.value > 0) || math.IsInf(sigma.value, 0) {
 			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite", sigma.name, sigma.value)
 		}
@@ -64,7 +63,7 @@ func (a Affinity) Check(p *Picture) error {
 	}
 	if pairs := a.pairs(p); pairs > maxPairs {
 		return fault.Invalid("TOO_MANY_EDGES", "%.0f pairs of the %d x %d pixels are within the radius %v, which would take about %.0f GB of memory to cluster on one machine; at most %d are supported: take a smaller radius or picture",
-			pairs, p.Width, p.Height, a.Radius, pairs*runBytes/1e9, maxPairs)
+			pairs, p.Width, p.Height, a.Radius, pairs*bytesPerEdge/1e9, maxPairs)
 	}
 	return nil
 }
@@ -77,7 +76,8 @@ func (a Affinity) pairs(p *Picture) float64 {
 		if !within {
 			break
 		}
-		// Columns that are dx apart: width - dx. Rows below look both ways, the own row one way.
+		// width - dx pairs of columns are dx apart. In the row itself dx is positive; in rows below it has
+		// either sign.
 		width, rows, r := float64(p.Width), float64(p.Height-dy), float64(reach)
 		ahead := r*width - r*(r+1)/2
 		if dy == 0 {
@@ -89,8 +89,8 @@ func (a Affinity) pairs(p *Picture) float64 {
 	return pairs
 }
 
-// reach is the largest dx within the picture and the radius, dy rows away; within tells whether the
-// row is in reach at all.
+// reach is the largest dx within the picture and the radius for pixels dy rows apart; within tells
+// whether such rows are within the radius at all.
 func (a Affinity) reach(p *Picture, dy int) (dx int, within bool) {
 	left := float64(a.Radius*a.Radius) - float64(float64(dy)*float64(dy))
 	if left < 0 {
@@ -100,14 +100,14 @@ func (a Affinity) reach(p *Picture, dy int) (dx int, within bool) {
 	return min(dx, p.Width-1), true
 }
 
-// offset is the way from a pixel to one that comes after it.
+// offset leads from a pixel to one with a larger number.
 type offset struct {
-	dx, dy int
-	place  float64 // the position's part of the exponent
-	beside bool    // the two share a side
+	dx, dy       int
+	positionTerm float64 // (dx^2 + dy^2) / (2 SigmaPosition^2)
+	adjacent     bool    // the two pixels share a side
 }
 
-// offsets are in the order of the pixels they lead to.
+// offsets are all offsets within the radius, in the order of the pixels that they lead to.
 func (a Affinity) offsets(p *Picture) []offset {
 	var offsets []offset
 	for dy := range p.Height {
@@ -119,11 +119,11 @@ func (a Affinity) offsets(p *Picture) []offset {
 			if dy == 0 && dx <= 0 {
 				continue
 			}
-			place := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
-			if kernel.Exp(-place) < Floor && dx*dx+dy*dy > 1 {
-				continue // whatever the grey values are
+			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
+			if kernel.Exp(-positionTerm) < MinWeight && dx*dx+dy*dy > 1 {
+				continue // too small, whatever the gray values are
 			}
-			offsets = append(offsets, offset{dx, dy, place, dx*dx+dy*dy == 1})
+			offsets = append(offsets, offset{dx, dy, positionTerm, dx*dx+dy*dy == 1})
 		}
 	}
 	return offsets
@@ -131,8 +131,8 @@ func (a Affinity) offsets(p *Picture) []offset {
 
 func halfSquare(x float64) float64 { return float64(x*x) / 2 }
 
-// Edges yields the edges of a picture that Check accepts, by their first pixel, then by the second.
-// None is kept: memory does not grow with them.
+// Edges yields the edges of a picture that Check accepts, sorted by their first pixel, then by the
+// second. It stores none of them.
 func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 	return func(yield func(dataset.Edge) bool) {
 		offsets := a.offsets(p)
@@ -143,7 +143,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 					continue
 				}
 				j := i + o.dy*p.Width + o.dx
-				weight := a.weight(o, float64(p.Grey[i])-float64(p.Grey[j]))
+				weight := a.weight(o, float64(p.Gray[i])-float64(p.Gray[j]))
 				if weight > 0 && !yield(dataset.Edge{Source: int32(i), Target: int32(j), Weight: weight}) {
 					return
 				}
@@ -152,14 +152,14 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 	}
 }
 
-// weight is 0 for a pair without an edge. The difference is in 16 bits.
+// weight is 0 for a pair without an edge. difference is that of the gray values from 0 to 65535.
 func (a Affinity) weight(o offset, difference float64) float64 {
-	weight := kernel.Exp(-(o.place + halfSquare(difference/greyLevel/a.SigmaGrey)))
+	weight := kernel.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGrey)))
 	switch {
-	case weight >= Floor:
+	case weight >= MinWeight:
 		return weight
-	case o.beside:
-		return Floor
+	case o.adjacent:
+		return MinWeight
 	}
 	return 0
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Box is a rectangle of pixels that share a label: two boxes of one label are of one segment.
+// Box is a rectangle of pixels that share a label. Boxes of the same label belong to the same segment.
 type Box struct {
 	X, Y          int // of its top left pixel
 	Width, Height int
@@ -26,14 +26,15 @@ func (b Box) Check(width, height int) error {
 	return nil
 }
 
-// maxAllPairs bounds what AllPairs lists: beyond that the chains say the same.
+// maxAllPairs is the largest number of constraints that AllPairs lists; Chains says the same in fewer.
 const maxAllPairs = 1 << 20
 
-// Labelled are the pixels of some boxes by label, in ascending order of labels and of pixels.
-type Labelled [][]int32
+// Labeled lists the labeled pixels of a picture: one ascending list for each label, in the order of the
+// labels.
+type Labeled [][]int32
 
-// Label sorts the pixels of boxes, each once. A pixel cannot have two labels.
-func Label(width, height int, boxes []Box) (Labelled, error) {
+// Label lists the pixels of the boxes by label, each pixel once. A pixel must not have two labels.
+func Label(width, height int, boxes []Box) (Labeled, error) {
 	labels := make([]int64, 0, len(boxes))
 	for at, b := range boxes {
 		if err := b.Check(width, height); err != nil {
@@ -43,14 +44,14 @@ func Label(width, height int, boxes []Box) (Labelled, error) {
 	}
 	slices.Sort(labels)
 	labels = slices.Compact(labels)
-	const free = -1
-	owner := slices.Repeat([]int32{free}, width*height)
+	const unlabeled = -1
+	owner := slices.Repeat([]int32{unlabeled}, width*height)
 	for at, b := range boxes {
 		rank, _ := slices.BinarySearch(labels, b.Label)
 		for y := b.Y; y < b.Y+b.Height; y++ {
 			for x := b.X; x < b.X+b.Width; x++ {
 				i := y*width + x
-				if owner[i] != free && owner[i] != int32(rank) {
+				if owner[i] != unlabeled && owner[i] != int32(rank) {
 					return nil, fault.Invalid("CONTRADICTORY_BOXES", "box %d gives the pixel (%d, %d) the label %d, an earlier one the label %d; boxes of different labels must not overlap",
 						at, x, y, b.Label, labels[owner[i]])
 				}
@@ -58,32 +59,31 @@ func Label(width, height int, boxes []Box) (Labelled, error) {
 			}
 		}
 	}
-	classes := make(Labelled, len(labels))
+	classes := make(Labeled, len(labels))
 	for i, rank := range owner {
-		if rank != free {
+		if rank != unlabeled {
 			classes[rank] = append(classes[rank], int32(i))
 		}
 	}
 	return classes, nil
 }
 
-// UnitWeight is the usual weight of a constraint: the entries of Q are 1 and -1 in Wang2014 7.1, and two
-// pixels that are alike in everything have an edge of that weight. With the default of kernel k-means,
-// which is many times as large, a normalized cut does best to cut a labelled box out of its surroundings.
+// UnitWeight is the usual weight of a constraint on pixels: the entries of Q are 1 and -1 in Wang2014 7.1,
+// and the edge of two identical pixels has weight 1. The default weight of kernel k-means is many times
+// as large; with it the best normalized cut separates a labeled box from its surroundings.
 const UnitWeight = 1
 
-// Chains says what the labels say in few constraints. A chain of must-links runs through the pixels
-// of each label, and between any two labels so many cannot-links that every pixel has one: the
-// larger class's pixels in order, with those of the smaller again and again. Their closure is that
-// of AllPairs.
-func (l Labelled) Chains(weight float64) []constraint.Constraint {
+// Chains is a short list of constraints with the same closure as AllPairs: a chain of must-links through
+// the pixels of each label, and cannot-links between any two labels such that every pixel has one (the
+// pixels of the larger class in order, each with the next pixel of the smaller class, cyclically).
+func (l Labeled) Chains(weight float64) []constraint.Constraint {
 	var links []constraint.Constraint
 	for _, class := range l {
 		for at := 1; at < len(class); at++ {
 			links = append(links, constraint.Constraint{I: class[at-1], J: class[at], Kind: constraint.MustLink, Weight: weight, Weighted: true})
 		}
 	}
-	l.acrossLabels(func(a, b []int32) {
+	l.eachTwoLabels(func(a, b []int32) {
 		for at := range max(len(a), len(b)) {
 			links = append(links, constraint.Constraint{I: a[at%len(a)], J: b[at%len(b)], Kind: constraint.CannotLink, Weight: weight, Weighted: true})
 		}
@@ -91,14 +91,14 @@ func (l Labelled) Chains(weight float64) []constraint.Constraint {
 	return links
 }
 
-// AllPairs is a constraint between every two labelled pixels, as in Wang2014 7.1.
-func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
+// AllPairs has a constraint between every two labeled pixels, as in Wang2014 7.1.
+func (l Labeled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	pixels := 0
 	for _, class := range l {
 		pixels += len(class)
 	}
 	if pairs := pixels * (pixels - 1) / 2; pairs > maxAllPairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labelled pixels have %d pairs; at most %d are listed: make the boxes smaller, or do without all pairs, which says the same in fewer constraints",
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or do without all pairs, which says the same in fewer constraints",
 			pixels, pairs, maxAllPairs)
 	}
 	var links []constraint.Constraint
@@ -109,7 +109,7 @@ func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 			}
 		}
 	}
-	l.acrossLabels(func(a, b []int32) {
+	l.eachTwoLabels(func(a, b []int32) {
 		for _, i := range a {
 			for _, j := range b {
 				links = append(links, constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink, Weight: weight, Weighted: true})
@@ -119,8 +119,8 @@ func (l Labelled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	return links, nil
 }
 
-// acrossLabels visits every two labels.
-func (l Labelled) acrossLabels(visit func(a, b []int32)) {
+// eachTwoLabels visits the pixels of every two labels.
+func (l Labeled) eachTwoLabels(visit func(a, b []int32)) {
 	for at, a := range l {
 		for _, b := range l[at+1:] {
 			visit(a, b)

@@ -13,15 +13,15 @@ import (
 )
 
 func randomPicture(width, height int, rng *rand.Rand) *Picture {
-	p := &Picture{Width: width, Height: height, Grey: make([]uint16, width*height)}
+	p := &Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}
 	levels := 1 + rng.IntN(1<<16)
-	for i := range p.Grey {
-		p.Grey[i] = uint16(rng.IntN(levels))
+	for i := range p.Gray {
+		p.Gray[i] = uint16(rng.IntN(levels))
 	}
 	return p
 }
 
-// naiveEdges looks at every pair of pixels and writes the formula of Wang2014 7.1 as it stands.
+// naiveEdges looks at every pair of pixels and applies the formula of Wang2014 7.1 directly.
 func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 	var edges []dataset.Edge
 	for i := range p.Pixels() {
@@ -30,18 +30,18 @@ func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 			if dx*dx+dy*dy > a.Radius*a.Radius {
 				continue
 			}
-			grey := float64(p.Grey[i])/257 - float64(p.Grey[j])/257
-			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - grey*grey/(2*a.SigmaGrey*a.SigmaGrey))
-			if weight < Floor && dx*dx+dy*dy > 1 {
+			gray := float64(p.Gray[i])/257 - float64(p.Gray[j])/257
+			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGrey*a.SigmaGrey))
+			if weight < MinWeight && dx*dx+dy*dy > 1 {
 				continue
 			}
-			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, Floor)})
+			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, MinWeight)})
 		}
 	}
 	return edges
 }
 
-func TestEdgesAreThoseOfTheDoubleLoop(t *testing.T) {
+func TestEdgesAreThoseOfANaiveLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	radii := []float64{1, 1.2, math.Sqrt2, 2, 2.2, math.Sqrt(5), 5, 100}
 	for range 400 {
@@ -72,7 +72,7 @@ func TestPairsAreCounted(t *testing.T) {
 	}
 }
 
-// Every picture, however harsh, makes one connected graph of positive weights.
+// Every picture, whatever its contrast and the widths, gives a connected graph of positive weights.
 func TestTheGraphIsConnected(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 200 {
@@ -80,7 +80,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGrey: math.Exp(-700 * rng.Float64())}
 		var links []constraint.Constraint
 		for e := range a.Edges(p) {
-			if e.Weight < Floor || e.Weight > 1 {
+			if e.Weight < MinWeight || e.Weight > 1 {
 				t.Fatalf("edge %+v", e)
 			}
 			links = append(links, constraint.Constraint{I: e.Source, J: e.Target, Kind: constraint.MustLink})
@@ -95,7 +95,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 	}
 }
 
-func TestEdgesMayBeLeftEarly(t *testing.T) {
+func TestEdgesStopWhenTheLoopBreaks(t *testing.T) {
 	p := randomPicture(5, 5, rand.New(rand.NewPCG(4, 0)))
 	seen := 0
 	for range DefaultAffinity(p, 2).Edges(p) {
@@ -109,12 +109,12 @@ func TestEdgesMayBeLeftEarly(t *testing.T) {
 }
 
 func TestThinPictures(t *testing.T) {
-	one := &Picture{Width: 1, Height: 1, Grey: []uint16{7}}
+	one := &Picture{Width: 1, Height: 1, Gray: []uint16{7}}
 	if edges := slices.Collect(DefaultAffinity(one, 5).Edges(one)); len(edges) != 0 {
 		t.Errorf("one pixel has edges %v", edges)
 	}
 	for _, size := range [][2]int{{6, 1}, {1, 6}} {
-		p := &Picture{Width: size[0], Height: size[1], Grey: make([]uint16, 6)}
+		p := &Picture{Width: size[0], Height: size[1], Gray: make([]uint16, 6)}
 		a := DefaultAffinity(p, 1)
 		if a.SigmaGrey != 1 || a.SigmaPosition != 0.5 {
 			t.Errorf("a flat picture has %+v", a)
@@ -128,14 +128,14 @@ func TestThinPictures(t *testing.T) {
 }
 
 func TestContrast(t *testing.T) {
-	p := &Picture{Width: 2, Height: 2, Grey: []uint16{0, 0, 100 * greyLevel, 100 * greyLevel}}
+	p := &Picture{Width: 2, Height: 2, Gray: []uint16{0, 0, 100 * grayLevel, 100 * grayLevel}}
 	if got := p.Contrast(); got != 50 {
 		t.Errorf("contrast %v, want 50", got)
 	}
 	if a := DefaultAffinity(p, 5); a.SigmaGrey != 25 || a.SigmaPosition != 2.5 {
 		t.Errorf("%+v", a)
 	}
-	flat := &Picture{Width: 3, Height: 1, Grey: []uint16{54321, 54321, 54321}}
+	flat := &Picture{Width: 3, Height: 1, Gray: []uint16{54321, 54321, 54321}}
 	if got := flat.Contrast(); got != 0 {
 		t.Errorf("contrast of a flat picture: %v", got)
 	}
@@ -178,7 +178,7 @@ func TestSizesAreChecked(t *testing.T) {
 	}
 }
 
-// randomBoxes do not contradict each other: labels own columns.
+// randomBoxes do not contradict each other: every column has one label.
 func randomBoxes(width, height int, rng *rand.Rand) []Box {
 	boxes := make([]Box, 1+rng.IntN(5))
 	for at := range boxes {
@@ -190,39 +190,39 @@ func randomBoxes(width, height int, rng *rand.Rand) []Box {
 	return boxes
 }
 
-// The few constraints say what all pairs say: same components, same pairs of them apart.
-func TestChainsSayWhatAllPairsSay(t *testing.T) {
+// Chains and all pairs have the same closure: the same components, and the same of them apart.
+func TestChainsHaveTheClosureOfAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for range 300 {
 		width, height := 1+rng.IntN(8), 1+rng.IntN(8)
 		boxes := randomBoxes(width, height, rng)
-		labelled, err := Label(width, height, boxes)
+		labeled, err := Label(width, height, boxes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := labelled.AllPairs(UnitWeight)
+		all, err := labeled.AllPairs(UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := naivePairs(width, height, boxes); !slices.Equal(describe(all), want) {
 			t.Fatalf("%v: all pairs are %v, want %v", boxes, describe(all), want)
 		}
-		chains, err := constraint.NewSet(width*height, labelled.Chains(UnitWeight), constraint.UnitWeight)
+		chains, err := constraint.NewSet(width*height, labeled.Chains(UnitWeight), constraint.UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if chains.Len() != len(labelled.Chains(UnitWeight)) {
-			t.Fatalf("%v: a constraint is said twice in %v", boxes, labelled.Chains(UnitWeight))
+		if chains.Len() != len(labeled.Chains(UnitWeight)) {
+			t.Fatalf("%v: a constraint is repeated in %v", boxes, labeled.Chains(UnitWeight))
 		}
 		for _, c := range all {
 			a, b := chains.Components().Of(c.I), chains.Components().Of(c.J)
 			if c.Kind == constraint.MustLink && a != b || c.Kind == constraint.CannotLink && !chains.Apart(a, b) {
-				t.Fatalf("%v: the chains do not say %+v", boxes, c)
+				t.Fatalf("%v: the chains do not imply %+v", boxes, c)
 			}
 		}
-		for _, c := range labelled.Chains(UnitWeight) {
+		for _, c := range labeled.Chains(UnitWeight) {
 			if !slices.Contains(all, c) {
-				t.Fatalf("%v: the chains say too much: %+v", boxes, c)
+				t.Fatalf("%v: a chain has a wrong constraint: %+v", boxes, c)
 			}
 		}
 	}
@@ -240,12 +240,12 @@ func naivePairs(width, height int, boxes []Box) []string {
 	var pairs []constraint.Constraint
 	for i := range width * height {
 		for j := i + 1; j < width*height; j++ {
-			a, labelledA := label[i]
-			b, labelledB := label[j]
+			a, labeledA := label[i]
+			b, labeledB := label[j]
 			switch {
-			case labelledA && labelledB && a == b:
+			case labeledA && labeledB && a == b:
 				pairs = append(pairs, constraint.Constraint{I: int32(i), J: int32(j), Kind: constraint.MustLink})
-			case labelledA && labelledB:
+			case labeledA && labeledB:
 				pairs = append(pairs, constraint.Constraint{I: int32(i), J: int32(j), Kind: constraint.CannotLink})
 			}
 		}
@@ -299,21 +299,21 @@ func TestDrawHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labelled, err := Label(size[0], size[1], s.Boxes)
-		if err != nil || len(labelled) != 2 {
-			t.Fatalf("%v: %v, %v", size, labelled, err)
+		labeled, err := Label(size[0], size[1], s.Boxes)
+		if err != nil || len(labeled) != 2 {
+			t.Fatalf("%v: %v, %v", size, labeled, err)
 		}
-		for label, pixels := range labelled {
+		for label, pixels := range labeled {
 			for _, i := range pixels {
 				if s.Truth[i] != int32(label) {
-					t.Errorf("%v: pixel %d is labelled %d", size, i, label)
+					t.Errorf("%v: pixel %d is labeled %d", size, i, label)
 				}
 			}
 		}
-		// The left foot is brighter than the right head, but never than its neighbour.
+		// The bottom of the left half is brighter than the top of the right one, but not than its bottom.
 		last := len(s.Truth) - size[0]
-		if s.Picture.Grey[last] <= s.Picture.Grey[size[0]-1] || s.Picture.Grey[last] >= s.Picture.Grey[last+size[0]-1] {
-			t.Errorf("%v: the corners are %d, %d, %d", size, s.Picture.Grey[size[0]-1], s.Picture.Grey[last], s.Picture.Grey[last+size[0]-1])
+		if s.Picture.Gray[last] <= s.Picture.Gray[size[0]-1] || s.Picture.Gray[last] >= s.Picture.Gray[last+size[0]-1] {
+			t.Errorf("%v: the corners are %d, %d, %d", size, s.Picture.Gray[size[0]-1], s.Picture.Gray[last], s.Picture.Gray[last+size[0]-1])
 		}
 	}
 	for reason, draw := range map[string]func() (*Scene, error){

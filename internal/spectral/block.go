@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// columns makes a block of zeros.
+// columns makes count columns of n zeros.
 func columns(n, count int) [][]float64 {
 	block, all := make([][]float64, count), make([]float64, n*count)
 	for j := range block {
@@ -18,8 +18,8 @@ func columns(n, count int) [][]float64 {
 	return block
 }
 
-// inParallel calls work for consecutive parts of 0..n-1 of a fixed size, on all processors. What work
-// computes for an index may not depend on the part that it came in.
+// inParallel calls work for consecutive parts of 0..n-1, each of the given size, on all processors. What work
+// computes for an index must not depend on the part that it is in.
 func inParallel(n, size int, work func(from, to int)) {
 	parts := (n + size - 1) / size
 	threads := min(runtime.GOMAXPROCS(0), parts)
@@ -47,7 +47,7 @@ func inParallel(n, size int, work func(from, to int)) {
 
 // overTiles calls work for every tile of n rows.
 func overTiles(n int, work func(tile int, rows partition.Range)) {
-	const worthIt = 4 // tiles: a handful of short ones is done before a thread has woken
+	const worthIt = 4 // tiles: fewer short ones are done before another thread has woken up
 	size := 1
 	if n < worthIt*1024 {
 		size = partition.TileCount(n)
@@ -59,7 +59,7 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 	})
 }
 
-// gram is X'Y, row by row: each entry is summed per tile in row order, then in tile order.
+// gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
 func gram(n int, x, y [][]float64) [][]float64 {
 	total := columns(len(y), len(x))
 	if len(x) == 0 || len(y) == 0 {
@@ -83,10 +83,10 @@ func gram(n int, x, y [][]float64) [][]float64 {
 	return total
 }
 
-// dots is x'y for the rows of every y.
+// dots computes x'y of some rows for every column y.
 func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
 	j := 0
-	for ; j+wide <= len(y); j += wide {
+	for ; j+groupColumns <= len(y); j += groupColumns {
 		four := four(y[j:], rows)
 		products := plainDots(x, &four)
 		copy(into[j:], products[:])
@@ -96,52 +96,52 @@ func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
 	}
 }
 
-// four is some rows of the first four columns.
-func four(x [][]float64, rows partition.Range) (parts [wide][]float64) {
+// four returns some rows of the first four columns.
+func four(x [][]float64, rows partition.Range) (parts [groupColumns][]float64) {
 	for c := range parts {
 		parts[c] = x[c][rows.From:rows.To]
 	}
 	return parts
 }
 
-// combine adds X c_j to every column y_j: factors[i][j] is the share of x_i in y_j.
+// combine adds X c_j to every column y_j, where factors[i][j] is the factor of x_i in y_j.
 func combine(n int, y, x, factors [][]float64) {
 	if len(x) == 0 || len(y) == 0 {
 		return
 	}
 	overTiles(n, func(_ int, rows partition.Range) {
 		for j := range y {
-			mix(y[j][rows.From:rows.To], x, rows, factors, j)
+			addCombination(y[j][rows.From:rows.To], x, rows, factors, j)
 		}
 	})
 }
 
-// mix adds X c_j for some rows, four columns of X at a reading of the sums.
-func mix(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
+// addCombination adds X c_j for some rows, four columns of X at a time.
+func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
 	i := 0
-	for ; i+wide <= len(x); i += wide {
+	for ; i+groupColumns <= len(x); i += groupColumns {
 		four := four(x[i:], rows)
-		addMultiples(to, &four, &[wide]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+		addMultiples(to, &four, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
 	}
 	for ; i < len(x); i++ {
 		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
 	}
 }
 
-// combined is X times factors, in new columns.
-func combined(n int, x, factors [][]float64, count int) [][]float64 {
+// combination returns X times factors, in new columns.
+func combination(n int, x, factors [][]float64, count int) [][]float64 {
 	y := columns(n, count)
 	combine(n, y, x, factors)
 	return y
 }
 
-// recombined is X times factors, in the first columns of X itself.
-func recombined(n int, x, factors [][]float64) [][]float64 {
+// recombineInPlace replaces the first columns of X by X times factors, and returns them.
+func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 	count := len(factors[0])
 	overTiles(n, func(_ int, rows partition.Range) {
 		strips := columns(rows.Len(), count)
 		for j, strip := range strips {
-			mix(strip, x, rows, factors, j)
+			addCombination(strip, x, rows, factors, j)
 		}
 		for j, strip := range strips {
 			copy(x[j][rows.From:rows.To], strip)
@@ -151,7 +151,7 @@ func recombined(n int, x, factors [][]float64) [][]float64 {
 	return x[:count]
 }
 
-// project takes from every column of w its part in the span of the orthonormal columns of v.
+// project removes from every column of w its part in the span of the orthonormal columns of v.
 func project(n int, w, v [][]float64) {
 	parts := gram(n, v, w)
 	for _, row := range parts {
@@ -162,22 +162,21 @@ func project(n int, w, v [][]float64) {
 	combine(n, w, v, parts)
 }
 
-// dependent is the part of a vector of length 1 that may remain beside others before it counts as a
-// combination of them.
+// dependent is the length that a unit vector must keep after projection, or else it counts as a combination of
+// the others.
 const dependent = 1e-8
 
-// orthonormalise makes the columns of w orthonormal, to each other and to the orthonormal columns of
-// the blocks beside, and drops those that depend on the rest. Everything is done twice, which is
-// enough (Kahan).
-func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
+// orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks,
+// and drops those that depend on the rest. Everything is done twice, which is enough (Kahan).
+func orthonormalize(n int, w [][]float64, others ...[][]float64) [][]float64 {
 	kept := w[:0:0]
 	for _, x := range w {
-		if normalise(x) > 0 {
+		if normalize(x) > 0 {
 			kept = append(kept, x)
 		}
 	}
 	for _, least := range []float64{dependent, 0.5} {
-		for _, v := range beside {
+		for _, v := range others {
 			project(n, kept, v)
 		}
 		independent := kept[:0:0]
@@ -187,7 +186,7 @@ func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
 					subtractMultiple(x, u, dot(u, x))
 				}
 			}
-			if normalise(x) > least {
+			if normalize(x) > least {
 				independent = append(independent, x)
 			}
 		}
@@ -196,8 +195,8 @@ func orthonormalise(n int, w [][]float64, beside ...[][]float64) [][]float64 {
 	return kept
 }
 
-// normalise divides by the length, which it returns; a length of 0 leaves the vector as it is.
-func normalise(x []float64) float64 {
+// normalize divides a vector by its length, unless that is 0, and returns the length.
+func normalize(x []float64) float64 {
 	norm := math.Sqrt(dot(x, x))
 	if norm > 0 {
 		for i := range x {

@@ -11,41 +11,42 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Problem is Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and B = Beliefs - Ratio I.
+// CutProblem is the generalized eigenvalue problem Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and
+// B = Beliefs - Ratio I.
 type Problem struct {
 	Affinity Operator    // D^-1/2 A D^-1/2
 	Beliefs  Operator    // Qbar = D^-1/2 Q D^-1/2
 	Ratio    float64     // beta / vol
 	Volume   float64     // vol, the sum of A
-	Null     [][]float64 // what Lbar takes to 0: D^1/2 1 on each connected component, 0 elsewhere
+	Null     [][]float64 // the null space of Lbar: D^1/2 1 on each connected component, 0 elsewhere
 }
 
-// Cuts are feasible solutions of a Problem, in order of Costs.
+// Cuts are feasible solutions of a CutProblem, in order of Costs.
 type Cuts struct {
 	Values    []float64   // lambda, finite and above 1e-8
-	Vectors   [][]float64 // v with v'v = vol, the entry of largest magnitude positive
+	Vectors   [][]float64 // v with v'v = vol, and with a positive entry of largest magnitude
 	Costs     []float64   // v' Lbar v
 	Residuals []float64   // |Lbar v - lambda B v| / |v|
-	Floor     float64     // about what so many of the cheapest cuts cost together, feasible or not
+	Floor     float64     // about what as many of the cheapest cuts would cost together, feasible or not
 	Work
 	Converged bool
 }
 
 const (
-	leastLambda  = 1e-8  // Wang2014's algorithm: what is below is the trivial solution
-	denseRows    = 2000  // problems up to here are solved from all their entries
-	negligibleMu = 1e-11 // of the largest |mu|: an eigenvalue that is 0 but for rounding
+	minLambda    = 1e-8  // below it are trivial solutions, as in Wang2014's algorithm
+	denseRows    = 2000  // problems of up to this many rows are solved from all their entries
+	negligibleMu = 1e-11 // relative to the largest |mu|: smaller eigenvalues are 0 except for rounding
 )
 
 // Wanted says which feasible solutions are wanted.
 type Wanted struct {
-	Cuts  int // this many, the cheapest
-	Among int // of this many with the least lambda; the order of lambda is not that of cost
+	Cuts  int // this many, the cheapest ones
+	Among int // of this many with the least lambda; the order by lambda is not that by cost
 }
 
-// Constrained finds feasible solutions, in order of cost; fewer where no more are feasible. The cheapest of
-// all come of Among at the number of feasible ones. Small problems are solved exactly, large ones by the
-// search that Largest uses; a tolerance is of Residuals.
+// Constrained finds feasible solutions, in order of cost; fewer than wanted if no more are feasible. To find the
+// cheapest of all, Among must be the number of feasible ones. Small problems are solved exactly, large ones by
+// the search that Largest uses, where the tolerance applies to Residuals.
 func Constrained(ctx context.Context, p Problem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
 	n := p.Affinity.Rows()
 	switch {
@@ -62,9 +63,9 @@ func Constrained(ctx context.Context, p Problem, wanted Wanted, rng *rand.Rand, 
 	return p.solve(ctx, wanted, rng, options, n <= denseRows)
 }
 
-// solve reduces and solves. A graph that is connected by next to nothing, as far clusters under a
-// Gaussian kernel are, has further vectors that Lbar takes nearly to 0, and lambdas of that size
-// that are no solutions. They would cost all others their digits, so they join the null vectors.
+// solve reduces the problem and solves it. In a graph whose clusters are hardly connected, as distant clusters
+// under a Gaussian kernel, there are further vectors that Lbar maps nearly to 0, with tiny lambdas that are no
+// solutions. They would cost all other solutions their digits, so they are added to the null vectors.
 func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
 	var work Work
 	for {
@@ -72,15 +73,15 @@ func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, optio
 		if err != nil {
 			return Cuts{}, err
 		}
-		if p.Affinity.Rows() == len(r.outside) {
+		if p.Affinity.Rows() == len(r.excluded) {
 			return Cuts{Work: work, Converged: true}, nil
 		}
 		var found Cuts
 		var nearlyNull [][]float64
 		if exact {
-			found, nearlyNull, err = r.exactly(ctx, wanted, rng, &work)
+			found, nearlyNull, err = r.solveFromEntries(ctx, wanted, rng, &work)
 		} else {
-			found, nearlyNull, err = r.iteratively(ctx, wanted, rng, options, &work)
+			found, nearlyNull, err = r.solveIteratively(ctx, wanted, rng, options, &work)
 		}
 		if err != nil || len(nearlyNull) == 0 {
 			return found.cheapest(wanted.Cuts, work), err
@@ -89,13 +90,13 @@ func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, optio
 	}
 }
 
-// cheapest are the first ones.
+// cheapest returns the first cuts.
 func (c Cuts) cheapest(count int, work Work) Cuts {
 	count = min(count, len(c.Values))
 	return Cuts{c.Values[:count], c.Vectors[:count], c.Costs[:count], c.Residuals[:count], c.Floor, work, c.Converged}
 }
 
-// cuts turns pairs B_S w = mu Lbar w into solutions of the problem, and measures those.
+// cuts turns solutions of B_S w = mu Lbar w into solutions of the problem, and computes their costs and residuals.
 func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work *Work) (Cuts, error) {
 	n := r.Affinity.Rows()
 	if len(w) == 0 {
@@ -107,7 +108,7 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 	}
 	v := r.lift(mu, w, lw, bw)
 	for _, x := range v {
-		normalise(x)
+		normalize(x)
 		orient(x)
 	}
 	lv, bv, err := r.both(ctx, work, v)
@@ -137,73 +138,73 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 	return sorted, nil
 }
 
-// exactly solves the reduced problem from the entries of both matrices.
-func (r *reduction) exactly(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+// solveFromEntries solves the reduced problem from the entries of both matrices.
+func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *rand.Rand, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	n := r.Affinity.Rows()
 	laplacian, beliefs := make([][]float64, 0, n), make([][]float64, 0, n)
-	for from := 0; from < n; from += unitsAtOnce {
-		l, b, err := r.products(ctx, work, units(n, from))
+	for from := 0; from < n; from += unitsPerCall {
+		l, b, err := r.products(ctx, work, unitVectors(n, from))
 		if err != nil {
 			return Cuts{}, nil, err
 		}
 		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
 	}
-	// On the vectors outside, the pencil is (0, I): they show as mu = 0.
+	// Restricted to the excluded vectors the pencil is (0, I): they appear with mu = 0.
 	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
-	for _, z := range r.outside {
+	for _, z := range r.excluded {
 		for i, x := range z {
 			subtractMultiple(laplacian[i], z, -x)
 		}
 	}
 	var least float64
-	mu, w := generalised(beliefs, laplacian, func(mu []float64) int {
+	mu, w := generalized(beliefs, laplacian, func(mu []float64) int {
 		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
-	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/leastLambda {
-		values, vectors := Dense(n, flat(laplacian))
-		if near := slices.IndexFunc(values, func(v float64) bool { return v < leastLambda }); near >= 0 {
+	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
+		values, vectors := Dense(n, flatten(laplacian))
+		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}
 	}
 	var values []float64
 	var vectors [][]float64
-	for j, x := range w { // those of the mu above least
-		if mu[j] < 1/leastLambda && len(values) < wanted.Among {
-			normalise(x)
+	for j, x := range w { // those with mu above least
+		if mu[j] < 1/minLambda && len(values) < wanted.Among {
+			normalize(x)
 			values, vectors = append(values, mu[j]), append(vectors, x)
 		}
 	}
-	project(n, vectors, r.outside)
+	project(n, vectors, r.excluded)
 	if found, err = r.cuts(ctx, values, vectors, work); err != nil {
 		return Cuts{}, nil, err
 	}
 	found.Converged = true
 	lowest, err := r.lowest(ctx, wanted.Cuts, rng, Options{Tolerance: 1e-2, MaxProducts: 20 * (wanted.Cuts + 2)}, work)
-	found.Floor = r.floor(wanted.Cuts, lowest)
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
-// within is P M P for the projection P to the complement of the vectors outside.
+// within computes P M P, where P projects to the complement of the excluded vectors.
 func (r *reduction) within(m [][]float64) [][]float64 {
 	n := len(m)
-	project(n, m, r.outside)
+	project(n, m, r.excluded)
 	m = transposed(m, n)
-	project(n, m, r.outside)
+	project(n, m, r.excluded)
 	return m
 }
 
-// iteratively searches for the largest mu with Lbar as the norm. Its start and its corrections come of a
-// surrogate for Lbar, made of the lowest vectors, the search for which comes first.
-func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+// solveIteratively searches for the largest mu. It first finds the lowest eigenvectors of Lbar, from which it makes
+// a surrogate for Lbar; the start and the corrections of the search come from the surrogate.
+func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
 	const (
-		roughly = 1e-3 // residuals that suffice for a surrogate
-		rounds  = 12   // that are spent on it: beyond its clusters a graph's vectors are hard to find, and of no use
+		roughly = 1e-3 // residuals that are good enough for a surrogate
+		rounds  = 12   // of products for it: eigenvectors beyond the graph's clusters are hard to find, and useless
 	)
 	n := r.Affinity.Rows()
-	count := min(wanted.Among, n-len(r.outside))
+	count := min(wanted.Among, n-len(r.excluded))
 	options = options.withDefaults()
-	before := func(p Progress) { // a search that comes first
+	before := func(p Progress) { // reports a search that comes before the main one
 		p.Rounds += work.Rounds
 		p.Products += work.Products
 		options.Observe(p)
@@ -216,13 +217,13 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
 		sharp, err := r.lowest(ctx, count+2, rng, Options{
-			Tolerance: leastLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
+			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
 		}, work)
 		if err != nil {
 			return Cuts{}, nil, err
 		}
 		for j, v := range sharp.Vectors {
-			if 1-sharp.Values[j] < leastLambda && sharp.Residuals[j] < leastLambda {
+			if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
 				nearlyNull = append(nearlyNull, v)
 			}
 		}
@@ -230,15 +231,15 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 			return Cuts{}, nearlyNull, nil
 		}
 	}
-	stand := &surrogate{r, lowest}
-	start, err := stand.solved(ctx, count, rng, before)
+	approximation := &surrogate{r, lowest}
+	start, err := approximation.startVectors(ctx, count, rng, before)
 	if err != nil {
 		return Cuts{}, nil, err
 	}
 	p := r.pencil()
-	p.correct = stand.correct
+	p.correct = approximation.correct
 	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
-		return r.costly(wanted.Cuts, mu, x, forms)
+		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
 	s.Work = *work
@@ -249,27 +250,27 @@ func (r *reduction) iteratively(ctx context.Context, wanted Wanted, rng *rand.Ra
 	var values []float64
 	var vectors [][]float64
 	for j, w := range s.vectors() {
-		if mu := s.values[j]; mu > 0 && mu < 1/leastLambda {
+		if mu := s.values[j]; mu > 0 && mu < 1/minLambda {
 			values, vectors = append(values, mu), append(vectors, w)
 		}
 	}
 	found, err = r.cuts(ctx, values, vectors, work)
 	found.Converged = s.converged == count
-	found.Floor = r.floor(wanted.Cuts, lowest)
+	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
 }
 
 // pencil is the problem B_S w = mu Lbar w.
 func (r *reduction) pencil() *pencil {
 	return &pencil{
-		rows: r.Affinity.Rows(), outside: r.outside,
+		rows: r.Affinity.Rows(), excluded: r.excluded,
 		products: func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error) {
 			bx, ax, err = r.products(ctx, w, x)
 			return ax, bx, err
 		},
 		assess: func(mu, residual float64) float64 {
-			// The residual of the problem is lambda times this one. A value that is surely negative
-			// need not be known: its vector is not feasible.
+			// The residual of the problem is lambda times this one. A value that is certainly negative
+			// need not be known exactly, because its vector is not feasible.
 			const surely = 1e-4
 			if mu < 0 && residual < -float64(surely*mu) {
 				return 0
@@ -279,9 +280,9 @@ func (r *reduction) pencil() *pencil {
 	}
 }
 
-// costly tells the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
+// notCheapest marks the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
 // where forms are w'Lbar w and w has length 1.
-func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64) []bool {
+func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []float64) []bool {
 	costs, order := make([]float64, len(mu)), make([]int, len(mu))
 	shares := r.shares(w)
 	for j := range mu {
@@ -302,8 +303,8 @@ func (r *reduction) costly(few int, mu []float64, w [][]float64, forms []float64
 	return is
 }
 
-// floor is what the cheapest cuts cost together; those between components cost nothing.
-func (r *reduction) floor(cuts int, lowest Eigen) float64 {
+// costFloor is what the cheapest cuts cost together. Cuts between connected components cost nothing.
+func (r *reduction) costFloor(cuts int, lowest Eigen) float64 {
 	total := 0.0
 	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
 		total += 1 - value
@@ -311,7 +312,7 @@ func (r *reduction) floor(cuts int, lowest Eigen) float64 {
 	return float64(r.Volume * total)
 }
 
-// lowest are the lowest vectors of Lbar beside its null vectors, as the largest of the affinity.
+// lowest finds the lowest eigenvectors of Lbar beside its null vectors, as the largest of the affinity.
 func (r *reduction) lowest(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (Eigen, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds

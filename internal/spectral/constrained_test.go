@@ -50,7 +50,7 @@ func problem(a, q *sparse, beta func(volume float64) float64) Problem {
 	return p
 }
 
-// beliefs are random must-links and cannot-links by the blocks of the graph.
+// beliefs draws must-links within the blocks of the graph and cannot-links between them.
 func beliefs(n, blocks, pairs int, rng *rand.Rand) *sparse {
 	var edges []edge
 	seen := map[[2]int]bool{}
@@ -69,7 +69,7 @@ func beliefs(n, blocks, pairs int, rng *rand.Rand) *sparse {
 	return fromEdges(n, edges)
 }
 
-// reference has the finite lambda above least as gonum finds them, without symmetry, in B^-1 Lbar.
+// reference finds the finite lambdas above least with gonum, as eigenvalues of the unsymmetric B^-1 Lbar.
 func reference(t *testing.T, p Problem, least float64) []float64 {
 	t.Helper()
 	n := p.Affinity.Rows()
@@ -97,7 +97,7 @@ func reference(t *testing.T, p Problem, least float64) []float64 {
 	return values
 }
 
-// checkCuts measures the result by the problem itself.
+// checkCuts checks a result against the problem itself.
 func checkCuts(t *testing.T, p Problem, got Cuts, tolerance float64) {
 	t.Helper()
 	for j, v := range got.Vectors {
@@ -116,13 +116,13 @@ func checkCuts(t *testing.T, p Problem, got Cuts, tolerance float64) {
 		if residual > tolerance || math.Abs(residual-got.Residuals[j]) > 1e-10*(1+got.Values[j]) {
 			t.Errorf("cut %d with lambda %g: residual %g, said to be %g", j, got.Values[j], residual, got.Residuals[j])
 		}
-		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] || got.Values[j] <= leastLambda {
+		if math.Abs(cost-got.Costs[j]) > 1e-9*p.Volume || j > 0 && got.Costs[j] < got.Costs[j-1] || got.Values[j] <= minLambda {
 			t.Errorf("cut %d: cost %g, said to be %g after %v", j, cost, got.Costs[j], got.Costs[:j])
 		}
 	}
 }
 
-// Wang2014 4.4, with the numbers of a solution by other means.
+// The example of Wang2014 4.4, with the numbers of an independent solution.
 func TestConstrainedOnThePapersExample(t *testing.T) {
 	a := fromEdges(6, []edge{{0, 1, 1}, {0, 2, 1}, {1, 2, 1}, {2, 3, 1}, {3, 4, 1}, {3, 5, 1}, {4, 5, 1}})
 	beliefs := func(diagonal bool) *sparse {
@@ -184,12 +184,12 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 	}
 }
 
-// iterated is Constrained without its way for small problems.
+// iterated is Constrained without the special treatment of small problems.
 func iterated(p Problem, count int, options Options) (Cuts, error) {
 	return p.solve(context.Background(), Wanted{count, count}, seeded(), options, false)
 }
 
-// Three clusters that hold together by a hair are as three that do not.
+// Three clusters that are hardly connected give the same cuts as three that are not connected.
 func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
 	apart := blocks(150, 3, 6, 0, seeded())
 	var edges []edge
@@ -220,8 +220,8 @@ func TestConstrainedOfANearlyDisconnectedGraph(t *testing.T) {
 	compareCuts(t, p, iterative, want)
 }
 
-// All lambda are those of the unsymmetric reference, in graphs of one component and of several, and
-// where beta is 1'Q1, so that the trivial vector has no Schur complement.
+// All lambdas are those of the unsymmetric reference, in graphs of one component and of several, and also where beta
+// is 1'Q1, so that the trivial vector has no Schur complement.
 func TestConstrainedAgainstReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	several, demanding := 0, 0
@@ -267,7 +267,7 @@ func TestConstrainedAgainstReference(t *testing.T) {
 	}
 }
 
-// The search finds what the exact way finds: every lambda of a feasible cut to 1e-8, and its vector.
+// The search finds what the exact solver finds: every lambda of a feasible cut to 1e-8, and its vector.
 func TestConstrainedIterativelyEqualsExactly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for trial := range 12 {
@@ -302,7 +302,7 @@ func compareCuts(t *testing.T, p Problem, got, want Cuts) {
 		for i, x := range got.Vectors[j] {
 			off = max(off, math.Abs(x-want.Vectors[j][i]))
 		}
-		alone := 1.0 // to the next lambda
+		alone := 1.0 // the distance to the next lambda
 		for l, u := range want.Values {
 			if l != j {
 				alone = min(alone, math.Abs(u-v))
@@ -394,7 +394,7 @@ func TestConstrainedRefuses(t *testing.T) {
 	}
 }
 
-// A belief's largest eigenvalues say how many cuts are feasible: for a connected graph
+// The largest eigenvalues of the beliefs tell how many cuts are feasible. For a connected graph their number is
 // #{eigenvalues of Qbar > beta/vol} - [1'Q1 > beta].
 func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
@@ -422,22 +422,22 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 	}
 }
 
-// Beliefs of ten blocks as people give them: every pair of 200 vertices whose labels are known, or
-// 2,000 pairs taken at random, most of which share no vertex and make as many nearly equal lambdas.
+// Typical beliefs about ten blocks: all pairs of 200 vertices with known labels, or 2,000 random pairs, most of which
+// share no vertex and cause as many nearly equal lambdas.
 func BenchmarkConstrained(b *testing.B) {
 	const n = 100_000
 	a := blocks(n, 10, 20, 0.3, seeded())
-	var labelled []edge
+	var labeled []edge
 	for i := range 200 {
 		for j := range i {
 			w := -1.0
 			if i%10 == j%10 {
 				w = 1
 			}
-			labelled = append(labelled, edge{i*500 + i%10, j*500 + j%10, w})
+			labeled = append(labeled, edge{i*500 + i%10, j*500 + j%10, w})
 		}
 	}
-	for name, q := range map[string]*sparse{"labels": fromEdges(n, labelled), "pairs": beliefs(n, 10, 2000, seeded())} {
+	for name, q := range map[string]*sparse{"labels": fromEdges(n, labeled), "pairs": beliefs(n, 10, 2000, seeded())} {
 		p := problem(a, q, func(volume float64) float64 { return 1e-2 * volume })
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -6,20 +6,19 @@ import (
 	"slices"
 )
 
-// Dense gives all eigenpairs of a symmetric n x n matrix, row by row in values, of which the upper
-// triangle alone is read: largest eigenvalue first, vectors of length 1 with their entry of
-// largest magnitude positive. Householder's reduction to tridiagonal form, implicit QL, and the
-// reflections again: about n^3 multiplications each. General libraries are faster, but the bits of
-// their sums depend on the processor.
+// DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.
+// The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
+// Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
+// n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 func Dense(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	return leading(n, values, func([]float64) int { return n })
 }
 
-// Values gives the eigenvalues alone, in a fraction of the time.
+// DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
 func Values(n int, values []float64) []float64 {
 	a, exponent := mirrored(n, values)
-	t := tridiagonalise(n, a)
-	t.diagonalise(func(int, float64, float64) {})
+	t := tridiagonalize(n, a)
+	t.diagonalize(func(int, float64, float64) {})
 	for i := range t.diagonal {
 		t.diagonal[i] = math.Ldexp(t.diagonal[i], exponent)
 	}
@@ -27,10 +26,11 @@ func Values(n int, values []float64) []float64 {
 	return t.diagonal
 }
 
-// leading gives all eigenvalues, and the vectors of as many of the largest as count says of them.
+// leading computes all eigenvalues, and the vectors of the largest ones: count, given all eigenvalues, returns how
+// many.
 func leading(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
 	a, exponent := mirrored(n, values)
-	t := tridiagonalise(n, a)
+	t := tridiagonalize(n, a)
 	x := t.eigenvectors()
 	order := make([]int, n)
 	for i := range order {
@@ -43,15 +43,15 @@ func leading(n int, values []float64, count func(eigenvalues []float64) int) (ei
 	for _, i := range order[:count(eigenvalues)] {
 		vectors = append(vectors, x[i])
 	}
-	t.undo(vectors)
+	t.applyReflections(vectors)
 	for _, v := range vectors {
 		orient(v)
 	}
 	return eigenvalues, vectors
 }
 
-// mirrored copies the upper triangle to both, divided by a power of two, which is exact, so that
-// squares neither overflow nor vanish.
+// mirrored copies the upper triangle to both triangles, divided by a power of two so that squares neither overflow
+// nor vanish. The division is exact.
 func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 	largest := 0.0
 	for i := range n {
@@ -70,18 +70,18 @@ func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 	return a, exponent
 }
 
-// tridiagonal is H A H' for a product H of reflections I - factor v v'.
+// tridiagonal is the matrix H A H', where H is a product of reflections I - factor v v'.
 type tridiagonal struct {
-	diagonal, beside []float64
-	reflections      [][]float64 // of number k: v from entry k+1 on
-	factors          []float64
+	diagonal, offDiagonal []float64
+	reflections           [][]float64 // reflections[k] is v from entry k+1 on; the entries before are 0
+	factors               []float64
 }
 
-// tridiagonalise eats a. The change of rank two that a reflection makes is applied when its rows are
-// read for the next one: the matrix goes through memory once a step.
-func tridiagonalise(n int, a [][]float64) *tridiagonal {
-	t := &tridiagonal{diagonal: make([]float64, n), beside: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
-	v, q := make([]float64, n), make([]float64, n) // of the reflection before; entries below k are stale
+// tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
+// the next reflection, so that the matrix is read once per step.
+func tridiagonalize(n int, a [][]float64) *tridiagonal {
+	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
+	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are not used any more
 	p := make([]float64, n)
 	for k := range n {
 		row := a[k]
@@ -92,7 +92,7 @@ func tridiagonalise(n int, a [][]float64) *tridiagonal {
 		}
 		next, rest := row[k+1:], k+1
 		norm, factor := reflection(next)
-		t.beside[k], t.factors[k], t.reflections[k] = norm, factor, next
+		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
 		inParallel(n-rest, rowsAtATime, func(from, to int) {
 			for i := rest + from; i < rest+to; i++ {
 				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
@@ -107,14 +107,15 @@ func tridiagonalise(n int, a [][]float64) *tridiagonal {
 	return t
 }
 
-// rowsAtATime is the grain of parallel work: enough to be worth waking a thread.
+// rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
 const rowsAtATime = 64
 
-// decoupled is a square that is 0 in a matrix whose largest entry is near 1. Below it are the remains
-// of rounding in matrices of low rank; reflected on, they would shrink until their squares vanish.
+// decoupled is the squared length that counts as 0 in a matrix whose largest entry is near 1. Shorter vectors are
+// what rounding leaves in matrices of low rank; further reflections would shrink them until their squares
+// vanish.
 const decoupled = 0x1p-112
 
-// reflection turns x into the v for which I - factor v v' takes x to (norm, 0, ..., 0).
+// reflection replaces x by the v for which I - factor v v' maps x to (norm, 0, ..., 0).
 func reflection(x []float64) (norm, factor float64) {
 	tail := plainDot(x[1:], x[1:])
 	if tail <= decoupled {
@@ -127,43 +128,43 @@ func reflection(x []float64) (norm, factor float64) {
 	return norm, 2 / (float64(x[0]*x[0]) + tail)
 }
 
-// chain is turns of neighbouring rows, each with the one before, from row `last` up.
-type chain struct {
-	last  int
-	turns []float64 // pairs of cosine and sine
+// rotationChain is rotations of neighboring rows, each with the row before it, from row `last` up.
+type rotationChain struct {
+	last      int
+	rotations []float64 // pairs of cosine and sine
 }
 
-// eigenvectors diagonalises; row i of the result is the eigenvector of diagonal[i]. Turns are gathered,
-// and applied to a strip of 16 columns at a time, which lies row by row and stays in the cache.
+// eigenvectors diagonalizes the matrix; row i of the result is the eigenvector of diagonal[i]. Rotations are
+// collected, and applied to a strip of 16 columns at a time, which is stored row by row and stays in the cache.
 func (t *tridiagonal) eigenvectors() [][]float64 {
 	const gathered = 1 << 16
 	n := len(t.diagonal)
-	strips := columns(n*strip, (n+strip-1)/strip)
+	strips := columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
 	for i := range n {
-		strips[i/strip][i*strip+i%strip] = 1
+		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
 	}
-	var chains []chain
-	var turns []float64
+	var chains []rotationChain
+	var rotations []float64
 	apply := func() {
 		inParallel(len(strips), 1, func(at, _ int) {
 			for _, c := range chains {
-				turnRows(strips[at], c.last, c.turns)
+				rotateRows(strips[at], c.last, c.rotations)
 			}
 		})
-		chains, turns = chains[:0], turns[:0]
+		chains, rotations = chains[:0], rotations[:0]
 	}
-	t.diagonalise(func(i int, c, s float64) {
+	t.diagonalize(func(i int, c, s float64) {
 		end := len(chains) - 1
-		goesOn := end >= 0 && i == chains[end].last-len(chains[end].turns)/2-1
-		if !goesOn && len(turns) >= 2*gathered {
+		goesOn := end >= 0 && i == chains[end].last-len(chains[end].rotations)/2-1
+		if !goesOn && len(rotations) >= 2*gathered {
 			apply()
 		}
-		turns = append(turns, c, s)
+		rotations = append(rotations, c, s)
 		if goesOn {
-			grown := &chains[end].turns
-			*grown = turns[len(turns)-len(*grown)-2:]
+			grown := &chains[end].rotations
+			*grown = rotations[len(rotations)-len(*grown)-2:]
 		} else {
-			chains = append(chains, chain{i + 1, turns[len(turns)-2:]})
+			chains = append(chains, rotationChain{i + 1, rotations[len(rotations)-2:]})
 		}
 	})
 	apply()
@@ -171,30 +172,30 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 	inParallel(n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {
-				copy(x[i][at*strip:], rows[i*strip:(i+1)*strip])
+				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
 			}
 		}
 	})
 	return x
 }
 
-// diagonalise leaves the eigenvalues on the diagonal and tells of every turn of rows i and i+1.
-func (t *tridiagonal) diagonalise(turn func(i int, c, s float64)) {
+// diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.
+func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
 	largest := 0.0
 	for i, d := range t.diagonal {
-		largest = max(largest, math.Abs(d), math.Abs(t.beside[i]))
+		largest = max(largest, math.Abs(d), math.Abs(t.offDiagonal[i]))
 	}
 	for l := range t.diagonal {
-		diagonalise(t.diagonal, t.beside, l, float64(0x1p-54*largest), turn)
+		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation)
 	}
 }
 
-// undo takes eigenvectors of the tridiagonal matrix to those of the matrix it came from.
-func (t *tridiagonal) undo(x [][]float64) {
-	const together = 16 // vectors that share a reading of the reflections
+// applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
+func (t *tridiagonal) applyReflections(x [][]float64) {
+	const together = 16 // vectors for which a reflection is read once
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
-		for len(some)%wide != 0 { // whole groups of four
+		for len(some)%groupColumns != 0 { // whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))
 		}
 		for k := len(t.diagonal) - 2; k >= 0; k-- {
@@ -202,8 +203,8 @@ func (t *tridiagonal) undo(x [][]float64) {
 			if factor == 0 {
 				continue
 			}
-			for at := 0; at < len(some); at += wide {
-				y := [wide][]float64{some[at][k+1:], some[at+1][k+1:], some[at+2][k+1:], some[at+3][k+1:]}
+			for at := 0; at < len(some); at += groupColumns {
+				y := [groupColumns][]float64{some[at][k+1:], some[at+1][k+1:], some[at+2][k+1:], some[at+3][k+1:]}
 				shares := plainDots(v, &y)
 				for c := range shares {
 					shares[c] = -float64(factor * shares[c])

@@ -72,7 +72,7 @@ func TestDenseOfRandomMatrices(t *testing.T) {
 	checkDense(t, 4, make([]float64, 16))
 }
 
-// The path's adjacency has the eigenvalues 2 cos(pi j / (n+1)).
+// The adjacency matrix of a path has the eigenvalues 2 cos(pi j / (n+1)).
 func TestDenseOfAPath(t *testing.T) {
 	const n = 300
 	a := make([]float64, n*n)
@@ -86,8 +86,8 @@ func TestDenseOfAPath(t *testing.T) {
 	}
 }
 
-// Beliefs touch few of the vertices: many eigenvalues are 0, and what rounding leaves of their rows
-// must not grow into others.
+// Beliefs involve few of the vertices, so that many eigenvalues are 0. What rounding leaves in their rows must not
+// grow into other eigenvalues.
 func TestDenseOfBeliefs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 13))
 	for range 150 {

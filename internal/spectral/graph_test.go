@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// sparse is a symmetric matrix by its rows; tiled, it computes tiles last to first.
+// sparse is a symmetric matrix, given by its rows. If tiled is set, it computes its tiles from last to first.
 type sparse struct {
 	start, column []int
 	value         []float64
@@ -106,8 +106,8 @@ func fromEdges(n int, edges []edge) *sparse {
 	return s
 }
 
-// blocks is a random graph of n vertices, in as many blocks: every vertex has about inside
-// neighbours in its own block, and outside others anywhere. Blocks are connected in themselves.
+// blocks draws a graph of n vertices in several blocks. Every vertex has about `inside` neighbors in its own block,
+// and `outside` neighbors anywhere. Every block is connected.
 func blocks(n, count, inside int, outside float64, rng *rand.Rand) *sparse {
 	var edges []edge
 	for i := range n {

@@ -8,11 +8,11 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Product computes y = M x for a symmetric M of n rows.
+// Product computes M x for a symmetric matrix M.
 type Product func(ctx context.Context, x []float64) ([]float64, error)
 
-// Extreme is an approximate least eigenvalue: some eigenvalue lies within Residual of Value, and
-// Value is never below the least.
+// LeastEigenvalue is an approximation: some eigenvalue is within Residual of Value, and Value is never below the
+// least eigenvalue.
 type Extreme struct {
 	Value, Residual float64
 	Steps           int
@@ -21,18 +21,18 @@ type Extreme struct {
 // Bounds of the Lanczos process.
 const (
 	maxSteps          = 300
-	minSteps          = 30    // before a residual is believed: the least may not have shown yet
-	relativeResidual  = 1e-3  // of |Value|: good enough for a shift
-	negligibleSpread  = 1e-10 // of the largest |eigenvalue|: zero for all purposes
+	minSteps          = 30    // before a residual is trusted: the least eigenvalue may not have appeared yet
+	relativeResidual  = 1e-3  // relative to |Value|: good enough for a shift
+	negligibleSpread  = 1e-10 // relative to the largest |eigenvalue|: as good as 0
 	breakdownRelative = 1e-13
 	orthogonalRows    = 4096
 )
 
-// Least finds the least eigenvalue by the Lanczos recurrence from a random start. Small problems keep
-// their vectors orthogonal, and so find even eigenvalues at the level of rounding. Large ones do not
-// keep them at all: what the vectors lose in rounding shows as copies of Ritz values that have
-// converged already, never as one beyond the spectrum, and the residual stays what it says (Paige
-// 1980), so that the value is as good for a fraction of the work and the memory.
+// Least finds the least eigenvalue by the Lanczos recurrence from a random start. Small problems keep all vectors
+// and make new ones orthogonal to them, and so find even eigenvalues at the level of rounding. Large problems do
+// not keep them. The loss of orthogonality only causes copies of Ritz values that have converged already, never
+// values beyond the spectrum, and residuals stay valid (Paige 1980), so that the result is as good for a
+// fraction of the work and the memory.
 func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (Extreme, error) {
 	var alpha, beta []float64
 	var basis [][]float64

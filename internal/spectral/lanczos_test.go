@@ -23,8 +23,8 @@ func operator(m *mat.SymDense) Product {
 	}
 }
 
-// The least Ritz value lies at or above the least eigenvalue, within its residual, for spectra
-// that are spread, clustered, repeated, positive and tiny.
+// The least Ritz value is at or above the least eigenvalue, and within its residual of it, for spectra that are
+// spread out, clustered, repeated, positive and tiny.
 func TestLeastAgainstDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for trial := range 60 {
@@ -95,7 +95,7 @@ func TestLeastPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// The tridiagonal eigenvalues are gonum's, and the last components those of its eigenvectors.
+// The extreme eigenvalues, and the last components of their vectors, are those that gonum finds.
 func TestExtremesAgainstDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {

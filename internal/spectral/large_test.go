@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Without orthogonalisation the value is as good: the adjacency matrix of a long path, whose
-// eigenvalues 2 cos(pi j / (n+1)) crowd at both ends, and a diagonal with one value far below.
+// Without orthogonalization the value is as good, for the adjacency matrix of a long path, whose eigenvalues
+// 2 cos(pi j / (n+1)) crowd at both ends, and for a diagonal matrix with one value far below the others.
 func TestLeastOfLargeOperators(t *testing.T) {
 	const n = 3 * orthogonalRows
 	path := func(_ context.Context, x []float64) ([]float64, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Largest finds the count algebraically largest eigenvalues of a symmetric operator with their
-// vectors, repeated ones as often as they occur. The tolerance of a residual is relative to the
-// largest magnitude of an eigenvalue that shows. Memory is about 2 Basis + 3 count columns; a small
-// matrix on which the search is slow is solved from all its entries.
+// Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
+// eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
+// eigenvalue found. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
+// solved from all its entries.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigen, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
@@ -21,7 +21,8 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 	if n > denseRows || options.MaxProducts < 2*n {
 		return largest(ctx, op, nil, count, rng, options)
 	}
-	// A search that has multiplied as many columns as a small matrix has is slower than all of its entries.
+	// Once a search has multiplied as many columns as a small matrix has, computing all entries would have been
+	// faster.
 	most := options.MaxProducts
 	options.MaxProducts = n
 	found, err := largest(ctx, op, nil, count, rng, options)
@@ -29,16 +30,16 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 		return found, err
 	}
 	options.MaxProducts = most
-	return exactly(ctx, op, count, options, found.Work)
+	return largestFromEntries(ctx, op, count, options, found.Work)
 }
 
-// exactly solves for all pairs, from all entries of the matrix.
-func exactly(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
+// largestFromEntries solves for all pairs from all entries of the matrix.
+func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
 	rows, err := work.entries(ctx, op)
 	if err != nil {
 		return Eigen{}, err
 	}
-	values, vectors := leading(len(rows), flat(rows), func([]float64) int { return count })
+	values, vectors := leading(len(rows), flatten(rows), func([]float64) int { return count })
 	result := Eigen{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
 	worst := 0.0
@@ -67,10 +68,10 @@ func exactly(ctx context.Context, op Operator, count int, options Options, work 
 	return result, nil
 }
 
-// largest finds them on the complement of some orthonormal eigenvectors.
+// largest searches in the complement of some orthonormal eigenvectors.
 func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigen, error) {
 	scale := 0.0
-	p := &pencil{rows: op.Rows(), outside: outside, standard: true}
+	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)
 		return ax, nil, err
@@ -83,13 +84,13 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		return residual / scale
 	}
 	s := newSearch(p, count, options, rng)
-	if err := s.run(ctx, s.started(nil)); err != nil {
+	if err := s.run(ctx, s.randomStart(nil)); err != nil {
 		return Eigen{}, err
 	}
 	result := Eigen{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
 		orient(v)
-		result.Residuals = append(result.Residuals, length(s.left[j]))
+		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
 	return result, nil
 }

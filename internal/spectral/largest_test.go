@@ -14,7 +14,7 @@ import (
 
 func seeded() *rand.Rand { return rand.New(rand.NewPCG(5, 5)) }
 
-// outsideSpan is the largest part of a vector that lies outside the span of orthonormal ones.
+// outsideSpan returns the length of the longest part of a vector outside the span of orthonormal ones.
 func outsideSpan(vectors, span [][]float64) float64 {
 	worst := 0.0
 	for _, v := range vectors {
@@ -29,8 +29,8 @@ func outsideSpan(vectors, span [][]float64) float64 {
 	return worst
 }
 
-// compareLargest holds an iterative result against all eigenpairs of the same matrix. Vectors are
-// compared as a subspace, up to the gap below the last one.
+// compareLargest compares an iterative result with all eigenpairs of the same matrix. Vectors are compared as a
+// subspace, up to the gap below the last one.
 func compareLargest(t *testing.T, name string, got Eigen, values []float64, vectors [][]float64) {
 	t.Helper()
 	if !got.Converged {
@@ -41,7 +41,7 @@ func compareLargest(t *testing.T, name string, got Eigen, values []float64, vect
 			t.Errorf("%s: value %d is %.12g, want %.12g", name, j, v, values[j])
 		}
 	}
-	end := len(got.Values) // with all that belong to a repeated or crowded last value
+	end := len(got.Values) // including all that belong to a repeated or crowded last value
 	for end < len(values) && values[end] > values[len(got.Values)-1]-1e-2 {
 		end++
 	}
@@ -55,7 +55,7 @@ func TestLargestAgainstDense(t *testing.T) {
 	for trial := range 24 {
 		n := 20 + rng.IntN(380)
 		count := 1 + rng.IntN(8)
-		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // 0: one component a block, 1 repeats
+		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // with 0 every block is a component, and the eigenvalue 1 is repeated
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
 		values, vectors := Dense(n, m.dense())
@@ -77,7 +77,7 @@ func TestLargestAgainstDense(t *testing.T) {
 	}
 }
 
-// Ten components give the eigenvalue 1 ten times, whatever the block of vectors starts as.
+// Ten components give the eigenvalue 1 ten times, for any block of start vectors.
 func TestLargestOfADisconnectedGraph(t *testing.T) {
 	a := blocks(2000, 10, 8, 0, seeded())
 	m := a.scaled(a.sums())
@@ -93,8 +93,8 @@ func TestLargestOfADisconnectedGraph(t *testing.T) {
 	t.Logf("%+v, last value %g", got.Work, got.Values[10])
 }
 
-// A torus of 40 x 50 vertices has the eigenvalues (cos(2 pi i/40) + cos(2 pi j/50)) / 2, in pairs and
-// fours that crowd below 1, and waves for vectors.
+// A torus of 40 x 50 vertices has the eigenvalues (cos(2 pi i/40) + cos(2 pi j/50)) / 2, which come in twos and fours
+// and crowd below 1. Its eigenvectors are waves.
 func TestLargestOfATorus(t *testing.T) {
 	const height, width, count = 40, 50, 13
 	const n = height * width
@@ -132,7 +132,7 @@ func TestLargestOfATorus(t *testing.T) {
 	t.Logf("%+v", got.Work)
 }
 
-// Small, indefinite, whole: every number of pairs up to n.
+// Small indefinite matrices, with every number of pairs up to n.
 func TestLargestOfSmallMatrices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for n := 1; n <= 12; n++ {
@@ -178,7 +178,8 @@ func TestLargestHasTheSameBits(t *testing.T) {
 	}
 }
 
-// A path has its eigenvalues crowded at the end, cos(pi j/(n+1)): the search gives up and the entries decide.
+// The eigenvalues of a path, cos(pi j/(n+1)), crowd at the end: the search gives up, and the matrix is solved from
+// its entries.
 func TestLargestOfSmallMatricesThatAreSlow(t *testing.T) {
 	const n, count = 300, 3
 	path := make([][]float64, n)
@@ -203,7 +204,7 @@ func TestLargestOfSmallMatricesThatAreSlow(t *testing.T) {
 	}
 }
 
-// denseOperator is a matrix given by its rows.
+// denseOperator is an operator given by the rows of its matrix.
 type denseOperator [][]float64
 
 func (d denseOperator) Rows() int { return len(d) }
@@ -236,7 +237,7 @@ func TestLargestStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// answer is an operator that returns what it is told to.
+// answer is an operator that returns a fixed result.
 type answer struct {
 	n        int
 	products [][]float64
@@ -249,7 +250,7 @@ func (a answer) Multiply(context.Context, [][]float64) ([][]float64, error) { re
 
 func TestLargestRefuses(t *testing.T) {
 	lost := errors.New("lost")
-	block := columns(5, 3) // count 1 works on three columns
+	block := columns(5, 3) // a search for one pair works on three columns
 	nan := columns(5, 3)
 	nan[1][4] = math.NaN()
 	for name, c := range map[string]struct {
@@ -271,15 +272,15 @@ func TestLargestRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Largest(ctx, answer{n: 5, products: block}, 1, seeded(), Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v", err)
+		t.Errorf("canceled: got %v", err)
 	}
 	if got, err := Largest(context.Background(), answer{n: 5, products: block}, 1, seeded(), Options{}); err != nil || got.Values[0] != 0 {
 		t.Errorf("the zero matrix: %v, %v", got, err)
 	}
 }
 
-// Ten blocks of 10,000 vertices each: of about 20 neighbours and few edges between, and of 10 and
-// one edge in ten between.
+// Ten blocks of 10,000 vertices each, with about 20 neighbors per vertex and few edges between blocks, and with 10
+// neighbors and one edge in ten between blocks.
 func BenchmarkLargest(b *testing.B) {
 	const n, count = 100_000, 10
 	for name, a := range map[string]*sparse{

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// apply gives M_j x_j for every column x_j.
+// apply computes M_j x_j for every column x_j.
 type apply func(ctx context.Context, x [][]float64) ([][]float64, error)
 
-// minres takes some steps of MINRES (Paige and Saunders 1975) towards M_j x_j = b_j, M_j symmetric, for
-// all columns side by side, and puts x_j in the place of b_j. A column that is solved stays as it is.
+// minres takes some steps of MINRES (Paige and Saunders 1975) toward M_j x_j = b_j with symmetric M_j, for all
+// columns side by side, and replaces b_j by x_j. A column that is solved does not change any more.
 func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 	systems := make([]minresSystem, len(b))
 	v := make([][]float64, len(b))
@@ -33,12 +33,12 @@ func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 	return nil
 }
 
-// minresSystem is the recurrence of one column: Lanczos vectors, directions and the last two rotations.
+// minresSystem is the recurrence for one column: Lanczos vectors, directions, and the last two rotations.
 type minresSystem struct {
 	x                 []float64
-	v, before         []float64 // Lanczos vectors, now and a step ago
+	v, previous       []float64 // Lanczos vectors, of this step and the one before
 	w, wBefore        []float64 // directions of the steps
-	beta, left        float64   // the last entry beside the diagonal; what is left of |b|
+	beta, remaining   float64   // the last off-diagonal entry; what is left of |b|
 	cosine, cosBefore float64
 	sine, sinBefore   float64
 	solved            bool
@@ -46,18 +46,18 @@ type minresSystem struct {
 
 func (s *minresSystem) start(b []float64) {
 	n := len(b)
-	s.x, s.v, s.before = make([]float64, n), append([]float64(nil), b...), make([]float64, n)
+	s.x, s.v, s.previous = make([]float64, n), append([]float64(nil), b...), make([]float64, n)
 	s.w, s.wBefore = make([]float64, n), make([]float64, n)
 	s.cosine, s.cosBefore = 1, 1
-	s.left = normalise(s.v)
-	s.solved = s.left == 0
+	s.remaining = normalize(s.v)
+	s.solved = s.remaining == 0
 }
 
 func (s *minresSystem) step(product []float64) {
 	if s.solved {
 		return
 	}
-	next := s.before
+	next := s.previous
 	for i, old := range next {
 		next[i] = product[i] - float64(s.beta*old)
 	}
@@ -81,8 +81,8 @@ func (s *minresSystem) step(product []float64) {
 		direction[i] = (s.v[i] - float64(third*old) - float64(second*s.w[i])) / first
 	}
 	s.wBefore, s.w = s.w, direction
-	subtractMultiple(s.x, direction, -float64(s.cosine*s.left))
-	s.left = -float64(s.sine * s.left)
+	subtractMultiple(s.x, direction, -float64(s.cosine*s.remaining))
+	s.remaining = -float64(s.sine * s.remaining)
 
 	if beta <= 1e-14*math.Abs(alpha) {
 		s.solved = true
@@ -91,5 +91,5 @@ func (s *minresSystem) step(product []float64) {
 	for i := range next {
 		next[i] /= beta
 	}
-	s.before, s.v, s.beta = s.v, next, beta
+	s.previous, s.v, s.beta = s.v, next, beta
 }

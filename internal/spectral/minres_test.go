@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// In n steps MINRES solves a system of n rows, however many stand side by side, and every step leaves less.
+// In n steps MINRES solves systems of n rows, any number of them side by side, and every step reduces the residual.
 func TestMinresSolvesIndefiniteSystems(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	for range 20 {
@@ -32,7 +32,7 @@ func TestMinresSolvesIndefiniteSystems(t *testing.T) {
 		b := [][]float64{noise(n, rng), noise(n, rng), make([]float64, n)}
 		before := []float64{length(b[0]), length(b[1]), 0}
 		for _, steps := range []int{1, 2, n + 2} {
-			x := copied(b)
+			x := cloneColumns(b)
 			if err := minres(context.Background(), apply, x, steps); err != nil {
 				t.Fatal(err)
 			}

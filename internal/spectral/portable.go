@@ -1,6 +1,6 @@
 package spectral
 
-// Lengths are multiples of 8 here, and not 0.
+// The portable forms of the SIMD routines. Lengths are multiples of 8 here, and not 0.
 
 func dotLanesPortable(sums *[lanes]float64, x, y []float64) {
 	y = y[:len(x)]
@@ -14,8 +14,8 @@ func dotLanesPortable(sums *[lanes]float64, x, y []float64) {
 	*sums = s
 }
 
-func dotLanes4Portable(sums *[wide * lanes]float64, x, a, b, c, d []float64) {
-	for i, y := range [wide][]float64{a, b, c, d} {
+func dotLanes4Portable(sums *[groupColumns * lanes]float64, x, a, b, c, d []float64) {
+	for i, y := range [groupColumns][]float64{a, b, c, d} {
 		dotLanesPortable((*[lanes]float64)(sums[i*lanes:]), x, y)
 	}
 }
@@ -27,7 +27,7 @@ func mixColumnPortable(to, x []float64, factor float64) {
 	}
 }
 
-func mixColumns4Portable(to, a, b, c, d []float64, factors *[wide]float64) {
+func mixColumns4Portable(to, a, b, c, d []float64, factors *[groupColumns]float64) {
 	a, b, c, d = a[:len(to)], b[:len(to)], c[:len(to)], d[:len(to)]
 	p, q, r, s := factors[0], factors[1], factors[2], factors[3]
 	for i, v := range to {
@@ -38,8 +38,8 @@ func mixColumns4Portable(to, a, b, c, d []float64, factors *[wide]float64) {
 	}
 }
 
-func spreadColumn4Portable(a, b, c, d, x []float64, factors *[wide]float64) {
-	for i, y := range [wide][]float64{a, b, c, d} {
+func spreadColumn4Portable(a, b, c, d, x []float64, factors *[groupColumns]float64) {
+	for i, y := range [groupColumns][]float64{a, b, c, d} {
 		mixColumnPortable(y, x, factors[i])
 	}
 }
@@ -52,12 +52,12 @@ func updateLanesPortable(sums *[lanes]float64, row, v, q, x []float64, factors *
 	dotLanesPortable(sums, row, x)
 }
 
-// turnRowsPortable turns a row of 16 with the row before, then that one with the row before it, and so on;
-// turns are pairs of cosine and sine.
-func turnRowsPortable(rows []float64, last int, turns []float64) {
-	for ; len(turns) > 0; last, turns = last-1, turns[2:] {
-		c, s := turns[0], turns[1]
-		x, y := rows[(last-1)*strip:][:strip], rows[last*strip:][:strip]
+// rotateRowsPortable rotates a row of 16 values with the row before it, then that row with the one before it, and so
+// on; rotations are pairs of cosine and sine.
+func rotateRowsPortable(rows []float64, last int, rotations []float64) {
+	for ; len(rotations) > 0; last, rotations = last-1, rotations[2:] {
+		c, s := rotations[0], rotations[1]
+		x, y := rows[(last-1)*stripColumns:][:stripColumns], rows[last*stripColumns:][:stripColumns]
 		for i, u := range x {
 			w := y[i]
 			y[i] = float64(s*u) + float64(c*w)

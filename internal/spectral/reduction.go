@@ -7,30 +7,30 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// reduction is a Problem without the null vectors Z of Lbar.
+// reduction is a CutProblem from which the null vectors Z of Lbar are eliminated.
 //
-// For lambda = 1/mu other than 0, B v = mu Lbar v implies Z'B v = 0. With v = w + Z c and w
-// orthogonal to Z, c follows from w, and what is left is a pencil with a positive definite Lbar:
+// For lambda = 1/mu other than 0, B v = mu Lbar v implies Z'B v = 0. With v = w + Z c and w orthogonal to Z, c
+// follows from w, and what is left is a pencil with a positive definite Lbar:
 //
 //	B_S w = mu Lbar w,  B_S = B - B Z (Z'B Z)^-1 Z'B.
 //
-// Feasible solutions are those with mu > 0. (A shift of the pencil, Lbar - t B, would make it
-// definite as well, but for no t where Z'B Z has values of both signs, as several components can.)
+// Feasible solutions are those with mu > 0. (A shifted pencil, Lbar - t B, would be definite too, but if Z'B Z has
+// eigenvalues of both signs, as it can with several components, there is no such t.)
 //
-// Z is turned so that Z'B Z is diagonal. A z with z'B z = 0, a graph whose 1'Q1 is beta, makes
-// no Schur complement: it demands that w is orthogonal to B z, and its share of v follows from the
-// part of the equation along B z.
+// Z is chosen such that Z'B Z is diagonal. A z with z'B z = 0, as in a graph whose 1'Q1 is beta, is called
+// singular here: it has no Schur complement. Instead w must be orthogonal to B z, and the share of z in v follows
+// from the part of the equation along B z.
 type reduction struct {
 	Problem
-	null, images [][]float64 // Z and B Z
-	forms        []float64   // the diagonal of Z'B Z; 0 for those that demand
-	demands      [][]float64 // B z of these, orthonormal
-	outside      [][]float64 // Z and demands
+	null, images   [][]float64 // Z and B Z
+	forms          []float64   // the diagonal of Z'B Z; 0 for singular z
+	singularImages [][]float64 // B z of the singular z, orthonormalized
+	excluded       [][]float64 // Z and singularImages: the search stays orthogonal to them
 }
 
 const (
-	nullResidual = 1e-6  // |Lbar z| of a null vector of length 1: above, it is none
-	vanishing    = 1e-12 // of |B z|: z'B z is 0 but for rounding
+	nullResidual = 1e-6  // the largest |Lbar z| of a unit vector z that counts as a null vector
+	vanishing    = 1e-12 // relative to |B z|: a smaller z'B z is 0 except for rounding
 )
 
 func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
@@ -41,7 +41,7 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
 		}
 	}
-	if r.null = orthonormalise(n, copied(p.Null)); len(r.null) < len(p.Null) {
+	if r.null = orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
 		return nil, fault.New(fault.Internal, "NULL_VECTORS", "%d of %d null vectors are zero, not finite or depend on the others",
 			len(p.Null)-len(r.null), len(p.Null))
 	}
@@ -51,13 +51,13 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 	}
 	for i := range residuals {
 		if l := length(residuals[i]); !(l <= nullResidual) {
-			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d is none of the Laplacian: its image has length %g", i, l)
+			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d is not in the null space of the Laplacian: its image has length %g", i, l)
 		}
 	}
 	k := len(r.null)
-	forms, turn := Dense(k, flat(gram(n, r.null, images)))
-	r.null = combined(n, r.null, transposed(turn, k), k)
-	r.images = combined(n, images, transposed(turn, k), k)
+	forms, rotation := Dense(k, flatten(gram(n, r.null, images)))
+	r.null = combination(n, r.null, transposed(rotation, k), k)
+	r.images = combination(n, images, transposed(rotation, k), k)
 	r.forms = forms
 	var demands [][]float64
 	for i, g := range r.images {
@@ -68,21 +68,21 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 			}
 		}
 	}
-	r.demands = orthonormalise(n, demands, r.null)
-	r.outside = append(append([][]float64(nil), r.null...), r.demands...)
+	r.singularImages = orthonormalize(n, demands, r.null)
+	r.excluded = append(append([][]float64(nil), r.null...), r.singularImages...)
 	return r, nil
 }
 
-// both is Lbar x and B x. Only products of the affinity count as work.
+// both computes Lbar x and B x. Only products of the affinity count as work.
 func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
 	if lx, err = work.multiply(ctx, r.Affinity, x); err != nil {
 		return nil, nil, err
 	}
-	lx = copied(lx)
+	lx = cloneColumns(lx)
 	if bx, err = new(Work).multiply(ctx, r.Beliefs, x); err != nil {
 		return nil, nil, err
 	}
-	bx = copied(bx)
+	bx = cloneColumns(bx)
 	for j := range x {
 		for i, v := range x[j] {
 			lx[j][i] = v - lx[j][i]
@@ -92,7 +92,7 @@ func (r *reduction) both(ctx context.Context, work *Work, x [][]float64) (lx, bx
 	return lx, bx, nil
 }
 
-// products is Lbar x and B_S x.
+// products computes Lbar x and B_S x.
 func (r *reduction) products(ctx context.Context, work *Work, x [][]float64) (lx, bx [][]float64, err error) {
 	lx, bx, err = r.both(ctx, work, x)
 	if err == nil {
@@ -101,7 +101,7 @@ func (r *reduction) products(ctx context.Context, work *Work, x [][]float64) (lx
 	return lx, bx, err
 }
 
-// shares are those of Z, -(Z'B Z)^-1 Z'B x for every x, and 0 for a z that demands.
+// shares computes the coefficients c of Z, -(Z'B Z)^-1 Z'B x, for every x; 0 for singular z.
 func (r *reduction) shares(x [][]float64) [][]float64 {
 	shares := gram(len(x[0]), r.images, x)
 	for i, row := range shares {
@@ -116,26 +116,26 @@ func (r *reduction) shares(x [][]float64) [][]float64 {
 	return shares
 }
 
-// lift gives v = w + Z c.
+// lift computes v = w + Z c.
 func (r *reduction) lift(mu []float64, w, lw, bw [][]float64) [][]float64 {
 	n := len(w[0])
 	shares := r.shares(w)
-	if len(r.demands) > 0 {
+	if len(r.singularImages) > 0 {
 		combine(n, bw, r.images, shares)
-		for j := range bw { // mu Lbar w - B_S w = the images of the z that demand times their shares
+		for j := range bw { // mu Lbar w - B_S w is the sum of the images of the singular z times their shares
 			for i, v := range lw[j] {
 				bw[j][i] = float64(mu[j]*v) - bw[j][i]
 			}
 		}
-		r.demanded(n, bw, shares)
+		r.solveSingular(n, bw, shares)
 	}
-	v := copied(w)
+	v := cloneColumns(w)
 	combine(n, v, r.null, shares)
 	return v
 }
 
-// demanded solves for the shares of the z that demand, in coordinates of their images.
-func (r *reduction) demanded(n int, right, shares [][]float64) {
+// solveSingular solves for the shares of the singular z, by least squares in the span of their images.
+func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 	var images [][]float64
 	var which []int
 	for i, g := range r.images {
@@ -144,7 +144,7 @@ func (r *reduction) demanded(n int, right, shares [][]float64) {
 		}
 	}
 	squares, sides := gram(n, images, images), gram(n, images, right)
-	values, vectors := Dense(len(images), flat(squares))
+	values, vectors := Dense(len(images), flatten(squares))
 	for j := range right {
 		for e, value := range values {
 			if value <= float64(vanishing*values[0]) {

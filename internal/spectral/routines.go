@@ -1,15 +1,15 @@
 package spectral
 
-// The loops that nearly all time goes into. Each has a portable form (portable.go) and one in vector
-// code with the same bits (routines_amd64.go); these are for slices of any length.
+// The loops in which nearly all time is spent, for slices of any length. The part of a slice that is a multiple of
+// 8 is done in SIMD code (simd_amd64.go) or in its portable form (portable.go), which has the same bits.
 
 const (
-	lanes = 8  // sums that a product of two vectors has side by side
-	wide  = 4  // columns that share a reading of another
-	strip = 16 // columns of a matrix that rotate at a time
+	lanes        = 8  // partial sums of a dot product
+	groupColumns = 4  // columns for which another one is read once
+	stripColumns = 16 // columns of a matrix that are rotated at a time
 )
 
-// plainDot is x'y: product i is added to sum i mod 8, in order.
+// plainDot is x'y in one piece, not by tiles: product i is added to partial sum i mod 8, in order.
 func plainDot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var sums [lanes]float64
@@ -20,7 +20,7 @@ func plainDot(x, y []float64) float64 {
 	return folded(sums[:], x[whole:], y[whole:])
 }
 
-// folded adds the last few products and takes the lanes together.
+// folded adds the last few products, and then the lanes.
 func folded(sums, x, y []float64) float64 {
 	for i, v := range x {
 		sums[i] += float64(v * y[i])
@@ -28,9 +28,9 @@ func folded(sums, x, y []float64) float64 {
 	return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 }
 
-// plainDots is x'y for four y.
-func plainDots(x []float64, y *[wide][]float64) (products [wide]float64) {
-	var sums [wide * lanes]float64
+// plainDots is plainDot for four y.
+func plainDots(x []float64, y *[groupColumns][]float64) (products [groupColumns]float64) {
+	var sums [groupColumns * lanes]float64
 	whole := len(x) / lanes * lanes
 	if whole > 0 {
 		dotLanes4(&sums, x[:whole], y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole])
@@ -53,8 +53,8 @@ func subtractMultiple(w, u []float64, factor float64) {
 	}
 }
 
-// addMultiples adds four columns times their factors, one after the other.
-func addMultiples(to []float64, x *[wide][]float64, factors *[wide]float64) {
+// addMultiples adds four columns times their factors to one, one after the other.
+func addMultiples(to []float64, x *[groupColumns][]float64, factors *[groupColumns]float64) {
 	whole := len(to) / lanes * lanes
 	if whole > 0 {
 		mixColumns4(to[:whole], x[0][:whole], x[1][:whole], x[2][:whole], x[3][:whole], factors)
@@ -68,8 +68,8 @@ func addMultiples(to []float64, x *[wide][]float64, factors *[wide]float64) {
 	}
 }
 
-// addTo adds x times a factor to each of four columns.
-func addTo(y *[wide][]float64, x []float64, factors *[wide]float64) {
+// addTo adds x, times a factor for each, to four columns.
+func addTo(y *[groupColumns][]float64, x []float64, factors *[groupColumns]float64) {
 	whole := len(x) / lanes * lanes
 	if whole > 0 {
 		spreadColumn4(y[0][:whole], y[1][:whole], y[2][:whole], y[3][:whole], x[:whole], factors)
@@ -81,7 +81,7 @@ func addTo(y *[wide][]float64, x []float64, factors *[wide]float64) {
 	}
 }
 
-// update adds a multiple of v and one of q to a row, and gives the row times x.
+// update adds a multiple of v and one of q to a row, and returns the row times x.
 func update(row, v, q, x []float64, byV, byQ float64) float64 {
 	v, q, x = v[:len(row)], q[:len(row)], x[:len(row)]
 	var sums [lanes]float64

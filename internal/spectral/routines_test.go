@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// noise has values of many sizes, zeros and numbers that a fused operation would show.
+// noise draws values of many magnitudes, zeros, and numbers for which a fused operation would have another result.
 func noise(n int, rng *rand.Rand) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -40,11 +40,11 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, n := range []int{8, 16, 24, 64, 1000} {
 		x, v, q := noise(n, rng), noise(n, rng), noise(n, rng)
-		var y [wide][]float64
+		var y [groupColumns][]float64
 		for c := range y {
 			y[c] = noise(n, rng)
 		}
-		factors := [wide]float64(noise(wide, rng))
+		factors := [groupColumns]float64(noise(groupColumns, rng))
 		two := [2]float64(noise(2, rng))
 
 		var got, want [lanes]float64
@@ -52,7 +52,7 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		dotLanesPortable(&want, x, v)
 		sameBits(t, "dot", got[:], want[:])
 
-		var got4, want4 [wide * lanes]float64
+		var got4, want4 [groupColumns * lanes]float64
 		dotLanes4(&got4, x, y[0], y[1], y[2], y[3])
 		dotLanes4Portable(&want4, x, y[0], y[1], y[2], y[3])
 		sameBits(t, "four dots", got4[:], want4[:])
@@ -66,7 +66,7 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		mixColumns4Portable(other, y[0], y[1], y[2], y[3], &factors)
 		sameBits(t, "mix four", to, other)
 
-		z := [wide][]float64(copied(y[:]))
+		z := [groupColumns][]float64(cloneColumns(y[:]))
 		spreadColumn4(z[0], z[1], z[2], z[3], x, &factors)
 		spreadColumn4Portable(y[0], y[1], y[2], y[3], x, &factors)
 		for c := range y {
@@ -79,22 +79,22 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		sameBits(t, "update", to, other)
 		sameBits(t, "product of an update", got[:], want[:])
 	}
-	for _, turns := range []int{0, 1, 2, 9} {
-		rows := noise(12*strip, rng)
+	for _, rotations := range []int{0, 1, 2, 9} {
+		rows := noise(12*stripColumns, rng)
 		other := slices.Clone(rows)
-		by := noise(2*turns, rng)
-		turnRows(rows, 10, by)
-		turnRowsPortable(other, 10, by)
-		sameBits(t, fmt.Sprintf("%d turns", turns), rows, other)
+		by := noise(2*rotations, rng)
+		rotateRows(rows, 10, by)
+		rotateRowsPortable(other, 10, by)
+		sameBits(t, fmt.Sprintf("%d rotations", rotations), rows, other)
 	}
 }
 
-// Sums depend on neither the columns that a vector is multiplied together with, nor what lies beyond.
+// Sums depend neither on the other columns that a vector is multiplied together with, nor on what is beyond its end.
 func TestProductsOfAnyLength(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	for n := range 40 {
 		x := noise(n, rng)
-		var y [wide][]float64
+		var y [groupColumns][]float64
 		for c := range y {
 			y[c] = noise(n, rng)
 		}
@@ -107,14 +107,14 @@ func TestProductsOfAnyLength(t *testing.T) {
 			want := folded(sums[:], nil, nil)
 			sameBits(t, "dots", []float64{together[c], plainDot(x, y[c])}, []float64{want, want})
 		}
-		factors := [wide]float64(noise(wide, rng))
+		factors := [groupColumns]float64(noise(groupColumns, rng))
 		mixed, single := slices.Clone(x), slices.Clone(x)
 		addMultiples(mixed, &y, &factors)
 		for c := range y {
 			subtractMultiple(single, y[c], -factors[c])
 		}
 		sameBits(t, "multiples", mixed, single)
-		spread := [wide][]float64(copied(y[:]))
+		spread := [groupColumns][]float64(cloneColumns(y[:]))
 		addTo(&spread, x, &factors)
 		for c := range y {
 			subtractMultiple(y[c], x, -factors[c])

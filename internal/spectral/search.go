@@ -5,19 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// Options of a search; the zero value of each asks for its default.
+// Options of a search. A zero asks for the default.
 type Options struct {
-	Tolerance   float64        // of residuals; 1e-8
-	MaxProducts int            // columns multiplied before the best so far is returned; 20,000
-	Basis       int            // columns of the basis: more take more memory and fewer products
-	Observe     func(Progress) // hears of every iteration
+	Tolerance   float64        // of residuals; the default is 1e-8
+	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
+	Basis       int            // columns of the basis: more take more memory, but fewer products
+	Observe     func(Progress) // is called after every iteration
 }
 
-// Progress is one iteration of a search. A solver may make several searches, each from iteration 1 on.
+// Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
+// iterations from 1.
 type Progress struct {
 	Iteration int
 	Work
-	Residual  float64 // the largest of the wanted pairs, as the tolerance measures it
+	Residual  float64 // the largest of the wanted pairs, as it is compared with the tolerance
 	Tolerance float64
 	Converged int // wanted pairs within the tolerance
 	Wanted    int
@@ -36,75 +37,75 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// pencil is the problem A x = value B x, B positive definite, on the complement of some vectors.
+// pencil is the problem A x = value B x, with B positive definite, in the complement of some vectors.
 type pencil struct {
 	rows     int
-	outside  [][]float64 // orthonormal: the search stays orthogonal to them
+	excluded [][]float64 // orthonormal: the search stays orthogonal to them
 	products func(ctx context.Context, w *Work, x [][]float64) (ax, bx [][]float64, err error)
-	standard bool // B = I, and products gives no bx
+	standard bool // B = I, and products returns no bx
 
-	// assess says how large a residual |A x - value B x| of a vector of length 1 is by the measure of
-	// the tolerance. Every pair is assessed once a round, those with the largest values first.
+	// assess converts a residual |A x - value B x| of a unit vector to what is compared with the tolerance. It is
+	// called once per round for every pair, for the largest values first.
 	assess func(value, residual float64) float64
-	// correct, where there is one, makes corrections out of residuals, in place, given the values of their
-	// pairs and all approximate vectors.
+	// correct, if not nil, turns residuals into corrections, in place, given the values of their pairs and all
+	// approximate vectors.
 	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
-	// unneeded, where there is one, tells which of the wanted pairs need only be known roughly, given their
-	// vectors of length 1 and the forms x'B x.
+	// unneeded, if not nil, tells which of the wanted pairs need to be known only roughly, given their unit vectors
+	// and the forms x'B x.
 	unneeded func(values []float64, x [][]float64, forms []float64) []bool
 }
 
-// search is Rayleigh-Ritz over a growing basis of a pencil.
+// search is the Rayleigh-Ritz method for a pencil, over a growing basis.
 type search struct {
 	*pencil
 	Options
 	Work
 	count int // pairs wanted
-	block int // pairs worked on: a few more, so that the last ones converge as fast as the first
+	block int // pairs worked on, see blockSize
 	rng   *rand.Rand
 
-	basis, a, b    [][]float64 // orthonormal columns, and their products
-	forms, weights [][]float64 // basis' A basis, basis' B basis
-	values         []float64   // Ritz values, largest first
-	ritz, before   [][]float64 // their vectors as combinations of the basis, now and a round ago
-	x              [][]float64 // the vectors of the pairs worked on; of generalised problems alone
-	left, right    [][]float64 // A x and B x of these; left becomes the residuals
-	errors         []float64   // as assessed
-	tolerances     []float64
-	converged      int
-	iteration      int
+	basis, a, b        [][]float64 // orthonormal columns, and their products
+	forms, weights     [][]float64 // basis' A basis, basis' B basis
+	values             []float64   // Ritz values, largest first
+	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
+	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
+	residuals, bx      [][]float64 // A x - value B x, and B x, of these
+	errors             []float64   // the residuals' lengths, as assessed
+	tolerances         []float64
+	converged          int
+	iteration          int
 }
 
 func newSearch(p *pencil, count int, options Options, rng *rand.Rand) *search {
 	s := &search{pencil: p, Options: options.withDefaults(), count: count, rng: rng}
-	room := p.rows - len(p.outside)
-	s.block = min(count+2+count/4, room)
+	room := p.rows - len(p.excluded)
+	s.block = min(blockSize(count), room)
 	if s.Basis <= 0 {
-		s.Basis = max(24, 5*s.block)
+		s.Basis = basisSize(s.block)
 	}
 	s.Basis = min(max(s.Basis, 4*s.block), room)
-	s.left = columns(p.rows, s.block)
-	s.right = columns(p.rows, s.block)
+	s.residuals = columns(p.rows, s.block)
+	s.bx = columns(p.rows, s.block)
 	return s
 }
 
-// started is a start from columns that are known to be good and a block of random ones.
-func (s *search) started(good [][]float64) [][]float64 {
+// randomStart appends a block of random columns to columns that are known to be good.
+func (s *search) randomStart(good [][]float64) [][]float64 {
 	for range s.block {
 		good = append(good, randomUnit(s.rows, s.rng))
 	}
 	return good
 }
 
-// run searches from some columns, enough for a block.
+// run searches from some columns, which must be enough for a block.
 func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; {
 		s.iteration++
-		fresh := orthonormalise(s.rows, candidates, s.outside, s.basis)
-		room := s.rows - len(s.outside) - len(s.basis)
+		fresh := orthonormalize(s.rows, candidates, s.excluded, s.basis)
+		room := s.rows - len(s.excluded) - len(s.basis)
 		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
 			another := [][]float64{randomUnit(s.rows, s.rng)}
-			fresh = append(fresh, orthonormalise(s.rows, another, s.outside, s.basis, fresh)...)
+			fresh = append(fresh, orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
 		}
 		fresh = fresh[:min(len(fresh), room)]
 		if err := s.expand(ctx, fresh); err != nil {
@@ -132,7 +133,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		if candidates, err = s.corrections(ctx); err != nil {
 			return err
 		}
-		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.outside) { // else it may grow to the whole space
+		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.excluded) { // otherwise it may grow to the whole space
 			s.restart()
 		}
 	}
@@ -148,16 +149,16 @@ func (s *search) expand(ctx context.Context, fresh [][]float64) error {
 		return err
 	}
 	s.basis = append(s.basis, fresh...)
-	s.a = append(s.a, copied(a)...)
-	s.forms = bordered(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	s.a = append(s.a, cloneColumns(a)...)
+	s.forms = extendSymmetric(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
 	if !s.standard {
-		s.b = append(s.b, copied(b)...)
-		s.weights = bordered(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+		s.b = append(s.b, cloneColumns(b)...)
+		s.weights = extendSymmetric(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
 	}
 	return nil
 }
 
-func copied(x [][]float64) [][]float64 {
+func cloneColumns(x [][]float64) [][]float64 {
 	y := make([][]float64, len(x))
 	for j := range x {
 		y[j] = append([]float64(nil), x[j]...)
@@ -165,8 +166,8 @@ func copied(x [][]float64) [][]float64 {
 	return y
 }
 
-// bordered is a symmetric matrix with new last columns, and their mirror as new last rows.
-func bordered(m, last [][]float64) [][]float64 {
+// extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
+func extendSymmetric(m, last [][]float64) [][]float64 {
 	size, old := len(last), len(m)
 	grown := columns(size, size)
 	for i := range old {
@@ -174,7 +175,7 @@ func bordered(m, last [][]float64) [][]float64 {
 	}
 	for i := range size {
 		for j := range size - old {
-			if i <= old+j { // the upper triangle decides
+			if i <= old+j { // the upper triangle counts
 				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
 			}
 		}
@@ -182,53 +183,53 @@ func bordered(m, last [][]float64) [][]float64 {
 	return grown
 }
 
-// solve finds the Ritz pairs and the residuals of those worked on.
+// solve finds the Ritz pairs, and the residuals of those worked on.
 func (s *search) solve() {
-	s.before = s.ritz[:min(s.block, len(s.ritz))]
+	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
 	if s.standard {
-		s.values, s.ritz = Dense(len(s.forms), flat(s.forms))
+		s.values, s.ritz = Dense(len(s.forms), flatten(s.forms))
 	} else {
-		s.values, s.ritz = generalised(s.forms, s.weights, func(values []float64) int { return len(values) })
+		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {
-			normalise(y)
+			normalize(y)
 		}
 	}
 	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
-	for j := range s.left {
-		clear(s.left[j])
-		clear(s.right[j])
+	for j := range s.residuals {
+		clear(s.residuals[j])
+		clear(s.bx[j])
 	}
-	combine(s.rows, s.left, s.a, factors)
+	combine(s.rows, s.residuals, s.a, factors)
 	if s.standard {
-		combine(s.rows, s.right, s.basis, factors)
+		combine(s.rows, s.bx, s.basis, factors)
 	} else {
-		combine(s.rows, s.right, s.b, factors)
+		combine(s.rows, s.bx, s.b, factors)
 	}
-	for j := range s.left {
-		subtractMultiple(s.left[j], s.right[j], s.values[j])
+	for j := range s.residuals {
+		subtractMultiple(s.residuals[j], s.bx[j], s.values[j])
 	}
-	if len(s.outside) > 0 {
-		project(s.rows, s.left, s.outside)
+	if len(s.excluded) > 0 {
+		project(s.rows, s.residuals, s.excluded)
 	}
 	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
-	for j, r := range s.left {
+	for j, r := range s.residuals {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
 		s.tolerances = append(s.tolerances, s.Tolerance)
 	}
 	if s.correct != nil {
-		s.x = combined(s.rows, s.basis, factors, s.block)
+		s.x = combination(s.rows, s.basis, factors, s.block)
 	}
 	if s.unneeded != nil {
 		s.relax()
 	}
 }
 
-// relax asks little of pairs that are not needed.
+// relax raises the tolerances of pairs that are not needed.
 func (s *search) relax() {
 	const roughly = 1e-3
 	x, forms := s.x[:s.count], make([]float64, s.count)
 	for j := range forms {
-		forms[j] = dot(x[j], s.right[j])
+		forms[j] = dot(x[j], s.bx[j])
 	}
 	for j, is := range s.unneeded(s.values[:s.count], x, forms) {
 		if is {
@@ -240,13 +241,14 @@ func (s *search) relax() {
 	}
 }
 
-// corrections are the directions to grow in: the residuals of the pairs that have not converged.
+// corrections returns the directions in which the basis grows: the residuals of the pairs that have not converged,
+// corrected if the pencil can do that.
 func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	var residuals [][]float64
 	var values []float64
 	for j, e := range s.errors {
 		if e > s.tolerances[j] {
-			residuals = append(residuals, append([]float64(nil), s.left[j]...))
+			residuals = append(residuals, append([]float64(nil), s.residuals[j]...))
 			values = append(values, s.values[j])
 		}
 	}
@@ -256,30 +258,30 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	return residuals, s.correct(ctx, residuals, values, s.x)
 }
 
-// restart keeps the best Ritz vectors, and what the wanted ones were a round ago: the two span the
-// direction that each one is moving in, without which a restart forgets it (Stathopoulos and Saad
+// restart shrinks the basis to the best Ritz vectors, and to what the wanted ones were a round ago. The two together
+// span the direction in which each one moves, which a restart would otherwise forget (Stathopoulos and Saad
 // 1998).
 func (s *search) restart() {
 	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
-	for j, y := range s.before {
+	for j, y := range s.previousRitz {
 		if s.errors[j] > s.tolerances[j] {
 			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
 		}
 	}
-	kept := copied(keep[:min(len(keep), s.Basis-s.block)])
-	kept = orthonormalise(len(s.basis), kept)
+	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
+	kept = orthonormalize(len(s.basis), kept)
 	factors := transposed(kept, len(s.basis))
-	s.basis = recombined(s.rows, s.basis, factors)
-	s.a = recombined(s.rows, s.a, factors)
+	s.basis = recombineInPlace(s.rows, s.basis, factors)
+	s.a = recombineInPlace(s.rows, s.a, factors)
 	s.forms = congruent(s.forms, kept)
 	if !s.standard {
-		s.b = recombined(s.rows, s.b, factors)
+		s.b = recombineInPlace(s.rows, s.b, factors)
 		s.weights = congruent(s.weights, kept)
 	}
 	s.ritz = nil
 }
 
-// vectors are the wanted Ritz vectors, of length 1.
+// vectors returns the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return combined(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
 }

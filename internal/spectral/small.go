@@ -2,8 +2,8 @@ package spectral
 
 import "math"
 
-// flat lays the rows of a square matrix end to end.
-func flat(m [][]float64) []float64 {
+// flatten concatenates the rows of a square matrix.
+func flatten(m [][]float64) []float64 {
 	all := make([]float64, 0, len(m)*len(m))
 	for _, row := range m {
 		all = append(all, row...)
@@ -11,7 +11,7 @@ func flat(m [][]float64) []float64 {
 	return all
 }
 
-// transposed has the entries of some vectors of this length as rows.
+// transposed returns the transpose of vectors of the given length.
 func transposed(vectors [][]float64, length int) [][]float64 {
 	rows := columns(len(vectors), length)
 	for j, v := range vectors {
@@ -22,10 +22,10 @@ func transposed(vectors [][]float64, length int) [][]float64 {
 	return rows
 }
 
-// length is the Euclidean one.
+// length is the Euclidean length.
 func length(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
-// congruent is C' M C for the columns of C.
+// congruent computes C' M C, given the columns of C.
 func congruent(m, c [][]float64) [][]float64 {
 	image := columns(len(m), len(c))
 	for j, x := range c {
@@ -43,14 +43,14 @@ func congruent(m, c [][]float64) [][]float64 {
 	return result
 }
 
-// generalised gives all eigenvalues A y = value B y of symmetric matrices, largest first, for a positive
-// definite B, and the vectors of as many of the largest as count says: with B = G G', they are those of
-// G^-1 A G^-T. A pivot that rounding has made negative is taken for the least that is seen.
-func generalised(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
+// generalized solves A y = value B y for symmetric A and positive definite B. It returns all eigenvalues, largest
+// first, and the vectors of the largest ones: count, given all eigenvalues, returns how many. With B = G G' the
+// eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one.
+func generalized(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
 	g := cholesky(b)
-	half := forward(g, a) // G^-1 A, turned: A is symmetric
+	half := forward(g, a) // the rows of A G^-T, since A is symmetric
 	reduced := forward(g, transposed(half, len(a)))
-	values, vectors = leading(len(a), flat(reduced), count)
+	values, vectors = leading(len(a), flatten(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			backward(g, y)
@@ -59,7 +59,7 @@ func generalised(a, b [][]float64, count func(values []float64) int) (values []f
 	return values, vectors
 }
 
-// cholesky is the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
+// cholesky computes the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
 func cholesky(b [][]float64) [][]float64 {
 	const panel = 64
 	n := len(b)
@@ -88,18 +88,18 @@ func cholesky(b [][]float64) [][]float64 {
 	return g
 }
 
-// forward is G^-1 x for every x, in new columns; 16 of them share a reading of G.
+// forward computes G^-1 x for every x, in new columns. G is read once for 16 of them.
 func forward(g, columns [][]float64) [][]float64 {
 	const together = 16
-	x := copied(columns)
+	x := cloneColumns(columns)
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
-		for len(some)%wide != 0 { // whole groups of four
+		for len(some)%groupColumns != 0 { // whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
 		}
 		for i, row := range g {
-			for at := 0; at < len(some); at += wide {
-				y := [wide][]float64(some[at : at+wide])
+			for at := 0; at < len(some); at += groupColumns {
+				y := [groupColumns][]float64(some[at : at+groupColumns])
 				products := plainDots(row[:i], &y)
 				for c := range y {
 					y[c][i] = (y[c][i] - products[c]) / row[i]

@@ -5,27 +5,27 @@ import (
 	"math/rand/v2"
 )
 
-// surrogate is a reduction with I - U Theta U' in the place of Lbar, where U are the lowest vectors of
-// Lbar. A product with it needs no product of the affinity, which is what takes the time: affinities
-// of points are close to such a matrix, and those of a graph beyond its clusters near enough.
+// surrogate is a reduction with I - U Theta U' in place of Lbar, where U are the lowest eigenvectors of Lbar and
+// Theta their eigenvalues in the affinity. A product with it needs no product with the affinity, which is what
+// takes the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
 type surrogate struct {
 	*reduction
-	lowest Eigen // of Lbar, as the largest of the affinity
+	lowest Eigen // of Lbar, given as the largest of the affinity
 }
 
-// products is Lbar x, roughly, and B_S x.
+// products computes, approximately, Lbar x, and exactly B_S x.
 func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]float64, err error) {
 	bx, err = new(Work).multiply(ctx, s.Beliefs, x)
 	if err != nil {
 		return nil, nil, err
 	}
-	bx = copied(bx)
+	bx = cloneColumns(bx)
 	for j := range x {
 		subtractMultiple(bx[j], x[j], s.Ratio)
 	}
 	n := len(x[0])
 	combine(n, bx, s.images, s.shares(x))
-	lx = copied(x)
+	lx = cloneColumns(x)
 	shares := gram(n, s.lowest.Vectors, x)
 	for i, row := range shares {
 		for j := range row {
@@ -47,26 +47,26 @@ func (s *surrogate) pencil() *pencil {
 	return p
 }
 
-// solved are vectors for a block of pairs that are nearly those of the surrogate, to start from.
-func (s *surrogate) solved(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
+// startVectors solves the surrogate problem roughly, for vectors to start the main search from.
+func (s *surrogate) startVectors(ctx context.Context, count int, rng *rand.Rand, observe func(Progress)) ([][]float64, error) {
 	const (
 		nearly   = 1e-2
 		products = 4000
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
-	believed, err := s.believed(ctx, search.block, rng)
+	believed, err := s.beliefStart(ctx, search.block, rng)
 	if err != nil {
 		return nil, err
 	}
-	if err := search.run(ctx, search.started(append(believed, copied(s.lowest.Vectors)...))); err != nil {
+	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
 		return nil, err
 	}
 	return search.x, nil
 }
 
-// believed are columns along the beliefs. Where few points have any, or most vectors are infeasible, random
-// columns alone do not see the feasible ones.
-func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
+// beliefStart finds columns in the dominant directions of the beliefs. Where few points have beliefs, or most
+// vectors are infeasible, random columns alone would miss the feasible ones.
+func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {
 		x[j] = randomUnit(s.Affinity.Rows(), rng)
@@ -76,7 +76,7 @@ func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([]
 		if err != nil {
 			return nil, err
 		}
-		x = orthonormalise(s.Affinity.Rows(), copied(images))
+		x = orthonormalize(s.Affinity.Rows(), cloneColumns(images))
 		if len(x) == 0 {
 			break
 		}
@@ -84,16 +84,16 @@ func (s *surrogate) believed(ctx context.Context, count int, rng *rand.Rand) ([]
 	return x, nil
 }
 
-// correct makes corrections t of residuals r by the equation of Jacobi and Davidson (Sleijpen and van der
-// Vorst 1996), solved roughly and with the surrogate:
+// correct turns residuals r into corrections t by the Jacobi-Davidson equation (Sleijpen and van der Vorst 1996),
+// solved roughly and with the surrogate:
 //
 //	P (B_S - mu Lbar) P t = r,    P projects away the approximate vectors x
 func (s *surrogate) correct(ctx context.Context, residuals [][]float64, mu []float64, x [][]float64) error {
 	const steps = 8
 	n := s.Affinity.Rows()
-	x = orthonormalise(n, copied(x))
+	x = orthonormalize(n, cloneColumns(x))
 	within := func(y [][]float64) {
-		project(n, y, s.outside)
+		project(n, y, s.excluded)
 		project(n, y, x)
 	}
 	within(residuals)

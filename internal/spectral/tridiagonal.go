@@ -2,9 +2,9 @@ package spectral
 
 import "math"
 
-// extremes gives the least and largest eigenvalue of the symmetric tridiagonal matrix with
-// diagonal alpha and off-diagonal beta, and the last component of the least one's unit
-// eigenvector, by the implicit QL algorithm applied to the last row of the identity.
+// extremes returns the least and the largest eigenvalue of the symmetric tridiagonal matrix with diagonal alpha and
+// off-diagonal beta, and the last component of the least one's unit eigenvector. It is the implicit QL algorithm,
+// whose rotations are applied to the last row of the identity.
 func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	m := len(alpha)
 	d := append([]float64(nil), alpha...)
@@ -12,7 +12,7 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	row := make([]float64, m)
 	row[m-1] = 1
 	for l := range m {
-		diagonalise(d, e, l, 0, func(i int, c, s float64) {
+		diagonalize(d, e, l, 0, func(i int, c, s float64) {
 			f := row[i+1]
 			row[i+1] = float64(s*row[i]) + float64(c*f)
 			row[i] = float64(c*row[i]) - float64(s*f)
@@ -29,11 +29,11 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 	return d[at], largest, row[at]
 }
 
-// diagonalise drives e[l] to zero by implicit QL steps with Wilkinson's shift. An entry beside the
-// diagonal counts as zero where it is beside its neighbours, or where it is below least: without that,
-// entries at the level of rounding next to eigenvalues of 0 shrink until their squares vanish. turn hears of every
-// rotation: of the columns i and i+1 of the eigenvectors, by cosine c and sine s.
-func diagonalise(d, e []float64, l int, least float64, turn func(i int, c, s float64)) {
+// diagonalize drives e[l] to zero by implicit QL steps with Wilkinson's shift. An off-diagonal entry counts as zero
+// if it is negligible compared with the diagonal entries next to it, or if it is below least. Without the latter,
+// entries at the level of rounding next to eigenvalues of 0 would shrink until their squares vanish. onRotation is called
+// for every rotation of the columns i and i+1 of the eigenvectors, with its cosine c and sine s.
+func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c, s float64)) {
 	const maxRounds = 100 // a handful suffices in practice
 	for range maxRounds {
 		end := l
@@ -65,7 +65,7 @@ func diagonalise(d, e []float64, l int, least float64, turn func(i int, c, s flo
 			p = float64(s * r)
 			d[i+1] = g + p
 			g = float64(c*r) - b
-			turn(i, c, s)
+			onRotation(i, c, s)
 		}
 		if r == 0 && i >= l {
 			continue

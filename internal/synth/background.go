@@ -8,11 +8,11 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// backgroundMargin is how far the background reaches beyond the points, as a share of their range.
+// backgroundMargin is how far the background extends beyond the points, as a share of their range.
 const backgroundMargin = 0.1
 
-// WithBackground puts count more points after the given ones, uniform in the box around them, as the
-// noisy sample of Wang2014 7.2. They are a class of their own, the next after those of the truth.
+// WithBackground appends count points that are uniform in a box around the given ones, as in the noisy
+// sample of Wang2014 7.2. They are a class of their own, numbered after those of the truth.
 func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	if count < 0 || count > dataset.MaxRows-points.N {
 		return nil, nil, fault.Invalid("BAD_SIZE", "%d background points were asked for beside %d; 0 to %d can be made", count, points.N, dataset.MaxRows-points.N)

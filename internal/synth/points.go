@@ -1,9 +1,9 @@
 // Package synth makes data whose true clusters are known: circles, moons, Gaussians, graphs with
 // blocks, noise around them, and constraints drawn from the truth.
 //
-// Everything random comes from the generator that is passed in, so that a seed names a data set.
-// Clusters take turns (point i belongs to cluster i mod k): every prefix and every tile of the
-// data has its share of each.
+// Everything random comes from the generator that is passed in, so that the same seed gives the same
+// data. Point i belongs to cluster i mod k, so that any range of rows has about the same number of
+// points of each cluster.
 package synth
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The radii of TwoCircles, and a noise that keeps them well apart.
+// The radii of TwoCircles, and amounts of noise with which the shapes stay well apart.
 const (
 	InnerRadius  = 1.0
 	OuterRadius  = 3.0
@@ -24,7 +24,7 @@ const (
 
 // TwoCircles puts half of n points on a circle of radius 1 (label 0) and half on one of radius 3
 // around it (label 1), as the TwoCircles set of Kulis2009 5.1: no line separates them. Angles are
-// uniform; noise is the standard deviation of a point's distance from its circle, per coordinate.
+// uniform; noise is the standard deviation of what is added to each coordinate.
 func TwoCircles(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	return curves(n, noise, rng, func(label int32) (x, y float64) {
 		radius := InnerRadius
@@ -36,7 +36,7 @@ func TwoCircles(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32,
 	})
 }
 
-// TwoMoons puts n points on two half circles of radius 1 that reach into each other.
+// TwoMoons puts n points on two interleaving half circles of radius 1, with noise as in TwoCircles.
 func TwoMoons(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	return curves(n, noise, rng, func(label int32) (x, y float64) {
 		sin, cos := math.Sincos(math.Pi * rng.Float64())
@@ -47,7 +47,7 @@ func TwoMoons(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, e
 	})
 }
 
-// curves makes n points of two clusters, each on its curve but for the noise.
+// curves makes n points of two clusters, each on a curve of its own, and adds noise.
 func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y float64)) (*dataset.Points, []int32, error) {
 	if err := checkSizes(n, 2); err != nil {
 		return nil, nil, err
@@ -55,7 +55,7 @@ func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y 
 	if err := checkNumber("noise", noise); err != nil {
 		return nil, nil, err
 	}
-	truth := takeTurns(n, 2)
+	truth := roundRobin(n, 2)
 	values := make([]float64, 0, 2*n)
 	for _, label := range truth {
 		x, y := curve(label)
@@ -65,11 +65,11 @@ func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y 
 	return points, truth, err
 }
 
-// centreBox is half the side of the cube that the centres of Gaussians lie in.
-const centreBox = 10
+// centerBox is half the side of the cube that the centers of Gaussians lie in.
+const centerBox = 10
 
 // Gaussians draws n points of d features from k round Gaussians with the standard deviation
-// spread, whose centres are uniform in the cube from -10 to 10.
+// spread, whose centers are uniform in the cube from -10 to 10.
 func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	if err := checkSizes(n, k); err != nil {
 		return nil, nil, err
@@ -80,23 +80,23 @@ func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []
 	if err := checkNumber("spread", spread); err != nil {
 		return nil, nil, err
 	}
-	centres := make([]float64, k*d)
-	for i := range centres {
-		centres[i] = centreBox * (2*rng.Float64() - 1)
+	centers := make([]float64, k*d)
+	for i := range centers {
+		centers[i] = centerBox * (2*rng.Float64() - 1)
 	}
-	truth := takeTurns(n, k)
+	truth := roundRobin(n, k)
 	values := make([]float64, 0, n*d)
 	for _, label := range truth {
-		for _, centre := range centres[int(label)*d : (int(label)+1)*d] {
-			values = append(values, centre+spread*rng.NormFloat64())
+		for _, center := range centers[int(label)*d : (int(label)+1)*d] {
+			values = append(values, center+spread*rng.NormFloat64())
 		}
 	}
 	points, err := dataset.NewPoints(n, d, values)
 	return points, truth, err
 }
 
-// takeTurns labels n points 0, 1, ..., k-1, 0, 1, ...
-func takeTurns(n, k int) []int32 {
+// roundRobin labels n points 0, 1, ..., k-1, 0, 1, and so on.
+func roundRobin(n, k int) []int32 {
 	truth := make([]int32, n)
 	for i := range truth {
 		truth[i] = int32(i % k)

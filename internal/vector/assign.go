@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// tieTolerance: scores this close, relative to the terms they are made of, are equal. A row's terms
-// are measured by max_c |b_c| + max_c |score_ic|.
+// tieTolerance is how close two scores of a row must be to count as equal, relative to the size of the terms
+// that they are computed from: max_c |b_c| + max_c |score_ic|.
 const tieTolerance = 1e-12
 
-// Assign finds the points of the given tiles that are nearer to another cluster, in row order. Of
-// clusters as near as the nearest (ties) the current one is kept, else the lowest is taken. Points
-// without a cluster get one. The points in skip, ascending, are left alone.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]kernel.Move, error) {
+// Assign finds the points of the given tiles that are nearer to another cluster than to their own, in row
+// order. Among equally near clusters a point keeps its own, or else takes the lowest. Points without a cluster
+// get one. The points in skip, which must be ascending, stay as they are.
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]labeling.Move, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, skip, true)
 	if err != nil {
 		return nil, err
@@ -36,16 +36,16 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *M
 	for _, t := range tiles {
 		total += len(t.moves)
 	}
-	moves := make([]kernel.Move, 0, total)
+	moves := make([]labeling.Move, 0, total)
 	for _, t := range tiles {
 		moves = append(moves, t.moves...)
 	}
 	return moves, nil
 }
 
-// prepare is what operations on labelled points have in common: it finds the tiles and arms the model.
+// prepare is the common beginning of operations on labeled points: it finds the tiles and sets the model.
 func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, forScores bool) ([]*tile, error) {
-	tiles, err := s.ready(numbers, step)
+	tiles, err := s.loadedTiles(numbers, step)
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *
 	if err := s.checkPoints(skip); err != nil {
 		return nil, err
 	}
-	return tiles, s.arm(ctx, model, forScores)
+	return tiles, s.setModel(ctx, model, forScores)
 }
 
-// checkPoints makes sure that a list of points ascends.
+// checkPoints makes sure that a list of points is ascending and in range.
 func (s *Shard) checkPoints(points []int32) error {
 	previous := int32(-1)
 	for _, i := range points {
@@ -70,28 +70,28 @@ func (s *Shard) checkPoints(points []int32) error {
 	return nil
 }
 
-// within is those of ascending points that lie in a tile.
+// within returns those of ascending points that are in a tile.
 func within(points []int32, t *tile) []int32 {
 	from, _ := slices.BinarySearch(points, int32(t.rows.From))
 	to, _ := slices.BinarySearch(points, int32(t.rows.To))
 	return points[from:to]
 }
 
-// assignment is one tile at work.
+// assignment is the state of a thread that assigns one tile.
 type assignment struct {
 	shard *Shard
 	tile  *tile
 	*workspace
 	labels []int32
-	skip   []int32 // what is left of those in the tile
+	skip   []int32 // the points of the tile to skip that are still to come
 }
 
-// assignDense scores a group of rows at a time, against a block of clusters at a time. The scores of a
+// assignDense scores one group of rows at a time, against one block of clusters at a time. The scores of a
 // group stay in the first-level cache.
 func (a *assignment) assignDense() {
 	terms, routines, t := &a.shard.terms, &a.shard.source.routines, a.tile
 	size := blockClusters * groupRows
-	a.scores = grown(a.scores, len(terms.starts)*groupRows)
+	a.scores = resized(a.scores, len(terms.starts)*groupRows)
 	for g := 0; g*groupRows < len(a.labels); g++ {
 		group := t.group(g)
 		for p := range len(terms.starts) / blockClusters {
@@ -104,18 +104,18 @@ func (a *assignment) assignDense() {
 				bias = nil
 			}
 		}
-		routines.extremes(&a.least, &a.most, a.scores)
+		routines.extremes(&a.lowest, &a.highest, a.scores)
 		for lane := range min(groupRows, len(a.labels)-g*groupRows) {
-			a.decide(g*groupRows+lane, a.least[lane], a.most[lane], a.scores[lane:], groupRows)
+			a.decide(g*groupRows+lane, a.lowest[lane], a.highest[lane], a.scores[lane:], groupRows)
 		}
 	}
 }
 
-// assignSparse scores a row at a time against all clusters.
+// assignSparse scores one row at a time against all clusters.
 func (a *assignment) assignSparse() {
 	terms, t := &a.shard.terms, a.tile
 	routines := &a.shard.source.routines
-	a.scores = grown(a.scores, len(terms.starts))
+	a.scores = resized(a.scores, len(terms.starts))
 	backgroundColumn := []int32{int32(t.width - 1)}
 	for r := range a.labels {
 		copy(a.scores, terms.starts)
@@ -127,24 +127,24 @@ func (a *assignment) assignSparse() {
 		if t.backgrounds != nil {
 			routines.scoreSparse(a.scores, terms.weights, backgroundColumn, t.backgrounds[r:r+1])
 		}
-		least, most := a.scores[0], a.scores[0]
+		least, greatest := a.scores[0], a.scores[0]
 		for _, score := range a.scores[1:] {
-			least, most = min(least, score), max(most, score)
+			least, greatest = min(least, score), max(greatest, score)
 		}
-		a.decide(r, least, most, a.scores, 1)
+		a.decide(r, least, greatest, a.scores, 1)
 	}
 }
 
-// decide notes a move of row r where its cluster is not among the nearest. The score for the cluster
-// at place p is scores[p*stride].
-func (a *assignment) decide(r int, least, most float64, scores []float64, stride int) {
+// decide appends a move of row r if its cluster is not among the nearest. The score for the cluster at place p
+// is scores[p*stride].
+func (a *assignment) decide(r int, least, greatest float64, scores []float64, stride int) {
 	point := int32(a.tile.rows.From + r)
 	if len(a.skip) > 0 && a.skip[0] == point {
 		a.skip = a.skip[1:]
 		return
 	}
 	terms, own := &a.shard.terms, a.labels[r]
-	near := least + float64(tieTolerance*(terms.largest+max(most, -least)))
+	near := least + float64(tieTolerance*(terms.maxBias+max(greatest, -least)))
 	if own >= 0 {
 		if p := terms.place[own]; p >= 0 && scores[int(p)*stride] <= near {
 			return
@@ -152,7 +152,7 @@ func (a *assignment) decide(r int, least, most float64, scores []float64, stride
 	}
 	for p, c := range terms.present {
 		if scores[p*stride] <= near {
-			a.tile.moves = append(a.tile.moves, kernel.Move{Point: point, From: own, To: c})
+			a.tile.moves = append(a.tile.moves, labeling.Move{Point: point, From: own, To: c})
 			return
 		}
 	}

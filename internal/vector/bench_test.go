@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// BenchmarkIteration is one iteration of k-means: the nearest centroids, the sums of clusters, the
-// objective; make bench-go BENCH=Iteration PACKAGES=./internal/vector.
+// BenchmarkIteration is one iteration of k-means: nearest centroids, sums of clusters, and the objective. Run it
+// with make bench-go BENCH=Iteration PACKAGES=./internal/vector.
 func BenchmarkIteration(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const threads = 2
@@ -92,7 +92,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 	centroids()
 	b.ReportAllocs()
 	step := uint64(0)
-	var moves []kernel.Move
+	var moves []labeling.Move
 	for b.Loop() {
 		if moves, err = shard.Assign(b.Context(), tiles, step, &model, nil); err != nil {
 			b.Fatal(err)

@@ -6,11 +6,10 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// places is where, for each row of a group, the values of a cluster begin among those of all clusters.
+// places says, for each row of a group, where the values of a cluster begin among those of all clusters.
 type places [groupRows]int64
 
-// set places rows, maybe fewer than a group has, at their own clusters, and at none where a row has
-// no cluster.
+// set points each row to its own cluster, and rows without one, or beyond the last row, to none.
 func (p *places) set(labels []int32, perCluster, none int) {
 	for l := range p {
 		p[l] = int64(none)
@@ -20,8 +19,8 @@ func (p *places) set(labels []int32, perCluster, none int) {
 	}
 }
 
-// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without
-// a cluster are added to what comes after the last.
+// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without a
+// cluster are added to an extra place after the last cluster.
 func (t *tile) addDense(sums []float64, labels []int32) {
 	var at places
 	for from := 0; from < len(labels); from += groupRows {
@@ -36,17 +35,17 @@ func (t *tile) addDense(sums []float64, labels []int32) {
 	}
 }
 
-// quick tells whether distances to single centroids have vector code.
-func (t *terms) quick(of *tile) bool {
+// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
+func (t *terms) hasDistanceRoutine(of *tile) bool {
 	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
 }
 
-// eachOwn calls do with the distance of each row of a tile to its own centroid, in row order. Rows
-// without a cluster, and those of absent ones, are left out.
-func (s *Shard) eachOwn(t *tile, w *workspace, do func(r int, distance float64)) {
+// forEachOwnDistance calls do with the distance of each row of a tile to its own centroid, in row order. Rows
+// whose cluster is absent, or that have none, are left out.
+func (s *Shard) forEachOwnDistance(t *tile, w *workspace, do func(r int, distance float64)) {
 	labels, terms := s.labelsOf(t), &s.terms
 	counts := func(c int32) bool { return c >= 0 && terms.place[c] >= 0 }
-	if !terms.quick(t) {
+	if !terms.hasDistanceRoutine(t) {
 		for r, c := range labels {
 			if counts(c) {
 				do(r, terms.distance(int(c), w.row(r), w))
@@ -57,22 +56,22 @@ func (s *Shard) eachOwn(t *tile, w *workspace, do func(r int, distance float64))
 	for from := 0; from < len(labels); from += groupRows {
 		rows := labels[from:min(from+groupRows, len(labels))]
 		w.places.set(rows, s.source.spec.Columns, 0)
-		s.source.routines.distances(&w.least, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.byFeature)
+		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
 		for l, c := range rows {
 			if counts(c) {
-				do(from+l, w.least[l])
+				do(from+l, w.lowest[l])
 			}
 		}
 	}
 }
 
-// nearestOf is, for every row of a tile, the distance to the nearest centroid.
-func (s *Shard) nearestOf(t *tile, w *workspace, nearest []float64) {
+// nearestDistances computes, for every row of a tile, the distance to the nearest centroid.
+func (s *Shard) nearestDistances(t *tile, w *workspace, nearest []float64) {
 	terms := &s.terms
 	for r := range nearest {
 		nearest[r] = math.Inf(1)
 	}
-	if !terms.quick(t) {
+	if !terms.hasDistanceRoutine(t) {
 		for r := range nearest {
 			x := w.row(r)
 			for _, c := range terms.present {
@@ -87,9 +86,9 @@ func (s *Shard) nearestOf(t *tile, w *workspace, nearest []float64) {
 			for l := range w.places {
 				w.places[l] = int64(c) * int64(s.source.spec.Columns)
 			}
-			s.source.routines.distances(&w.least, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.byFeature)
+			s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
 			for l := range rows {
-				rows[l] = min(rows[l], w.least[l])
+				rows[l] = min(rows[l], w.lowest[l])
 			}
 		}
 	}

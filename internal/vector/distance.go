@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// distance is the distortion D(x, mu_c), computed directly: from the differences of dense rows, and
-// for sparse ones from what all features have and the differences that the listed ones make. An absent
-// cluster is infinitely far away. The workspace must be the caller's own.
+// distance computes the distortion D(x, mu_c) directly: for dense rows from the differences of all features,
+// for sparse rows from the distortion of a row of zeros and what the listed features change. An absent
+// cluster is infinitely far away. The workspace must not be shared with another thread.
 func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	if t.place[c] < 0 {
 		return math.Inf(1)
@@ -56,8 +56,8 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	return sum
 }
 
-// sparseDistance is |mu|^2 + sum over the listed features of (x - mu)^2 - mu^2 = x (x - 2 mu), each
-// times its weight.
+// sparseDistance is |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), all of them times
+// the weights of the features.
 func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	sum := t.bias[c]
 	for at, f := range x.columns {
@@ -71,7 +71,7 @@ func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	return max(0, sum)
 }
 
-// fullDistance is (x - mu)'A(x - mu), each row of A in column order.
+// fullDistance is (x - mu)'A(x - mu), with each row of A in column order.
 func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	difference, d := w.differenceTo(mu, x), len(mu)
 	sum := 0.0
@@ -85,17 +85,18 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	return sum
 }
 
-// differenceTo is x - mu in the workspace, for rows without background.
+// differenceTo computes x - mu in the workspace, for rows without a background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
-	w.writtenOut, w.difference = grown(w.writtenOut, len(mu)), grown(w.difference, len(mu))
-	for f, v := range x.writtenOut(w.writtenOut) {
+	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
+	for f, v := range x.expanded(w.expanded) {
 		w.difference[f] = v - mu[f]
 	}
 	return w.difference
 }
 
-// divergenceKL is the sum of p log(p / mu) with p = x + u, u the background: that of a row with nothing
-// but background, u (d log u - sum of log mu), and the difference that each listed value makes.
+// divergenceKL is the sum of p log(p / mu) over the features, where p = x + u and u is the background. It starts
+// from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value
+// changes.
 func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	u := x.background
 	logU := metric.Log(u)
@@ -110,17 +111,17 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	return max(0, sum)
 }
 
-// Distances are, for those of the points (ascending) that lie in the given tiles, the distortions to
-// all clusters, point after point. Absent clusters are infinitely far.
+// Distances returns the distortions of some points to all clusters, point after point, for those of the points
+// (ascending) that are in the given tiles. Absent clusters are infinitely far away.
 func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkPoints(points); err != nil {
 		return nil, err
 	}
-	if err := s.arm(ctx, model, false); err != nil {
+	if err := s.setModel(ctx, model, false); err != nil {
 		return nil, err
 	}
 	begin, total := make([]int, len(tiles)), 0
@@ -142,14 +143,13 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, poin
 	return distances, err
 }
 
-// Nearest is, for every row of the given tiles, the distortion to the nearest of the model's
-// centroids; with one centroid, to that.
+// Nearest returns, for every row of the given tiles, the distortion to the nearest of the model's centroids.
 func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
-	tiles, err := s.find(numbers)
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.arm(ctx, model, false); err != nil {
+	if err := s.setModel(ctx, model, false); err != nil {
 		return nil, err
 	}
 	begin, total := make([]int, len(tiles)), 0
@@ -159,41 +159,41 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 	}
 	nearest := make([]float64, total)
 	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
-		s.nearestOf(t, w, nearest[begin[at]:][:t.rows.Len()])
+		s.nearestDistances(t, w, nearest[begin[at]:][:t.rows.Len()])
 	})
 	return nearest, err
 }
 
-// Farthest finds the point that is farthest from its own centroid, among clusters of at least two
-// points and without the points in skip, ascending; of equals the lowest. The counts are of all points
-// in each cluster, wherever they live.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (kernel.Candidate, error) {
+// Farthest finds the point that is farthest from its own centroid; among equals, the lowest point. It leaves
+// out clusters of a single point, and the points in skip, which must be ascending. counts are the sizes of the
+// clusters over the tiles of all shards.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (labeling.Candidate, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, skip, false)
 	if err != nil {
-		return kernel.Candidate{}, err
+		return labeling.Candidate{}, err
 	}
 	if len(counts) != s.clusters {
-		return kernel.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
+		return labeling.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
 	}
 	for _, w := range s.workspaces.idle {
-		w.farthest = kernel.Candidate{}
+		w.farthest = labeling.Candidate{}
 	}
 	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
 		left, labels := within(skip, t), s.labelsOf(t)
-		s.eachOwn(t, w, func(r int, distance float64) {
+		s.forEachOwnDistance(t, w, func(r int, distance float64) {
 			point := int32(t.rows.From + r)
 			for len(left) > 0 && left[0] < point {
 				left = left[1:]
 			}
 			if counts[labels[r]] >= 2 && (len(left) == 0 || left[0] != point) {
-				w.farthest = w.farthest.Farther(kernel.Candidate{Found: true, Point: point, Distance: distance})
+				w.farthest = w.farthest.Farther(labeling.Candidate{Found: true, Point: point, Distance: distance})
 			}
 		})
 	})
 	if err != nil {
-		return kernel.Candidate{}, err
+		return labeling.Candidate{}, err
 	}
-	var best kernel.Candidate
+	var best labeling.Candidate
 	for _, w := range s.workspaces.idle {
 		best = best.Farther(w.farthest)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -27,7 +27,7 @@ var ways = []way{
 
 func (w way) String() string { return fmt.Sprintf("preparation %d, %s", w.preparation, w.distortion) }
 
-// table draws n x d values, a third of them 0 and none below 0 for the divergences; no row is all zeros.
+// table draws n x d values, a third of them 0, and none negative for the divergences. No row is all zeros.
 func table(rng *rand.Rand, n, d int, preparation Preparation) []float64 {
 	values := make([]float64, n*d)
 	scale := math.Ldexp(1, rng.IntN(30)-15)
@@ -73,7 +73,7 @@ func sparsePoints(t testing.TB, n, d int, values []float64) *dataset.SparsePoint
 	return p
 }
 
-// naiveRows are the rows as the preparation describes them, with the background in every feature.
+// naiveRows prepares rows by definition, with the background added to every feature.
 func naiveRows(n, d int, values []float64, preparation Preparation, mean []float64) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -100,7 +100,7 @@ func naiveRows(n, d int, values []float64, preparation Preparation, mean []float
 	return rows
 }
 
-// naiveDistance is the textbook's; A is a full matrix.
+// naiveDistance is the textbook formula; A is a full matrix.
 func naiveDistance(distortion metric.Distortion, x, mu, a []float64) float64 {
 	sum, d := 0.0, len(x)
 	for f, v := range x {
@@ -130,7 +130,7 @@ func naiveDistance(distortion metric.Distortion, x, mu, a []float64) float64 {
 	return sum
 }
 
-// matrixOf writes a metric out.
+// matrixOf returns a metric as a full matrix.
 func matrixOf(a []float64, d int) []float64 {
 	if len(a) == d*d && d > 1 {
 		return a
@@ -145,7 +145,7 @@ func matrixOf(a []float64, d int) []float64 {
 	return full
 }
 
-// randomMetric draws a positive definite A of a form.
+// randomMetric draws a positive definite A of the given form.
 func randomMetric(rng *rand.Rand, form metric.Form, d int) []float64 {
 	switch form {
 	case metric.Diagonal:
@@ -181,7 +181,7 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 	return labels
 }
 
-// randomModel has some of the rows, and means of some, for centroids; now and then a cluster is absent.
+// randomModel draws centroids that are rows, or means of a few rows; sometimes a cluster is absent.
 func randomModel(rng *rand.Rand, spec *Spec, rows [][]float64, distortion metric.Distortion, form metric.Form, k int) *Model {
 	d := spec.Columns
 	m := &Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*d), Metric: randomMetric(rng, form, d)}
@@ -215,7 +215,7 @@ func newSource(t testing.TB, data dataset.Dataset, preparation Preparation) *Sou
 	return source
 }
 
-// built is a shard with some tiles, all where none are named.
+// built returns a shard with the given tiles, or with all.
 func built(t testing.TB, source *Source, threads int, tiles ...int) *Shard {
 	t.Helper()
 	if tiles == nil {
@@ -228,10 +228,10 @@ func built(t testing.TB, source *Source, threads int, tiles ...int) *Shard {
 	return shard
 }
 
-// job is everything that is asked of shards in a comparison.
+// job is everything that shards are asked in a comparison.
 type job struct {
 	labels []int32
-	moves  []kernel.Move
+	moves  []labeling.Move
 	model  *Model
 	skip   []int32
 	points []int32
@@ -243,7 +243,7 @@ func randomJob(rng *rand.Rand, n, k int, model *Model) *job {
 	j := &job{labels: randomLabels(rng, n, k), model: model, counts: make([]int32, k), k: k}
 	for i, c := range j.labels {
 		if to := int32(rng.IntN(k+1)) - 1; rng.IntN(5) == 0 {
-			j.moves = append(j.moves, kernel.Move{Point: int32(i), From: c, To: to})
+			j.moves = append(j.moves, labeling.Move{Point: int32(i), From: c, To: to})
 		}
 		if rng.IntN(6) == 0 {
 			j.skip = append(j.skip, int32(i))
@@ -260,7 +260,7 @@ func randomJob(rng *rand.Rand, n, k int, model *Model) *job {
 	return j
 }
 
-// moved is the labels after the moves.
+// moved returns the labels after the moves.
 func (j *job) moved() []int32 {
 	labels := slices.Clone(j.labels)
 	for _, m := range j.moves {
@@ -269,17 +269,17 @@ func (j *job) moved() []int32 {
 	return labels
 }
 
-// outcome is all that shards answer, put together as a coordinator does.
+// outcome is everything that shards answer, combined as a coordinator does.
 type outcome struct {
 	sums, moved []float64
-	moves       []kernel.Move
+	moves       []labeling.Move
 	distances   []float64
 	nearest     []float64
 	scatter     map[Scatter][]float64
-	farthest    kernel.Candidate
+	farthest    labeling.Candidate
 }
 
-// perform runs a job over shards, each with some tiles; tiles ascend from shard to shard.
+// perform runs a job on shards, each with some tiles. Tiles must ascend from shard to shard.
 func perform(t testing.TB, j *job, shards []*Shard, tiles [][]int) outcome {
 	t.Helper()
 	o := outcome{scatter: map[Scatter][]float64{}}

@@ -8,21 +8,21 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// Model is the centroids and how far points are from them.
+// Model is the centroids, and how the distance of points from them is measured.
 //
-// The distortions are those of package metric, on prepared rows: squared Euclidean for Plain and Unit,
-// cosine for Unit, KL for Probability, I-divergence for NonNegative. Only the first has a matrix A.
-// An exact 0 in a centroid counts as 1e-12 in the logarithm of a divergence: a mean has one only where
-// no member of its cluster has mass, and points that have some are then far away but not at infinity.
+// The distortions are those of package metric, applied to prepared rows: squared Euclidean to Plain and Unit
+// rows, cosine to Unit, KL to Probability, I-divergence to NonNegative. Only the first can have a matrix A. In
+// the logarithm of a divergence, an exact 0 in a centroid counts as 1e-12. A mean has a 0 only where no member of
+// its cluster has mass; other points that do are then far away, but not infinitely far.
 type Model struct {
 	Distortion metric.Distortion
 	Clusters   int
-	Centroids  []float64 // a value per feature (without background), cluster after cluster
-	Absent     []bool    // per cluster: infinitely far from every point; nil: none is
-	Metric     []float64 // A: nil for the identity, its diagonal, or all of it row by row
+	Centroids  []float64 // cluster after cluster, one value per feature, without background
+	Absent     []bool    // per cluster: whether it is infinitely far from every point; nil if none is
+	Metric     []float64 // A: nil for the identity, or the diagonal, or the full matrix row by row
 }
 
-// form is which matrix a metric is.
+// form tells which form the metric has.
 func (m *Model) form(columns int) metric.Form {
 	switch len(m.Metric) {
 	case 0:
@@ -33,7 +33,7 @@ func (m *Model) form(columns int) metric.Form {
 	return metric.Full
 }
 
-// check refuses models that do not fit the spec or that no distance comes out of.
+// check refuses models that do not fit the spec, or that would give infinite distances or NaN.
 func (m *Model) check(spec *Spec) error {
 	d := spec.Columns
 	suits := false
@@ -60,12 +60,12 @@ func (m *Model) check(spec *Spec) error {
 		return fmt.Errorf("vector: a metric of %d values for %d features", len(m.Metric), d)
 	}
 	for at, v := range m.Centroids {
-		if !(max(v, -v) <= largestValue) || v < 0 && m.divergence() {
+		if !(max(v, -v) <= maxValue) || v < 0 && m.divergence() {
 			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
 		}
 	}
 	for at, v := range m.Metric {
-		if !(max(v, -v) <= largestValue) {
+		if !(max(v, -v) <= maxValue) {
 			return fmt.Errorf("vector: value %d of the metric is %v", at, v)
 		}
 	}
@@ -78,5 +78,5 @@ func (m *Model) divergence() bool {
 
 func (m *Model) absent(c int) bool { return m.Absent != nil && m.Absent[c] }
 
-// errNoCluster is a model whose clusters are all absent.
+// errNoCluster is returned for a model whose clusters are all absent.
 var errNoCluster = errors.New("vector: every cluster is absent")

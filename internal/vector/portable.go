@@ -5,27 +5,27 @@ import "math"
 // blockClusters is how many clusters a group of dense rows is scored against at a time.
 const blockClusters = 6
 
-// sparsePiece is what the clusters of sparse scores are padded to.
-const sparsePiece = 8
+// sparsePadding is what the clusters of sparse scores are padded to a multiple of.
+const sparsePadding = 8
 
-// Longer calls of vector code would hold up the garbage collector.
+// Calls of assembly cannot be interrupted: longer ones would hold up the garbage collector.
 const (
 	featuresPerCall = 4096
 	entriesPerCall  = 2048
 )
 
-// routines are the inner loops, all of which give the same bits in every implementation.
+// routines are the inner loops. Every implementation gives the same bits.
 type routines struct {
 	name string
-	// scoreBlock scores a group of rows against a block of clusters, scores[c*groupRows+r], by some of
-	// the features: from bias or, where that is nil, from the scores so far.
+	// scoreBlock adds some features to the scores of a group of rows against a block of clusters,
+	// scores[c*groupRows+r]. It starts from bias or, if that is nil, from the scores so far.
 	scoreBlock func(scores, rows, weights, bias []float64)
 	// extremes finds the least and the greatest score of each row of a group.
-	extremes func(least, most *[groupRows]float64, scores []float64)
-	// distances finds the squared distances of a group of rows, features times their weights, each row's
-	// to the centroid that begins at its place.
+	extremes func(least, greatest *[groupRows]float64, scores []float64)
+	// distances computes the squared distances of a group of rows, with weighted features, each row's to the
+	// centroid that begins at its place.
 	distances func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64)
-	// scoreSparse adds entries of one row to its scores; there are len(scores) weights per column.
+	// scoreSparse adds entries of one row to its scores. Each column has len(scores) weights.
 	scoreSparse func(scores, weights []float64, columns []int32, values []float64)
 }
 
@@ -51,12 +51,12 @@ func scoreBlockPortable(scores, rows, weights, bias []float64) {
 	}
 }
 
-func extremesPortable(least, most *[groupRows]float64, scores []float64) {
+func extremesPortable(least, greatest *[groupRows]float64, scores []float64) {
 	*least = [groupRows]float64(scores)
-	*most = *least
+	*greatest = *least
 	for at := groupRows; at < len(scores); at += groupRows {
 		for r, score := range (*[groupRows]float64)(scores[at:]) {
-			least[r], most[r] = min(least[r], score), max(most[r], score)
+			least[r], greatest[r] = min(least[r], score), max(greatest[r], score)
 		}
 	}
 }

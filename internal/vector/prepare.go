@@ -8,12 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// smoothing is what every value of a row gets more under Probability, and what an exact 0 of a
-// centroid counts as in a logarithm.
+// smoothing is added to every value of a row under Probability, and replaces an exact 0 of a centroid in
+// logarithms.
 const smoothing = 1e-12
 
-// preparer makes rows what the preparation says, before they are rounded to their grids. A value that
-// is 0 has no part in it but for the centring, so that dense and sparse rows have the same bits.
+// preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect it,
+// except by centering, so that dense and sparse rows get the same bits.
 type preparer struct {
 	spec   *Spec
 	dense  *dataset.Points
@@ -32,7 +32,7 @@ func newPreparer(spec *Spec, data dataset.Dataset) *preparer {
 	return p
 }
 
-// prepare is row i; it lives until the next call.
+// prepare returns row i, valid until the next call.
 func (p *preparer) prepare(i int) (row, error) {
 	var r row
 	if p.dense != nil {
@@ -44,8 +44,8 @@ func (p *preparer) prepare(i int) (row, error) {
 	r.values = p.buffer
 	for at, v := range r.values {
 		switch {
-		case !(max(v, -v) <= largestValue):
-			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, largestValue).
+		case !(max(v, -v) <= maxValue):
+			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, maxValue).
 				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
 		case v < 0 && p.spec.Preparation >= Probability:
 			return row{}, fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; a divergence needs values of 0 and above", i, r.column(at), v).

@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Every implementation has the bits of the portable one, on unaligned slices too.
+// Every implementation has the bits of the portable one, also with unaligned slices.
 func TestRoutinesAgreeBitForBit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	reference := portable()
-	for _, other := range available()[1:] {
+	for _, other := range availableRoutines()[1:] {
 		t.Run(other.name, func(t *testing.T) {
 			for range 300 {
 				offset := rng.IntN(4)
@@ -47,11 +47,11 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				sameBits(t, "scores that go on", want, got)
 
 				scores := floats((1 + rng.IntN(20)) * groupRows)
-				var least, most, otherLeast, otherMost [groupRows]float64
-				reference.extremes(&least, &most, scores)
-				other.extremes(&otherLeast, &otherMost, scores)
+				var least, greatest, otherLeast, otherGreatest [groupRows]float64
+				reference.extremes(&least, &greatest, scores)
+				other.extremes(&otherLeast, &otherGreatest, scores)
 				sameBits(t, "least", least[:], otherLeast[:])
-				sameBits(t, "most", most[:], otherMost[:])
+				sameBits(t, "greatest", greatest[:], otherGreatest[:])
 
 				var at places
 				centroids := floats(5 * features)
@@ -62,7 +62,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.distances(&otherLeast, rows, &at, centroids, weights[:features])
 				sameBits(t, "distances", least[:], otherLeast[:])
 
-				stride, columns := sparsePiece*(1+rng.IntN(12)), []int32{}
+				stride, columns := sparsePadding*(1+rng.IntN(12)), []int32{}
 				for f := range features {
 					if rng.IntN(2) == 0 {
 						columns = append(columns, int32(f))
@@ -79,7 +79,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Rows that take several calls of vector code go to the nearest cluster, at the same distance.
+// Rows that take several calls of assembly go to the nearest cluster, at the same distance.
 func TestWideRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	const n, d, k = 40, 2*featuresPerCall + 77, 7
@@ -93,7 +93,7 @@ func TestWideRows(t *testing.T) {
 	model.Absent = nil
 	j := randomJob(rng, n, k, model)
 	j.skip = nil
-	for _, routines := range available() {
+	for _, routines := range availableRoutines() {
 		for _, source := range []*Source{sparse, dense} {
 			source.routines = routines
 			s := built(t, source, 2)

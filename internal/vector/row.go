@@ -1,14 +1,14 @@
 package vector
 
-// row is one prepared point: the value of every feature or, where columns are listed, of those, with
-// all others 0. The background comes on top of every feature, listed or not.
+// row is one prepared point: the values of all features or, if columns are listed, of those, while all others
+// are 0. The background is added to every feature, listed or not.
 type row struct {
-	columns    []int32 // nil: every feature
+	columns    []int32 // nil for all features
 	values     []float64
 	background float64
 }
 
-// column is the feature of the value at a place.
+// column returns the feature that a value belongs to.
 func (r *row) column(at int) int {
 	if r.columns == nil {
 		return at
@@ -16,8 +16,8 @@ func (r *row) column(at int) int {
 	return int(r.columns[at])
 }
 
-// writtenOut is the values of all features, without the background: the row's own, or in the buffer.
-func (r *row) writtenOut(buffer []float64) []float64 {
+// expanded returns the values of all features without the background, if need be in the buffer.
+func (r *row) expanded(buffer []float64) []float64 {
 	if r.columns == nil {
 		return r.values
 	}
@@ -28,7 +28,7 @@ func (r *row) writtenOut(buffer []float64) []float64 {
 	return buffer
 }
 
-// addTo adds a sparse row to sums: a value per feature and, where there is one, the background.
+// addTo adds a sparse row to sums: one value per feature and, if there is one, the background.
 func (r *row) addTo(sums []float64) {
 	for at, f := range r.columns {
 		sums[f] += r.values[at]

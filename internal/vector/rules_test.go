@@ -12,11 +12,12 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// onALine are points of one feature, not centred, so that numbers stay what they are.
+// onALine returns points of one feature, not centered, so that their values stay as they are.
 func onALine(t *testing.T, sparse bool, values ...float64) *Shard {
 	t.Helper()
 	spec, err := NewSpec(sparsePoints(t, len(values), 1, values), Plain)
@@ -45,26 +46,26 @@ func TestTies(t *testing.T) {
 		if _, err := s.Load(t.Context(), all, 0, 4, []int32{1, 2, -1, 0, 3, 3}); err != nil {
 			t.Fatal(err)
 		}
-		// 1 is as near to 0 as to 2, and to 2 and a bit as well: too little to tell.
+		// 1 is as near to 0 as to 2, and as to a number that exceeds 2 by less than the tolerance.
 		model := euclidean(9, 0, 2, 2+1e-14)
 		moves, err := s.Assign(t.Context(), all, 0, model, []int32{3})
-		want := []kernel.Move{{Point: 2, From: -1, To: 1}}
+		want := []labeling.Move{{Point: 2, From: -1, To: 1}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("moves %v (%v), want %v", moves, err, want)
 		}
 		model.Absent = []bool{false, true, false, false}
 		moves, err = s.Assign(t.Context(), all, 0, model, nil)
-		want = []kernel.Move{{Point: 0, From: 1, To: 2}, {Point: 2, From: -1, To: 2}, {Point: 3, From: 0, To: 2}}
+		want = []labeling.Move{{Point: 0, From: 1, To: 2}, {Point: 2, From: -1, To: 2}, {Point: 3, From: 0, To: 2}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("without cluster 1: moves %v (%v), want %v", moves, err, want)
 		}
-		// Of points equally far the lowest is taken; clusters of one point have none to give.
+		// Of equally far points the lowest is taken; clusters of a single point are left out.
 		farthest, err := s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), nil, []int32{1, 2, 2, 2})
-		if want := (kernel.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest != want {
+		if want := (labeling.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest != want {
 			t.Errorf("farthest %v (%v), want %v", farthest, err, want)
 		}
 		farthest, err = s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), []int32{4}, []int32{1, 2, 2, 2})
-		if want := (kernel.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest != want {
+		if want := (labeling.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest != want {
 			t.Errorf("farthest but for 4: %v (%v), want %v", farthest, err, want)
 		}
 	}
@@ -78,7 +79,7 @@ func TestRetries(t *testing.T) {
 	ctx, all := context.Background(), partition.All(n)
 	first, rest := all[:2], all[2:]
 	labels := randomLabels(rng, n, k)
-	moves := []kernel.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
+	moves := []labeling.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
 	after := slices.Clone(labels)
 	for _, m := range moves {
 		after[m.Point] = m.To
@@ -117,7 +118,7 @@ func TestRetries(t *testing.T) {
 	}
 	_, err = s.Update(ctx, all, 6, moves)
 	notReady("update of a later step", err)
-	// Some tiles first, these again, then all.
+	// First some tiles, then the same ones again, then all.
 	for range 2 {
 		got, err := s.Update(ctx, first, 5, moves)
 		if err != nil {
@@ -133,7 +134,7 @@ func TestRetries(t *testing.T) {
 	_, err = s.Scatter(ctx, first, 5, model, Total)
 	notReady("scatter of an old step", err)
 	if _, err := s.Update(ctx, rest, 5, moves[:1]); err != nil {
-		t.Error(err) // its moves are done
+		t.Error(err) // its moves were applied
 	}
 	for range 2 {
 		got, err := s.Update(ctx, all, 5, moves)
@@ -142,10 +143,10 @@ func TestRetries(t *testing.T) {
 		}
 		sameBits(t, "all tiles", wantAll, got)
 	}
-	if _, err := s.Update(ctx, all, 5, []kernel.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
+	if _, err := s.Update(ctx, all, 5, []labeling.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
 		t.Error("other moves for a step that is done")
 	}
-	// A tile that was lost needs the labels again.
+	// A tile that was lost must be loaded with the labels again.
 	s.Drop(first)
 	_, err = s.Update(ctx, all, 6, nil)
 	notReady("a dropped tile", err)
@@ -164,15 +165,15 @@ func TestRetries(t *testing.T) {
 	} else {
 		sameBits(t, "no moves", wantAll, got)
 	}
-	cancelled, cancel := context.WithCancel(ctx)
+	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Update(cancelled, all, 7, moves[:0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	if _, err := s.Update(canceled, all, 7, moves[:0]); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 	if got, err := s.Update(ctx, all, 7, nil); err != nil {
-		t.Errorf("after a cancelled one: %v", err)
+		t.Errorf("after a canceled one: %v", err)
 	} else {
-		sameBits(t, "after a cancelled one", wantAll, got)
+		sameBits(t, "after a canceled one", wantAll, got)
 	}
 }
 
@@ -202,7 +203,7 @@ func TestBadOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, moves := range map[string][]kernel.Move{
+	for what, moves := range map[string][]labeling.Move{
 		"no such point": {{Point: 4, From: -1, To: 0}},
 		"below 0":       {{Point: -1, From: -1, To: 0}},
 		"from":          {{Point: 0, From: 0, To: 1}, {Point: 1, From: 0, To: 1}},
@@ -324,7 +325,7 @@ func TestBadData(t *testing.T) {
 		}
 	}
 	if _, err := NewSource(spec, sparse); err == nil {
-		t.Error("sparse points were centred")
+		t.Error("sparse points were centered")
 	}
 	if _, err := NewSource(spec, &dataset.Kernel{N: 2}); err == nil {
 		t.Error("a kernel matrix for points")
@@ -338,7 +339,7 @@ func TestBadData(t *testing.T) {
 	if err := source.Row(make([]float64, 1), 0); err == nil {
 		t.Error("read a row into too few values")
 	}
-	// A worker with other data than the coordinator saw has an error, not a panic.
+	// A worker with other data than the coordinator's returns an error and does not panic.
 	other, err := NewSource(&Spec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}}, densePoints(t, 2, 2, make([]float64, 4)))
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +349,7 @@ func TestBadData(t *testing.T) {
 	}
 }
 
-// Tiny and huge values, and features that are 0 everywhere, have grids too.
+// Grids exist for tiny and huge values, and for features that are 0 everywhere.
 func TestExtremeScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	for _, scale := range []float64{5e-324, 1e-310, 1e-200, 1e89} {
@@ -365,7 +366,7 @@ func TestExtremeScales(t *testing.T) {
 	}
 }
 
-// A point with mass where a centroid has none is far from it, but not at infinity.
+// A point with mass where a centroid has none is far from it, but not infinitely far.
 func TestZerosOfCentroids(t *testing.T) {
 	s := built(t, newSource(t, densePoints(t, 2, 2, []float64{3, 0, 1, 2}), NonNegative), 1)
 	model := &Model{Distortion: metric.IDivergence, Clusters: 2, Centroids: []float64{3, 0, 1, 2}}

@@ -7,17 +7,17 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// Scatter is which sum over the labelled points and their own centroids is meant.
+// ScatterKind says which sum over the labeled points and their own centroids is wanted.
 type Scatter uint8
 
 // The kinds of scatter. The last two are for squared Euclidean distances.
 const (
-	Total    Scatter = iota + 1 // sum of D(x, mu): one value
-	Diagonal                    // sum of (x_f - mu_f)^2: a value per feature
-	Full                        // sum of (x - mu)(x - mu)': a value per pair of features
+	Total    Scatter = iota + 1 // the sum of D(x, mu): one value
+	Diagonal                    // the sum of (x_f - mu_f)^2: one value per feature
+	Full                        // the sum of (x - mu)(x - mu)': one value per pair of features
 )
 
-// size is how many values a scatter of d features has.
+// size is the number of values of a scatter of d features.
 func (k Scatter) size(d int) int {
 	switch k {
 	case Diagonal:
@@ -28,9 +28,9 @@ func (k Scatter) size(d int) int {
 	return 1
 }
 
-// Scatter sums up each of the given tiles in row order, and returns the sums tile after tile. They are
-// rounded, so that who adds them up does it in the order of all tiles. A point of an absent cluster
-// counts nowhere. Full scatter of many features is large: ask for some tiles at a time.
+// Scatter sums each of the given tiles in row order, and returns the sums tile after tile. They are rounded, so
+// that the caller has to add them up in tile order. Points of absent clusters do not count. A full scatter of
+// many features is large: ask for a few tiles at a time.
 func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *Model, kind Scatter) ([]float64, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, nil, false)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *
 }
 
 func (s *Shard) addTotal(dst []float64, t *tile, w *workspace) {
-	s.eachOwn(t, w, func(_ int, distance float64) { dst[0] += distance })
+	s.forEachOwnDistance(t, w, func(_ int, distance float64) { dst[0] += distance })
 }
 
 func (s *Shard) addDiagonal(dst []float64, t *tile, w *workspace) {
@@ -74,10 +74,10 @@ func (s *Shard) addDiagonal(dst []float64, t *tile, w *workspace) {
 	}
 }
 
-// addSparseDiagonal adds (x - mu)^2 - mu^2 = x (x - 2 mu) for the listed features, row by row, and then
-// mu^2 for each point of each cluster, so that the number of features costs nothing per point.
+// addSparseDiagonal adds (x - mu)^2 - mu^2 = x (x - 2 mu) for the listed features row by row, and then mu^2 times
+// the number of points for each cluster, so that the work per point does not depend on the number of features.
 func (s *Shard) addSparseDiagonal(dst []float64, t *tile, w *workspace) {
-	w.counts = grown(w.counts, s.clusters)
+	w.counts = resized(w.counts, s.clusters)
 	clear(w.counts)
 	for r, c := range s.labelsOf(t) {
 		if c < 0 || s.terms.place[c] < 0 {
@@ -125,5 +125,5 @@ func (s *Shard) addFull(dst []float64, t *tile, w *workspace) {
 	}
 }
 
-// centroid is mu_c of d features.
+// centroid returns mu_c, of d features.
 func (t *terms) centroid(c, d int) []float64 { return t.model.Centroids[c*d:][:d] }

@@ -9,23 +9,24 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Shard is some tiles of the points: what one worker holds, or, with all tiles, all of them in one
-// process. Its methods take the tiles to work on and return values for their rows in that order. One
-// method runs at a time; each spreads its tiles over the threads.
+// Shard is some tiles of the points: what one worker holds or, with all tiles, a whole problem in one process.
 //
-// The labels of all points carry a step, and so does a tile once it was summed with them. Load sets a
-// step, Update leads from one to the next, and doing either twice changes nothing: that is what makes
-// every operation safe to retry. A point with label -1 has no cluster and counts nowhere.
+// Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
+// one method may run at a time; each spreads its tiles over the threads.
+//
+// The labels of all points carry a step, and so does a tile that was summed with them. Load sets a step, Update
+// leads to the next one, and repeating either changes nothing, which makes every operation safe to retry. A
+// point with the label -1 has no cluster and does not count.
 type Shard struct {
 	source     *Source
 	threads    int
 	pool       *parallel.Pool
 	tiles      map[int]*tile
-	clusters   int // k of the labels
+	clusters   int // how many clusters the labels have
 	labels     []int32
 	labelsStep uint64
 	loaded     bool
-	// Buffers that one method leaves to the next.
+	// Buffers that are reused from call to call.
 	terms      terms
 	workspaces workspaces
 }
@@ -35,7 +36,7 @@ func NewShard(source *Source, threads int) *Shard {
 	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
 }
 
-// Build makes tiles that are not there yet and tells the bytes that all of the given ones take.
+// Build makes the tiles that are missing and returns the bytes that all of the given ones take.
 func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 	var missing []int
 	for _, number := range numbers {
@@ -71,7 +72,7 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// Bytes is the memory that all tiles, the labels and the buffers beside them take.
+// Bytes is the memory of all tiles, the labels, and the buffers beside them.
 func (s *Shard) Bytes() int64 {
 	total := 4*int64(len(s.labels)) + s.terms.bytes() + s.workspaces.bytes()
 	for _, t := range s.tiles {
@@ -80,7 +81,7 @@ func (s *Shard) Bytes() int64 {
 	return total
 }
 
-func (s *Shard) find(numbers []int) ([]*tile, error) {
+func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
 	for at, number := range numbers {
 		if tiles[at] = s.tiles[number]; tiles[at] == nil {
@@ -90,9 +91,9 @@ func (s *Shard) find(numbers []int) ([]*tile, error) {
 	return tiles, nil
 }
 
-// ready finds tiles that are loaded at the step.
-func (s *Shard) ready(numbers []int, step uint64) ([]*tile, error) {
-	tiles, err := s.find(numbers)
+// loadedTiles returns the tiles with the given numbers, which must be loaded at the step.
+func (s *Shard) loadedTiles(numbers []int, step uint64) ([]*tile, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (s *Shard) ready(numbers []int, step uint64) ([]*tile, error) {
 	return tiles, nil
 }
 
-// labelsOf is the labels of a tile's rows.
+// labelsOf returns the labels of a tile's rows.
 func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.To] }
 
 // perTile calls do for every tile with a workspace whose reader is open on it.

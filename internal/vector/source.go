@@ -7,15 +7,15 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// Source makes the rows of tiles from a worker's copy of the data.
+// Source is what tiles are made of: a worker's copy of the data, and how rows are prepared.
 type Source struct {
 	spec     *Spec
 	data     dataset.Dataset
-	rounders []float64 // per feature, then of the background: see rounder
+	rounders []float64 // per feature, then for the background; see rounder
 	routines routines
 }
 
-// NewSource makes the source of data that NewSpec has seen.
+// NewSource makes the source of the data that the spec was made from.
 func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 	rows, columns := 0, 0
 	switch data := data.(type) {
@@ -24,10 +24,10 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 	case *dataset.SparsePoints:
 		rows, columns = data.N, data.D
 		if spec.Mean != nil {
-			return nil, fmt.Errorf("vector: sparse points are not centred")
+			return nil, fmt.Errorf("vector: sparse points cannot be centered")
 		}
 	default:
-		return nil, fmt.Errorf("vector: %T is no points", data)
+		return nil, fmt.Errorf("vector: %T is not a kind of points", data)
 	}
 	if spec.Preparation < Plain || spec.Preparation > NonNegative {
 		return nil, fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
@@ -36,7 +36,7 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
 			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
 	}
-	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detect()}
+	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
 	for f, grid := range spec.Grids {
 		s.rounders[f] = rounder(grid)
 	}
@@ -46,11 +46,12 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 	return s, nil
 }
 
-// rounder is the constant c of the rounding (v + c) - c to a multiple of g = 2^grid: at 1.5 * 2^52 g a
-// float64's spacing is exactly g, so the addition rounds to the nearest multiple, ties to even.
+// rounder is the constant c with which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
+// spacing of float64 is exactly g, so that the addition rounds to the nearest multiple, ties to even.
 func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
-// round puts a prepared row on the grids, in place. A background is never 0: logarithms are taken of it.
+// round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is
+// needed.
 func (s *Source) round(r *row) {
 	for at, v := range r.values {
 		c := s.rounders[r.column(at)]
@@ -62,7 +63,7 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes out row i as tiles hold it: every feature on its grid, the background added.
+// Row writes row i as tiles hold it: every feature rounded to its grid, and the background added.
 func (s *Source) Row(dst []float64, i int) error {
 	if i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
 		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
@@ -85,10 +86,10 @@ func (s *Source) Row(dst []float64, i int) error {
 // Rows is n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
-// Spec is what the source was made with.
+// Spec returns the spec that the source was made with.
 func (s *Source) Spec() *Spec { return s.spec }
 
-// sparse tells whether rows list their features.
+// sparse tells whether the points are sparse.
 func (s *Source) sparse() bool {
 	_, sparse := s.data.(*dataset.SparsePoints)
 	return sparse

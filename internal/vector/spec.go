@@ -1,14 +1,14 @@
-// Package vector is what the vector family (k-means and its seeded, constrained, metric-learning and
-// HMRF relatives) does on a worker's rows: nearest centroids, sums of clusters, scatter.
+// Package vector is the hot code of the vector family (k-means and its seeded, constrained, metric-learning and
+// HMRF relatives), which workers run on their rows: nearest centroids, sums of clusters, scatter.
 //
-// Every value is a float64 on its feature's grid, a power of two chosen so that the sum of any of
-// the n values of a feature is exact. So the sums of clusters have the same bits in any order, on
-// any number of workers. The values stay float64, not float32 as in package kernel: an objective
-// computed here agrees with one computed from the raw data to about 1e-9, which 24 bits would not
-// allow. What cannot be exact, scores and distortions, is one fixed sequence of roundings: scores
-// are chains of fused multiply-adds in feature order, which are the same bits in vector and in
-// portable code, and the zeros of a row change nothing in a chain, so that a sparse row has the
-// scores of the same row written out.
+// Every value is a float64 rounded to its feature's grid, a power of two chosen so that the sum of any of the
+// n values of a feature is exact. So the sums of clusters have the same bits in any order, on any number of
+// workers. Values are float64, not float32 as in package kernel: an objective computed here agrees to about 1e-9
+// with one computed from the raw data, which the 24 bits of float32 would not allow.
+//
+// Scores and distortions cannot be exact, so they are fixed sequences of roundings. Scores are chains of fused
+// multiply-adds in feature order, with the same bits in SIMD and in portable code. Zeros change nothing in such a
+// chain, so that a sparse row has the same scores as the same row with all its zeros.
 package vector
 
 import (
@@ -23,38 +23,38 @@ type Preparation uint8
 
 // The preparations.
 const (
-	// Plain is for squared Euclidean distances. Dense rows are centred: a large offset would eat the
-	// significant bits. Sparse rows are not, since they would not stay sparse.
+	// Plain is for squared Euclidean distances. Dense rows are centered, because a large offset would cost
+	// significant bits. Sparse rows are not, because they would not stay sparse.
 	Plain Preparation = iota + 1
-	// Unit stretches rows to length 1, for cosines. A row of zeros is a fault.
+	// Unit scales rows to length 1, for cosines. A row of zeros is an error.
 	Unit
-	// Probability adds 1e-12 to every value and divides rows by their sums, for the KL divergence.
-	// Values below 0 are faults.
+	// Probability adds 1e-12 to every value and divides rows by their sums, for the KL divergence. Negative
+	// values are errors.
 	Probability
-	// NonNegative leaves rows as they are, for the I-divergence. Values below 0 are faults. A centroid
-	// is 0 in a feature only where all its members are, so that no member is infinitely far from it;
-	// for other points log 0 is taken for log 1e-12 (see Model).
+	// NonNegative leaves rows as they are, for the I-divergence. Negative values are errors. A centroid is 0 in a
+	// feature only if all its members are, so that no member is infinitely far from it; for other points log 0
+	// counts as log 1e-12 (see Model).
 	NonNegative
 )
 
-// Spec fixes every stored value to the last bit. It is the same on every worker.
+// RowSpec determines every stored value to the last bit. It is the same on every worker.
 //
-// Under Probability a row is its values divided by its total, and 1e-12 divided by its total in every
-// feature: the background. Rounded to a feature's grid the background would vanish, and added to every
-// value it would make sparse rows dense. So it is a quantity of its own, one number per row, which is
-// stored and summed as one more feature after the last.
+// Under Probability a row is its values divided by its total, plus 1e-12 divided by its total in every feature:
+// the background. Rounded to a feature's grid the background would vanish, and added to every value it would
+// make sparse rows dense. So it is one number per row, which is stored and summed like one more feature after
+// the last.
 type Spec struct {
 	Preparation    Preparation
 	Rows, Columns  int
-	Mean           []float64 // subtracted per feature; nil: none
-	Grids          []int32   // per feature: its values are multiples of 2 to this power
+	Mean           []float64 // per feature, subtracted from dense rows; nil if nothing is
+	Grids          []int32   // per feature: its values are multiples of 2^grid
 	BackgroundGrid int32     // the same for the background
 }
 
-// Background tells whether rows have a background.
+// HasBackground tells whether rows have a background.
 func (s *Spec) Background() bool { return s.Preparation == Probability }
 
-// Width is the number of summed quantities: the features and, where there is one, the background.
+// Width is the number of values that are summed: the features and, if there is one, the background.
 func (s *Spec) Width() int {
 	if s.Background() {
 		return s.Columns + 1
@@ -62,8 +62,8 @@ func (s *Spec) Width() int {
 	return s.Columns
 }
 
-// Centroid writes the mean of count points with these sums, Width values, to dst, one value per
-// feature. For unit rows it is not yet of length 1.
+// Centroid computes the mean of count points from their sums, Width values, into dst, one value per feature.
+// The mean of unit rows does not have length 1.
 func (s *Spec) Centroid(dst, sums []float64, count int) {
 	background := 0.0
 	if s.Background() {
@@ -74,10 +74,11 @@ func (s *Spec) Centroid(dst, sums []float64, count int) {
 	}
 }
 
-// largestValue bounds data, centroids and metrics: products of three of them, summed, stay finite.
-const largestValue = 1e90
+// maxValue bounds data, centroids and metrics, so that sums of products of three of them stay finite.
+const maxValue = 1e90
 
-// NewSpec looks at all data once, and refuses what the preparation cannot work with.
+// NewRowSpec makes the spec of a data set. It reads all data once, and refuses what the preparation cannot
+// work with.
 func NewSpec(data dataset.Dataset, preparation Preparation) (*Spec, error) {
 	spec := &Spec{Preparation: preparation}
 	switch data := data.(type) {
@@ -97,7 +98,7 @@ func NewSpec(data dataset.Dataset, preparation Preparation) (*Spec, error) {
 	return spec, spec.chooseGrids(data)
 }
 
-// meanOf is the mean per feature: each tile in row order, then the tiles in tile order.
+// meanOf computes the mean of each feature: each tile is summed in row order, then the tiles in tile order.
 func meanOf(points *dataset.Points) []float64 {
 	total, part := make([]float64, points.D), make([]float64, points.D)
 	for tile := range partition.TileCount(points.N) {
@@ -118,9 +119,9 @@ func meanOf(points *dataset.Points) []float64 {
 	return total
 }
 
-// chooseGrids takes for each feature the finest grid on which all sums are exact. With B the sum of
-// all magnitudes, at most n times the largest, it is g = 2^e with 2 B <= 2^52 g: rounding n < 2^31
-// values adds less than half of what the factor 2 leaves.
+// chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all
+// magnitudes that is g = 2^e with 2 B <= 2^52 g. The factor 2 leaves room for rounding n < 2^31 values to the
+// grid, which adds less than half of it.
 func (s *Spec) chooseGrids(data dataset.Dataset) error {
 	magnitudes := make([]float64, s.Width())
 	p := newPreparer(s, data)
@@ -138,7 +139,7 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 	}
 	exponents := make([]int32, s.Width())
 	for f, bound := range magnitudes {
-		exponents[f] = max(smallestGrid, int32(kernel.GridFor(bound)))
+		exponents[f] = max(minGrid, int32(kernel.GridFor(bound)))
 	}
 	s.Grids = exponents[:s.Columns]
 	if s.Background() {
@@ -147,5 +148,5 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 	return nil
 }
 
-// smallestGrid is float64's own: every float64 is a multiple of 2 to this power.
-const smallestGrid = -1074
+// minGrid is the exponent of the smallest float64, of which every float64 is a multiple.
+const minGrid = -1074

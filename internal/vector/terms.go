@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
-// terms is a model made ready. For the nearest centroid every distortion is linear in x, but for what
-// is the same for all clusters:
+// terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a
+// score that is linear in x; what is left out is the same for all clusters:
 //
 //	score_ic = b_c - 2 x_i.w_c
 //	squared Euclidean  w = A mu,        b = mu'A mu
@@ -15,36 +15,36 @@ import (
 //	KL                 w = log(mu) / 2, b = 0
 //	I-divergence       w = log(mu) / 2, b = sum of mu
 //
-// The weights here are -2 w, so that a score is one chain that begins with b. The background, which is
-// the same in all features, has the sum of their weights as its own.
+// The weights here are -2 w, so that a score is one chain of additions that begins with b. The weight of the
+// background, which is added to all features, is the sum of their weights.
 type terms struct {
 	model Model
 	form  metric.Form
 	bias  []float64 // b_c
-	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones. Not for a
-	// full A.
-	byFeature []float64
-	// What scores are made of: the clusters that are there, packed in pieces of some.
+	// The weight of each feature in a squared Euclidean distance: the diagonal of A, or ones. Empty if A is
+	// a full matrix.
+	featureWeights []float64
+	// What scores are computed from: the clusters that are not absent, in pieces of several clusters.
 	present []int32 // ascending
-	place   []int32 // per cluster: where in present; -1: absent
-	largest float64 // max |b_c| of those
-	piece   int     // clusters side by side
+	place   []int32 // per cluster: its place in present; -1 if it is absent
+	maxBias float64 // max |b_c| over present
+	piece   int     // how many clusters a piece has
 	// The weight of feature f for the cluster at place p is
 	// weights[(p/piece)*pieceStride + f*featureStride + p%piece].
 	pieceStride, featureStride int
 	weights                    []float64
-	starts                     []float64 // b_c by place; after the last, copies of it
+	starts                     []float64 // b_c by place, padded with copies of the last
 }
 
-// arm makes a model ready; its weights only where they are needed: for scores, and for KL, whose
-// distances use the logarithms too.
-func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
+// setModel prepares a model. It computes weights only if they are needed: for scores, and for KL, whose distances
+// use their logarithms too.
+func (s *Shard) setModel(ctx context.Context, model *Model, forScores bool) error {
 	spec, t := s.source.spec, &s.terms
 	if err := model.check(spec); err != nil {
 		return err
 	}
 	t.model, t.form = *model, model.form(spec.Columns)
-	t.present, t.place = t.present[:0], grown(t.place, model.Clusters)
+	t.present, t.place = t.present[:0], resized(t.place, model.Clusters)
 	for c := range model.Clusters {
 		t.place[c] = -1
 		if !model.absent(c) {
@@ -55,7 +55,7 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 	if len(t.present) == 0 {
 		return errNoCluster
 	}
-	t.setByFeature(spec.Columns)
+	t.setFeatureWeights(spec.Columns)
 	width := 0
 	if forScores || model.Distortion == metric.KL {
 		width = spec.Width()
@@ -65,48 +65,48 @@ func (s *Shard) arm(ctx context.Context, model *Model, forScores bool) error {
 		t.setPiece(p, spec, width > 0)
 		return nil
 	})
-	t.largest = 0
+	t.maxBias = 0
 	for _, c := range t.present {
-		t.largest = max(t.largest, t.bias[c], -t.bias[c])
+		t.maxBias = max(t.maxBias, t.bias[c], -t.bias[c])
 	}
 	return err
 }
 
-func (t *terms) setByFeature(columns int) {
-	t.byFeature = t.byFeature[:0]
+func (t *terms) setFeatureWeights(columns int) {
+	t.featureWeights = t.featureWeights[:0]
 	switch t.form {
 	case metric.Diagonal:
-		t.byFeature = append(t.byFeature, t.model.Metric...)
+		t.featureWeights = append(t.featureWeights, t.model.Metric...)
 	case metric.Identity:
 		for range columns {
-			t.byFeature = append(t.byFeature, 1)
+			t.featureWeights = append(t.featureWeights, 1)
 		}
 	}
 }
 
-// layOut makes room for the biases and for weights of a width, and tells how many pieces there are. For
-// dense rows a piece holds all features of a few clusters; for sparse ones all clusters of a feature
-// lie together, since a row needs few of the features.
+// layOut allocates biases and weights, and returns the number of pieces. For dense rows a piece has all features
+// of a few clusters in one place. For sparse rows all clusters of one feature are in one place, because a row
+// needs only a few features.
 func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	t.piece = blockClusters
 	if sparse {
-		t.piece = sparsePiece
+		t.piece = sparsePadding
 	}
 	pieces = (len(t.present) + t.piece - 1) / t.piece
 	t.pieceStride, t.featureStride = width*t.piece, t.piece
 	if sparse {
 		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
 	}
-	t.bias = grown(t.bias, t.model.Clusters)
-	t.weights = grown(t.weights, width*pieces*t.piece)
-	t.starts = grown(t.starts, pieces*t.piece)
+	t.bias = resized(t.bias, t.model.Clusters)
+	t.weights = resized(t.weights, width*pieces*t.piece)
+	t.starts = resized(t.starts, pieces*t.piece)
 	return pieces
 }
 
-// setPiece computes the biases and, if asked, the weights of some clusters, feature by feature.
+// setPiece computes the biases and, if wanted, the weights of one piece, feature by feature.
 func (t *terms) setPiece(p int, spec *Spec, weighted bool) {
 	d := spec.Columns
-	var bias, background [max(blockClusters, sparsePiece)]float64
+	var bias, background [max(blockClusters, sparsePadding)]float64
 	count := min(t.piece, len(t.present)-p*t.piece)
 	for f := range d {
 		var line []float64
@@ -143,7 +143,7 @@ func (t *terms) fill(line []float64, count int) {
 	}
 }
 
-// linear is feature f's part of -2 w, if asked, and of b.
+// linear returns -2 w of feature f, if wanted, and the feature's part of b.
 func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64) {
 	switch t.model.Distortion {
 	case metric.Cosine:
@@ -170,7 +170,7 @@ func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64
 	return -2 * w, float64(w * mu[f])
 }
 
-// logOf is the logarithm of a centroid's value.
+// logOf returns the logarithm of a centroid's value.
 func logOf(mu float64) float64 { return metric.Log(notZero(mu)) }
 
 func notZero(mu float64) float64 {
@@ -180,7 +180,7 @@ func notZero(mu float64) float64 {
 	return mu
 }
 
-// weight is -2 w_cf of a cluster that is there.
+// weight returns -2 w_cf of a cluster that is not absent.
 func (t *terms) weight(c, f int) float64 {
 	p := int(t.place[c])
 	return t.weights[p/t.piece*t.pieceStride+f*t.featureStride+p%t.piece]

@@ -2,33 +2,33 @@ package vector
 
 import (
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// groupRows is how many rows of a dense tile lie side by side, feature by feature: what the widest
-// vector code works on at a time.
+// groupRows is how many rows of a dense tile are stored side by side: as many as the widest SIMD code works on
+// at a time.
 const groupRows = 32
 
-// tile is some consecutive prepared rows on their grids.
+// tile is some consecutive rows, prepared and rounded to their grids.
 //
-// Dense ones are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l,
-// with the background as the last feature and zeros where there is no row. Sparse ones share the
-// columns with the data set.
+// Dense rows are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l, with the
+// background as the last feature, and zeros after the last row. Sparse rows share the columns with the data
+// set.
 type tile struct {
 	rows  partition.Range
 	width int
 
 	packed []float64 // dense
 
-	starts      []int64 // sparse: where the rows begin, and the last ends
+	starts      []int64 // sparse: where the rows begin, and where the last ends
 	columns     []int32
 	values      []float64
-	backgrounds []float64 // per row; nil: none
+	backgrounds []float64 // per row; nil if rows have none
 
-	step   uint64 // of the labels that it was last summed with
+	step   uint64 // of the labels that the tile was last summed with
 	loaded bool
-	moves  []kernel.Move // the latest Assign's, a buffer
+	moves  []labeling.Move // scratch: what the last Assign found
 }
 
 func (s *Source) buildTile(number int) (*tile, error) {
@@ -76,7 +76,7 @@ func (t *tile) store(r int, prepared *row) {
 	}
 }
 
-// group is the values of one group of rows.
+// group returns the values of one group of rows.
 func (t *tile) group(g int) []float64 {
 	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
 }
@@ -85,15 +85,15 @@ func (t *tile) bytes() int64 {
 	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
 }
 
-// unpackedRows is how many rows are taken out of a group at a time: a cache line of each feature.
+// unpackedRows is how many rows are taken out of a group at a time: one cache line of each feature.
 const unpackedRows = 8
 
-// reader gives the rows of a tile one by one.
+// reader reads the rows of a tile one by one.
 type reader struct {
 	tile     *tile
 	features int       // without the background
-	unpacked []float64 // some rows of a dense tile, row by row
-	first    int       // the first of them
+	unpacked []float64 // a few rows of a dense tile, row by row
+	first    int       // the first of these rows
 	read     row
 }
 
@@ -101,7 +101,7 @@ func (d *reader) open(t *tile, features int) {
 	d.tile, d.features, d.first, d.read = t, features, -1, row{}
 }
 
-// row is a row of the tile; it lives until the next call.
+// row returns a row of the tile, valid until the next call.
 func (d *reader) row(r int) *row {
 	t, read := d.tile, &d.read
 	if t.packed == nil {

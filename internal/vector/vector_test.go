@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// stored is the rows of a shard as they lie there, with the background as a last value.
+// stored returns the rows of a shard as they are stored, with the background as the last value.
 func stored(s *Shard) [][]float64 {
 	spec, rows := s.source.spec, make([][]float64, 0, s.source.Rows())
 	for _, number := range partition.All(spec.Rows) {
@@ -22,15 +22,15 @@ func stored(s *Shard) [][]float64 {
 		d.open(s.tiles[number], spec.Columns)
 		for r := range s.tiles[number].rows.Len() {
 			x := d.row(r)
-			values := append(slices.Clone(x.writtenOut(make([]float64, spec.Columns))), x.background)
+			values := append(slices.Clone(x.expanded(make([]float64, spec.Columns))), x.background)
 			rows = append(rows, values[:spec.Width()])
 		}
 	}
 	return rows
 }
 
-// Every stored value is a multiple of its grid, next to what the preparation says; dense and sparse
-// rows have the same bits; and sums of any of them are exact.
+// Every stored value is the multiple of its grid next to what the preparation says, dense and sparse rows have
+// the same bits, and sums of any of them are exact.
 func TestStoredRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, w := range ways {
@@ -109,7 +109,7 @@ func checkExact(t *testing.T, rng *rand.Rand, s *Shard) {
 	}
 }
 
-// The same bits on any number of threads, any split of the tiles, and any vector code.
+// All answers have the same bits on any number of threads, with any split of the tiles, and any SIMD code.
 func TestSameBitsEverywhere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, w := range ways {
@@ -128,7 +128,7 @@ func TestSameBitsEverywhere(t *testing.T) {
 					all := partition.All(n)
 					source.routines = portable()
 					want := perform(t, j, []*Shard{built(t, source, 1)}, [][]int{all})
-					for _, routines := range available() {
+					for _, routines := range availableRoutines() {
 						source.routines = routines
 						for threads := range 3 {
 							what := fmt.Sprintf("%s, %s, %d x %d, k %d, %s, %d threads", w, data.Kind(), n, d, k, routines.name, threads+1)
@@ -147,8 +147,8 @@ func TestSameBitsEverywhere(t *testing.T) {
 	}
 }
 
-// A sparse row does what the same row does written out. Squared Euclidean distances alone are computed
-// in another order; scores and sums have the same bits there too.
+// A sparse row gives the same answers as the same row in dense form. Only squared Euclidean distances are
+// computed in another order; even there, scores and sums have the same bits.
 func TestSparseIsDense(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, w := range ways {
@@ -173,7 +173,7 @@ func TestSparseIsDense(t *testing.T) {
 	}
 }
 
-// Everything against its formula, on rows that are prepared by the book.
+// Every answer is that of its formula, on rows that are prepared by definition.
 func TestAgainstFormulas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, w := range ways {
@@ -207,7 +207,7 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 		}
 		return naiveDistance(j.model.Distortion, rows[i], j.model.Centroids[c*d:][:d], a)
 	}
-	// Distances of the size of the terms they are made of.
+	// The size of the terms that distances are computed from, as a scale for their errors.
 	scale := 0.0
 	for i := range rows {
 		zero := make([]float64, d)
@@ -302,7 +302,8 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 	}
 }
 
-// checkMoves: who moves goes to a nearest cluster, and who stays is in one; skipped points stay.
+// checkMoves makes sure that points that move go to a nearest cluster, that points that stay are in one, and that
+// skipped points stay.
 func checkMoves(t *testing.T, what string, j *job, labels []int32, distance func(i, c int) float64, nearest []float64, scale float64, got *outcome) {
 	t.Helper()
 	after := slices.Clone(labels)
@@ -325,7 +326,7 @@ func checkMoves(t *testing.T, what string, j *job, labels []int32, distance func
 	}
 }
 
-// The objective agrees with one from the raw data, far from the origin too.
+// The objective agrees with one computed from the raw data, even far from the origin.
 func TestObjectiveOfRawData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const n, d, k = 5000, 5, 4

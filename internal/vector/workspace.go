@@ -4,23 +4,23 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// workspace is what one thread needs while it works on a tile, so that nothing is allocated there.
+// workspace is one thread's scratch space, so that work on a tile allocates nothing.
 type workspace struct {
 	reader
-	sums        []float64 // of the clusters in the tiles it served
-	scores      []float64
-	least, most [groupRows]float64
-	places      places
-	farthest    kernel.Candidate // of the tiles it served
-	writtenOut  []float64        // a sparse row with all its zeros
-	difference  []float64        // x - mu
-	counts      []int32          // points of each cluster in a tile
+	sums            []float64 // of the clusters over the tiles it was used for
+	scores          []float64
+	lowest, highest [groupRows]float64
+	places          places
+	farthest        labeling.Candidate // over the tiles it was used for
+	expanded        []float64          // a sparse row with all its zeros
+	difference      []float64          // x - mu
+	counts          []int32            // how many points each cluster has in a tile
 }
 
-// workspaces are lent to threads for a tile at a time.
+// workspaces is a pool from which threads borrow a workspace for one tile.
 type workspaces struct {
 	mutex sync.Mutex
 	idle  []*workspace
@@ -37,8 +37,8 @@ func (ws *workspaces) borrow() *workspace {
 	return &workspace{}
 }
 
-// giveBack is for work that went well: one that failed half way leaves a workspace that is not fit
-// for use, and keeps it.
+// giveBack returns a workspace after successful work. After a failure the workspace may be in any state, and
+// must not be returned.
 func (ws *workspaces) giveBack(w *workspace) {
 	ws.mutex.Lock()
 	defer ws.mutex.Unlock()
@@ -48,12 +48,13 @@ func (ws *workspaces) giveBack(w *workspace) {
 func (ws *workspaces) bytes() int64 {
 	total := 0
 	for _, w := range ws.idle {
-		total += cap(w.sums) + cap(w.scores) + cap(w.unpacked) + cap(w.writtenOut) + cap(w.difference)
+		total += cap(w.sums) + cap(w.scores) + cap(w.unpacked) + cap(w.expanded) + cap(w.difference)
 	}
 	return 8 * int64(total)
 }
 
-// grown is a buffer of a length, reused where its capacity allows; its contents are any.
-func grown[T any](buffer []T, length int) []T {
+// resized returns a slice of the given length, which reuses the buffer if its capacity suffices. The contents
+// are arbitrary.
+func resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }

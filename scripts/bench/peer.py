@@ -31,7 +31,7 @@ except ImportError:
     sklearn = None
     missing.append("sklearn")
 
-kept = {}  # arrays that outlive one command
+kept = {}  # arrays that later commands use
 THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 2
 
 
@@ -42,7 +42,7 @@ def timed(work):
 
 
 def in_threads(work, pieces):
-    """NumPy and SciPy let go of the interpreter's lock within one call."""
+    """NumPy and SciPy release the interpreter's lock during a call."""
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, pieces))
 
@@ -60,7 +60,7 @@ def facts(_):
 
 
 def blas():
-    """What computes K @ H, by the library's own word."""
+    """The library that computes K @ H, as threadpoolctl reports it."""
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
@@ -94,7 +94,7 @@ def sorted_by_cluster(labels, k):
     return order, np.searchsorted(labels[order], np.arange(k))
 
 
-# name -> (what it needs of the labels, the product as n x k). K is symmetric.
+# name -> (what it computes from the labels first, the product as n x k). K is symmetric.
 PRODUCTS = {
     "K @ H": (one_hot, lambda K, h, k: K @ h),
     "K @ H, H by columns": (lambda l, k: np.asfortranarray(one_hot(l, k)), lambda K, h, k: K @ h),
@@ -108,7 +108,7 @@ if scipy is not None:
 
 
 def product_prepare(c):
-    """K holds numbers of ordinary size: denormals would slow the products down."""
+    """K has random values from 0 to 1: denormal numbers would slow the products down."""
     K = kept["K"] = np.empty((c["n"], c["n"]), np.float32)
     rng = np.random.default_rng(1)
     for row in range(0, c["n"], 512):
@@ -183,8 +183,8 @@ def kmeans_build(c):
     kept.pop("K", None)
 
     def work():
-        centred = X - X.mean(axis=0)
-        return BUILDS[c["variant"]](centred, c["rho"])
+        centered = X - X.mean(axis=0)
+        return BUILDS[c["variant"]](centered, c["rho"])
 
     seconds, kept["K"] = timed(work)
     return {"seconds": seconds}
@@ -267,11 +267,11 @@ def precomputed(c):
 
 
 def lloyd(c):
-    """k-means from the first rows as centroids, for so many iterations."""
+    """k-means from the first rows as centroids, with a given number of iterations."""
     X = points(c).astype(c["kind"])
     model = sklearn.cluster.KMeans(c["k"], init=X[:c["k"]].copy(), n_init=1, max_iter=c["iterations"], tol=0, algorithm="lloyd")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has not converged, and is not meant to
+        warnings.simplefilter("ignore")  # that it has not converged, which is intended
         seconds, _ = timed(lambda: model.fit(X))
     return {"seconds": seconds, "iterations": int(model.n_iter_)}
 
@@ -287,7 +287,7 @@ for line in sys.stdin:
     try:
         command = json.loads(line)
         answer = COMMANDS[command["do"]](command)
-    except Exception as failure:  # the benchmark reports it
+    except Exception as failure:  # the benchmark puts it into its report
         traceback.print_exc()
         answer = {"error": "%s: %s" % (type(failure).__name__, failure)}
     print(json.dumps(answer), flush=True)

@@ -1,8 +1,8 @@
-// Command spectral generates the vector code of internal/spectral: AVX2, without FMA. Run it by
-// `make generate`; the assembly is committed. Most of it waits for memory, so that wider registers
-// would bring little.
+// Command spectral generates the SIMD code of internal/spectral, for AVX2 without FMA. Run it with
+// `make generate`; the assembly is committed. Most of it waits for memory, so that wider registers would gain
+// little.
 //
-// Every function computes the bits of its portable twin (portable.go).
+// Every function computes the same bits as its portable counterpart in internal/spectral/portable.go.
 package main
 
 import (
@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	lanes       = 8 // sums that a dot product has side by side; counts are multiples of it
-	wide        = 4 // columns that share a reading of another
-	vectorBytes = 32
-	strip       = 16 // columns that rotate at a time
+	lanes        = 8 // partial sums of a dot product; counts are multiples of it
+	groupColumns = 4 // columns that another one is read once for
+	vectorBytes  = 32
+	stripColumns = 16 // columns that are rotated at a time
 )
 
 func main() {
 	ConstraintExpr("amd64")
 	dots("dotAVX2", 1)
-	dots("dot4AVX2", wide)
+	dots("dot4AVX2", groupColumns)
 	mix("mixAVX2", 1)
-	mix("mix4AVX2", wide)
+	mix("mix4AVX2", groupColumns)
 	spread()
 	update()
 	rotate()
@@ -56,7 +56,7 @@ func vectors(count int) []reg.VecVirtual {
 	return made
 }
 
-// loop runs body for every 8 of count values, of which at counts the bytes.
+// loop emits body for every 8 of count values; at is their offset in bytes.
 func loop(body func(at reg.GPVirtual)) {
 	count := Load(Param("count"), GP64())
 	at := GP64()
@@ -75,7 +75,7 @@ func place(base reg.Register, at reg.GPVirtual, half int) operand.Mem {
 
 func dots(name string, columns int) {
 	TEXT(name, NOSPLIT, signature("lanes, x *float64", columns, ""))
-	Doc(name + " sums x times each column, every eighth product in a lane of its own.")
+	Doc(name + " sums x times each column in eight lanes, product i in lane i mod 8.")
 	x := Load(Param("x"), GP64())
 	y := pointers(columns)
 	sums := vectors(2 * columns)
@@ -134,11 +134,11 @@ func mix(name string, columns int) {
 }
 
 func spread() {
-	TEXT("spread4AVX2", NOSPLIT, signature("x, factors *float64", wide, ""))
+	TEXT("spread4AVX2", NOSPLIT, signature("x, factors *float64", groupColumns, ""))
 	Doc("spread4AVX2 adds x times a factor to each column.")
 	x := Load(Param("x"), GP64())
-	y := pointers(wide)
-	f := factors(wide)
+	y := pointers(groupColumns)
+	f := factors(groupColumns)
 	loop(func(at reg.GPVirtual) {
 		for half := range 2 {
 			v := YMM()
@@ -155,7 +155,7 @@ func spread() {
 	RET()
 }
 
-// update: row += f0 v + f1 q, where the two products are added first, and lanes = row'x.
+// update: row += f0 v + f1 q, where the two products are added to each other first, and lanes = row'x.
 func update() {
 	TEXT("updateAVX2", NOSPLIT, "func(lanes, row, factors, v, q, x *float64, count int)")
 	Doc("updateAVX2 adds a multiple of v and one of q to a row, and sums the row times x in eight lanes.")
@@ -188,25 +188,25 @@ func update() {
 	RET()
 }
 
-// rotate turns each of count+1 rows with the one before it, from the last one up.
+// rotate rotates each of count+1 rows with the one before it, from the last one up.
 func rotate() {
-	TEXT("rotateAVX2", NOSPLIT, "func(last, turns *float64, count int)")
-	Doc("rotateAVX2 turns a row of 16 with the row before it, that one with the row before, and so on; turns are pairs of cosine and sine.")
+	TEXT("rotateAVX2", NOSPLIT, "func(last, rotations *float64, count int)")
+	Doc("rotateAVX2 rotates a row of 16 values with the row before it, then that row with the one before it, and so on; rotations are pairs of cosine and sine.")
 	row := Load(Param("last"), GP64())
-	turns := Load(Param("turns"), GP64())
+	rotations := Load(Param("rotations"), GP64())
 	count := Load(Param("count"), GP64())
-	const parts = strip / 4
+	const parts = stripColumns / 4
 	carried := vectors(parts)
 	for p := range carried {
 		VMOVUPD(operand.Mem{Base: row, Disp: p * vectorBytes}, carried[p])
 	}
 	Label("loop")
 	cosine, sine := YMM(), YMM()
-	VBROADCASTSD(operand.Mem{Base: turns}, cosine)
-	VBROADCASTSD(operand.Mem{Base: turns, Disp: 8}, sine)
+	VBROADCASTSD(operand.Mem{Base: rotations}, cosine)
+	VBROADCASTSD(operand.Mem{Base: rotations, Disp: 8}, sine)
 	for p := range carried {
 		u, first, second := YMM(), YMM(), YMM()
-		VMOVUPD(operand.Mem{Base: row, Disp: p*vectorBytes - 8*strip}, u)
+		VMOVUPD(operand.Mem{Base: row, Disp: p*vectorBytes - 8*stripColumns}, u)
 		VMULPD(u, sine, first)
 		VMULPD(carried[p], cosine, second)
 		VADDPD(second, first, first)
@@ -215,8 +215,8 @@ func rotate() {
 		VMULPD(carried[p], sine, carried[p])
 		VSUBPD(carried[p], u, carried[p])
 	}
-	SUBQ(operand.U32(8*strip), row)
-	ADDQ(operand.Imm(16), turns)
+	SUBQ(operand.U32(8*stripColumns), row)
+	ADDQ(operand.Imm(16), rotations)
 	DECQ(count)
 	JNZ(operand.LabelRef("loop"))
 	for p := range carried {

@@ -1,8 +1,8 @@
-// Command vector generates the vector code of internal/vector: AVX-512 and AVX2 with FMA. Run it by
+// Command vector generates the SIMD code of internal/vector, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the bits of its portable twin (portable.go): each score is one chain of
-// fused multiply-adds in feature order, however many of them are in flight at a time.
+// Every function computes the same bits as its portable counterpart in internal/vector/portable.go: each score
+// is one chain of fused multiply-adds in feature order, however many scores are computed side by side.
 package main
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of internal/vector: rows come in groups, feature by feature the values of the group,
-// and scores of a group come cluster by cluster.
+// The layout of internal/vector: rows come in groups, whose values are stored feature by feature, and whose
+// scores are stored cluster by cluster.
 const (
 	groupRows     = 32
 	groupBytes    = 8 * groupRows
 	blockClusters = 6
-	sparsePiece   = 8 // clusters that the padding of sparse scores comes in
+	sparsePadding = 8 // sparse scores are padded to multiples of this many clusters
 )
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 		scoreBlock(w)
 		extremes(w)
 		distances(w)
-		for _, clusters := range []int{sparsePiece, 4 * sparsePiece} {
+		for _, clusters := range []int{sparsePadding, 4 * sparsePadding} {
 			scoreSparse(w, clusters)
 		}
 	}
@@ -39,8 +39,8 @@ func main() {
 type width struct {
 	name         string
 	lanes        int
-	scoreVectors int // vectors of rows in a block of scores
-	extremeParts int // vectors of rows whose extremes are found at a time
+	scoreVectors int // registers of rows in a block of scores
+	extremeParts int // registers of rows whose extremes are found at a time
 }
 
 var (
@@ -62,8 +62,8 @@ func (w width) vectors(count int) []reg.VecVirtual {
 
 func (w width) bytes() int { return 8 * w.lanes }
 
-// scoreBlock: scores[c][r] = start + sum over f of rows[f][r] * weights[f][c], where start is bias[c]
-// or, without bias, what the scores are.
+// scoreBlock: scores[c][r] = start + sum over f of rows[f][r] * weights[f][c], where start is bias[c] or, if
+// bias is nil, the score so far.
 func scoreBlock(w width) {
 	name := "scoreBlock" + w.name
 	TEXT(name, NOSPLIT, "func(scores, rows, weights, bias *float64, features int)")
@@ -120,10 +120,10 @@ func scoreBlock(w width) {
 	RET()
 }
 
-// extremes: least[r] and most[r] over the clusters c of scores[c][r].
+// extremes finds the least and the greatest scores[c][r] over the clusters c, for each row r.
 func extremes(w width) {
 	name := "extremes" + w.name
-	TEXT(name, NOSPLIT, "func(least, most, scores *float64, clusters int)")
+	TEXT(name, NOSPLIT, "func(least, greatest, scores *float64, clusters int)")
 	Doc(fmt.Sprintf("%s finds the least and the greatest score of %d rows.", name, w.extremeParts*w.lanes))
 	scores := Load(Param("scores"), GP64())
 	clusters := Load(Param("clusters"), GP64())
@@ -143,21 +143,21 @@ func extremes(w width) {
 	DECQ(clusters)
 	JNZ(operand.LabelRef("loop"))
 	least := Load(Param("least"), GP64())
-	most := Load(Param("most"), GP64())
+	greatest := Load(Param("greatest"), GP64())
 	for r := range low {
 		VMOVUPD(low[r], operand.Mem{Base: least, Disp: r * w.bytes()})
-		VMOVUPD(high[r], operand.Mem{Base: most, Disp: r * w.bytes()})
+		VMOVUPD(high[r], operand.Mem{Base: greatest, Disp: r * w.bytes()})
 	}
 	VZEROUPPER()
 	RET()
 }
 
-// distances: out[r] += sum over f of weights[f] (rows[f][r] - centroids[places[r]+f])^2; every operation
-// is rounded, as it is in Go.
+// distances: out[r] += sum over f of weights[f] (rows[f][r] - centroids[places[r]+f])^2. Every operation is
+// rounded, as it is in Go.
 func distances(w width) {
 	name := "distances" + w.name
 	TEXT(name, NOSPLIT, "func(out, rows *float64, places *int64, centroids, weights *float64, features int)")
-	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows, each to the centroid at its place.", name, w.extremeParts*w.lanes))
+	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows, each to the centroid that begins at its place.", name, w.extremeParts*w.lanes))
 	out := Load(Param("out"), GP64())
 	rows := Load(Param("rows"), GP64())
 	places := Load(Param("places"), GP64())
@@ -193,7 +193,7 @@ func distances(w width) {
 	RET()
 }
 
-// gather reads a value at each of some places after an address.
+// gather reads one value for each lane, at its place after base.
 func (w width) gather(base reg.Register, places, into reg.VecVirtual) {
 	from := operand.Mem{Base: base, Index: places, Scale: 8}
 	if w.lanes == 8 {
@@ -211,7 +211,7 @@ func (w width) gather(base reg.Register, places, into reg.VecVirtual) {
 func scoreSparse(w width, clusters int) {
 	name := fmt.Sprintf("scoreSparse%d%s", clusters, w.name)
 	TEXT(name, NOSPLIT, "func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)")
-	Doc(fmt.Sprintf("%s adds the entries of a sparse row to its scores for %d clusters; a column's weights come every stride values.", name, clusters))
+	Doc(fmt.Sprintf("%s adds the entries of a sparse row to its scores for %d clusters; the weights of a column begin every stride values.", name, clusters))
 	scores := Load(Param("scores"), GP64())
 	weights := Load(Param("weights"), GP64())
 	stride := Load(Param("stride"), GP64())

@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/kernel"
+)
+
+// shardExecutor is an executor on one shard that has every tile: kernelkmeans.Local with a choice whether the
+// tiles are stored.
+type shardExecutor struct{ *sweeper }
+
+func (e shardExecutor) Degrees(ctx context.Context) ([]float64, error) {
+	return e.shard.Degrees(ctx, e.tiles)
+}
+func (e shardExecutor) Maxima(ctx context.Context) ([]float64, error) {
+	return e.shard.Maxima(ctx, e.tiles)
+}
+func (e shardExecutor) Diagonal(ctx context.Context) ([]float64, error) {
+	return e.shard.Diagonal(ctx, e.tiles)
+}
+
+func (e shardExecutor) Arm(_ context.Context, a kernel.Armament) error {
+	return e.shard.Arm(a)
+}
+
+func (e shardExecutor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
+	return e.shard.ColumnSums(ctx, e.tiles, lists)
+}
+
+func (e shardExecutor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, error) {
+	e.step++
+	return e.shard.Load(ctx, e.tiles, e.step, labels)
+}
+
+func (e shardExecutor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+	sums, err := e.shard.Update(ctx, e.tiles, e.step, moves)
+	e.step++
+	return sums, err
+}
+
+func (e shardExecutor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
+	return e.shard.Assign(ctx, e.tiles, e.step, stats)
+}
+
+func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
+	return e.shard.Farthest(ctx, e.tiles, e.step, stats)
+}
+
+func (e shardExecutor) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+	return e.shard.Multiply(ctx, e.tiles, x)
+}
+
+var _ kernelkmeans.Executor = shardExecutor{}

@@ -1,0 +1,94 @@
+package format
+
+import (
+	"io"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// The tables in this file are the only place that knows which suffix belongs to which reader. To add a
+// format, write its reader in a file of its own, add a line to a table, and write its test.
+
+// A reader gets the decompressed bytes of a file.
+type (
+	denseReader  func(s *source) (*matrix, error)
+	sparseReader func(s *source, features int) (*sparseMatrix, error)                       // features 0: as the file says
+	graphReader  func(s *source, vertices int) (edges []dataset.Edge, found int, err error) // vertices, found 0: as the edges say
+)
+
+// denseFormats are those of dense points and of kernel matrices.
+var denseFormats = formats[denseReader]{
+	{".csv", delimited(',')},
+	{".tsv", delimited('\t')},
+	{".npy", readNPY},
+	{".mtx", readDenseMatrixMarket},
+}
+
+var sparseFormats = formats[sparseReader]{
+	{".svm", readSVMLight},
+	{".svmlight", readSVMLight},
+	{".libsvm", readSVMLight},
+}
+
+var graphFormats = formats[graphReader]{
+	{".csv", edgeList(',')},
+	{".tsv", edgeList('\t')},
+	{".txt", edgeList(anyWhiteSpace)},
+	{".edges", edgeList(anyWhiteSpace)},
+	{".mtx", readMatrixMarketGraph},
+}
+
+// PointSuffixes are those of files that ReadPoints takes, each also with ".gz".
+func PointSuffixes() []string { return denseFormats.suffixes() }
+
+// SparseSuffixes are those of files that ReadSparsePoints takes, each also with ".gz".
+func SparseSuffixes() []string { return sparseFormats.suffixes() }
+
+// GraphSuffixes are those of files that ReadGraph takes, each also with ".gz".
+func GraphSuffixes() []string { return graphFormats.suffixes() }
+
+// KernelSuffixes are those of files that ReadKernel takes, each also with ".gz".
+func KernelSuffixes() []string { return denseFormats.suffixes() }
+
+// IsSparse tells whether a name is that of a file of sparse points.
+func IsSparse(name string) bool { return sparseFormats.has(suffixOf(name)) }
+
+// formats are the formats of one kind of data, in the order in which messages list them.
+type formats[R any] []struct {
+	suffix string
+	read   R
+}
+
+func (f formats[R]) suffixes() []string {
+	suffixes := make([]string, len(f))
+	for at, known := range f {
+		suffixes[at] = known.suffix
+	}
+	return suffixes
+}
+
+func (f formats[R]) has(suffix string) bool {
+	for _, known := range f {
+		if known.suffix == suffix {
+			return true
+		}
+	}
+	return false
+}
+
+// open undoes the compression and finds the reader.
+func (f formats[R]) open(r io.Reader, name string) (s *source, read R, err error) {
+	if s, err = newSource(r, name); err != nil {
+		return nil, read, err
+	}
+	for _, known := range f {
+		if known.suffix == s.suffix {
+			return s, known.read, nil
+		}
+	}
+	suffixes := f.suffixes()
+	last := len(suffixes) - 1
+	return nil, read, s.invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz",
+		s.suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
+}

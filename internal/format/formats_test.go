@@ -1,0 +1,44 @@
+package format
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEverySuffixHasAReader(t *testing.T) {
+	for what, c := range map[string]struct {
+		suffixes []string
+		want     string
+		read     func(name string) error
+	}{
+		"points": {PointSuffixes(), ".csv .tsv .npy .mtx", func(name string) error {
+			_, _, err := ReadPoints(strings.NewReader(""), name)
+			return err
+		}},
+		"sparse points": {SparseSuffixes(), ".svm .svmlight .libsvm", func(name string) error {
+			_, err := ReadSparsePoints(strings.NewReader(""), name, 0)
+			return err
+		}},
+		"graph": {GraphSuffixes(), ".csv .tsv .txt .edges .mtx", func(name string) error {
+			_, err := ReadGraph(strings.NewReader(""), name, 0)
+			return err
+		}},
+		"kernel": {KernelSuffixes(), ".csv .tsv .npy .mtx", func(name string) error {
+			_, err := ReadKernel(strings.NewReader(""), name)
+			return err
+		}},
+	} {
+		if !slices.Equal(c.suffixes, strings.Fields(c.want)) {
+			t.Errorf("%s: the suffixes are %v", what, c.suffixes)
+		}
+		for _, suffix := range c.suffixes { // an empty file is refused by the format's own reader
+			if err := c.read("f" + suffix); err == nil || strings.Contains(err.Error(), "names no format") {
+				t.Errorf("%s: f%s gives %v", what, suffix, err)
+			}
+		}
+		last := len(c.suffixes) - 1
+		list := strings.Join(c.suffixes[:last], ", ") + " or " + c.suffixes[last]
+		wantFault(t, what, c.read("f.xls"), "UNKNOWN_FORMAT", `f.xls: the suffix ".xls" names no format known here; use `+list+", each also with .gz")
+	}
+}

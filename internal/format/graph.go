@@ -1,0 +1,48 @@
+package format
+
+import (
+	"io"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the
+// weights of repeated edges are added) or a Matrix Market coordinate matrix. With vertices 0 the file
+// tells their number.
+func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
+	s, read, err := graphFormats.open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	edges, found, err := read(s, vertices)
+	if err != nil {
+		return nil, err
+	}
+	if vertices == 0 {
+		if err := checkVertexCount(s, found, edges); err != nil {
+			return nil, err
+		}
+	}
+	graph, err := dataset.NewGraph(found, edges)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", name)
+	}
+	return graph, nil
+}
+
+// LoadGraph is ReadGraph of a path.
+func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
+	return loadSized(path, vertices, ReadGraph)
+}
+
+func checkVertexCount(s *source, vertices int, edges []dataset.Edge) error {
+	for _, e := range edges {
+		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
+	}
+	if vertices > dataset.MaxInferredVertices(len(edges)) {
+		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
+			vertices, len(edges), vertices)
+	}
+	return nil
+}

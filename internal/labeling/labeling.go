@@ -1,0 +1,106 @@
+// Package labeling is what all families of algorithms share about labels: the moves of points between
+// clusters, and the checks that keep every copy of the labels, on the coordinator and on the workers,
+// the same.
+package labeling
+
+import (
+	"fmt"
+	"slices"
+)
+
+// None is the label of a point without a cluster.
+const None = -1
+
+// Move is one point that changes its cluster within one lane. From or To may be None.
+type Move struct{ Point, From, To int32 }
+
+// Candidate is the point farthest from its own cluster, as far as some tiles know.
+type Candidate struct {
+	Found    bool
+	Point    int32
+	Distance float64 // to its own cluster, times the point's weight where points have weights
+}
+
+// Farther returns the farther of two candidates, the lower point of equally far ones.
+func (c Candidate) Farther(other Candidate) Candidate {
+	if !other.Found || (c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
+		return c
+	}
+	return other
+}
+
+// Shape says which labels a problem allows.
+//
+// Lanes are independent labelings of the same points, such as restarts. Clusters are numbered through
+// all lanes, those of lane l from l*Clusters on, and the labels of the lanes lie one after the other.
+type Shape struct {
+	Points   int
+	Clusters int // of each lane
+	Lanes    int
+}
+
+// CheckLabels makes sure that every point of every lane has None or a cluster of its lane.
+func (s Shape) CheckLabels(labels []int32) error {
+	if len(labels) != s.Lanes*s.Points {
+		return fmt.Errorf("%d labels for %d points in %d lanes", len(labels), s.Points, s.Lanes)
+	}
+	for at, c := range labels {
+		if lane := at / s.Points; c != None && (int(c) < lane*s.Clusters || int(c) >= (lane+1)*s.Clusters) {
+			return fmt.Errorf("point %d has label %d in lane %d of %d clusters", at%s.Points, c, lane, s.Clusters)
+		}
+	}
+	return nil
+}
+
+// Lane returns the lane of a valid move. A move from None to None counts as one of the first lane.
+func (s Shape) Lane(m Move) int { return int(max(m.From, m.To, 0)) / s.Clusters }
+
+// Valid tells whether a move is of one of the points, and between clusters of one lane.
+func (s Shape) Valid(m Move) bool {
+	k, all := int32(s.Clusters), int32(s.Clusters*s.Lanes)
+	return m.Point >= 0 && int(m.Point) < s.Points &&
+		m.From >= None && m.From < all && m.To >= None && m.To < all &&
+		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
+}
+
+// Apply changes labels by moves: by all of them or, with an error, by none. A point moves at most once.
+func (s Shape) Apply(labels []int32, moves []Move) error {
+	for at, m := range moves {
+		if !s.Valid(m) || *s.label(labels, m) != m.From {
+			s.Undo(labels, moves[:at])
+			return mismatch(m)
+		}
+		*s.label(labels, m) = m.To
+	}
+	err := s.CheckApplied(labels, moves)
+	if err != nil {
+		s.Undo(labels, moves)
+	}
+	return err
+}
+
+// Undo takes applied moves back.
+func (s Shape) Undo(labels []int32, moves []Move) {
+	for _, m := range slices.Backward(moves) {
+		*s.label(labels, m) = m.From
+	}
+}
+
+// CheckApplied makes sure that labels are those that the moves lead to.
+func (s Shape) CheckApplied(labels []int32, moves []Move) error {
+	for _, m := range moves {
+		if !s.Valid(m) || *s.label(labels, m) != m.To {
+			return mismatch(m)
+		}
+	}
+	return nil
+}
+
+// label is where the label of a valid move's point is kept.
+func (s Shape) label(labels []int32, m Move) *int32 {
+	return &labels[s.Lane(m)*s.Points+int(m.Point)]
+}
+
+func mismatch(m Move) error {
+	return fmt.Errorf("the move of point %d from cluster %d to %d does not match the labels", m.Point, m.From, m.To)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// columnsPerPass is how many columns at most are summed in registers before they are added to the
+// destination. There is a function for every number of columns up to it.
+const columnsPerPass = 8
+
+// columnPointers loads the addresses of the columns of one pass.
+func columnPointers(values reg.Register, count int) []reg.GPVirtual {
+	columns := make([]reg.GPVirtual, count)
+	table := Load(Param("columns"), GP64())
+	for i := range columns {
+		columns[i] = GP64()
+		MOVQ(operand.Mem{Base: table, Disp: 8 * i}, columns[i])
+		LEAQ(at(values, columns[i], 4, 0), columns[i])
+	}
+	return columns
+}
+
+// sumColumns sums the columns' values at a row, in two halves so that additions overlap.
+func (w width) sumColumns(columns []reg.GPVirtual, row reg.Register, offset int) reg.VecVirtual {
+	var sums [2]reg.VecVirtual
+	for i, column := range columns {
+		v := w.vector()
+		VCVTPS2PD(at(column, row, 4, 4*offset), v)
+		if i < 2 {
+			sums[i] = v
+			continue
+		}
+		VADDPD(v, sums[i%2], sums[i%2])
+	}
+	if len(columns) > 1 {
+		VADDPD(sums[1], sums[0], sums[0])
+	}
+	return sums[0]
+}
+
+// fetch prefetches one cache line of each column that is read later; values points to the current row.
+func fetch(values, ahead reg.Register, count int) {
+	for i := range count {
+		column := GP64()
+		MOVQ(operand.Mem{Base: ahead, Disp: 8 * i}, column)
+		PREFETCHT0(at(values, column, 4, 0))
+	}
+}
+
+// rowsPerStep is one cache line of float32.
+const rowsPerStep = 16
+
+// addColumns: dst[r] += sum over i of values[columns[i]+r], or -= to subtract. Every step prefetches one cache
+// line of each column that is read later.
+func addColumns(w width, count int, subtract bool) {
+	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
+	if subtract {
+		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
+	}
+	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s %s %d columns of values and prefetches others; rows is a multiple of 16.", name, doing, count))
+	values := Load(Param("values"), GP64())
+	columns := columnPointers(values, count)
+	ahead := Load(Param("ahead"), GP64())
+	dst := Load(Param("dst"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	fetch(values, ahead, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum := w.sumColumns(columns, row, offset)
+		if subtract {
+			left := w.vector()
+			VMOVUPD(at(dst, row, 8, 8*offset), left)
+			VSUBPD(sum, left, sum)
+		} else {
+			VADDPD(at(dst, row, 8, 8*offset), sum, sum)
+		}
+		VMOVUPD(sum, at(dst, row, 8, 8*offset))
+	}
+	ADDQ(operand.U32(4*rowsPerStep), values)
+	ADDQ(operand.U32(rowsPerStep), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// moveColumns subtracts columns from one destination and adds them to another, and reads them once for both.
+func moveColumns(w width, count int) {
+	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
+	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, rows int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s subtracts %d columns of values from from and adds them to to; rows is a multiple of 16.", name, count))
+	values := Load(Param("values"), GP64())
+	columns := columnPointers(values, count)
+	ahead := Load(Param("ahead"), GP64())
+	from := Load(Param("from"), GP64())
+	to := Load(Param("to"), GP64())
+	row := GP64()
+	XORQ(row, row)
+	Label("loop")
+	fetch(values, ahead, count)
+	for offset := 0; offset < rowsPerStep; offset += w.lanes {
+		sum, left := w.sumColumns(columns, row, offset), w.vector()
+		VMOVUPD(at(from, row, 8, 8*offset), left)
+		VSUBPD(sum, left, left)
+		VMOVUPD(left, at(from, row, 8, 8*offset))
+		VADDPD(at(to, row, 8, 8*offset), sum, sum)
+		VMOVUPD(sum, at(to, row, 8, 8*offset))
+	}
+	ADDQ(operand.U32(4*rowsPerStep), values)
+	ADDQ(operand.U32(rowsPerStep), row)
+	rows := Load(Param("rows"), GP64())
+	CMPQ(row, rows)
+	JL(operand.LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
