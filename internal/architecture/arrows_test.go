@@ -68,10 +68,10 @@ var packages = []packageRule{
 	{"store", io, "fault"},
 	{"backoff", io, ""},
 
-	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral table vector"},
-	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
+	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
+	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning vector wire"},
 	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table wire"},
-	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel labeling partition planning vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table wire worker"},

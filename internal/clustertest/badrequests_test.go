@@ -96,7 +96,7 @@ var badSpecs = []struct {
 		codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "77"},
 	{"a kernel function on a graph", "graph", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}
-	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "does not apply to a graph"},
+	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "its own affinity"},
 	{"vertices without edges under normalized cut", "isolated", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "ISOLATED_VERTEX", "degree 0: 6"},
 	{"negative affinities under normalized cut", "negative", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "NEGATIVE_AFFINITY", "at least 0"},
 	{"negative kernel entries under normalized cut", "kernel", func(s *cleavev1.JobSpec) {

@@ -7,6 +7,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
@@ -109,7 +110,7 @@ func statsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
 }
 
 // CandidatesToProto converts the farthest points of lanes.
-func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
+func CandidatesToProto(candidates []labeling.Candidate) []*workerv1.Candidate {
 	packed := make([]*workerv1.Candidate, len(candidates))
 	for i, c := range candidates {
 		packed[i] = &workerv1.Candidate{Found: c.Found, Point: uint32(c.Point), Distance: c.Distance}
@@ -118,13 +119,13 @@ func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
 }
 
 // CandidatesFromProto reads the farthest points of lanes.
-func CandidatesFromProto(packed []*workerv1.Candidate) ([]kernel.Candidate, error) {
-	candidates := make([]kernel.Candidate, len(packed))
+func CandidatesFromProto(packed []*workerv1.Candidate) ([]labeling.Candidate, error) {
+	candidates := make([]labeling.Candidate, len(packed))
 	for i, p := range packed {
 		if p.GetPoint() > math.MaxInt32 {
 			return nil, fmt.Errorf("wire: point %d is out of range", p.GetPoint())
 		}
-		candidates[i] = kernel.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
+		candidates[i] = labeling.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
 	}
 	return candidates, nil
 }

@@ -9,7 +9,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -67,7 +67,7 @@ var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
 	ctx, tiles := t.Context(), partition.All(64)
-	labels, moves := make([]int32, 64), []kernel.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
+	labels, moves := make([]int32, 64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
 	for i := range labels {
 		labels[i] = int32(i % 3)
 	}
@@ -107,7 +107,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		if step.name == "farthest" {
 			want, err := local.Farthest(ctx, tiles, 8, m, some, counts)
 			got, bad := wire.CandidatesFromProto(answer.GetDone().GetFarthest())
-			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []kernel.Candidate{want}) {
+			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []labeling.Candidate{want}) {
 				t.Errorf("farthest: got %v, %v, want %v, %v", got, bad, want, err)
 			}
 		}
@@ -122,8 +122,8 @@ func packed(t *testing.T, data []byte, err error) any {
 	return data
 }
 
-func movesOf(t *testing.T) func([]kernel.Move, error) any {
-	return func(moves []kernel.Move, err error) any {
+func movesOf(t *testing.T) func([]labeling.Move, error) any {
+	return func(moves []labeling.Move, err error) any {
 		t.Helper()
 		return packed(t, wire.PackMoves(moves), err)
 	}
