@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -58,38 +57,63 @@ func (t *Table) ID() string {
 
 // Encode writes the canonical bytes.
 func (t *Table) Encode(w io.Writer) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	number := make([]byte, 0, 8)
-	u16 := func(v uint16) { b.Write(binary.LittleEndian.AppendUint16(number, v)) }
-	u32 := func(v uint32) { b.Write(binary.LittleEndian.AppendUint32(number, v)) }
-	u64 := func(v uint64) { b.Write(binary.LittleEndian.AppendUint64(number, v)) }
-	b.WriteString(magic)
-	u32(uint32(len(t.Columns)))
-	u64(uint64(t.rows))
+	e := &encoder{w: w}
+	e.text(magic)
+	e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(t.Columns)))
+	e.uint64(uint64(t.rows))
 	for at := range t.Columns {
 		c := &t.Columns[at]
-		b.WriteByte(byte(c.Type))
-		b.WriteByte(map[bool]byte{true: 1}[c.Empty != nil])
-		u16(uint16(len(c.Name)))
-		b.WriteString(c.Name)
+		e.buffer = append(e.buffer, byte(c.Type), map[bool]byte{true: 1}[c.Empty != nil])
+		e.buffer = binary.LittleEndian.AppendUint16(e.buffer, uint16(len(c.Name)))
+		e.text(c.Name)
 	}
 	for at := range t.Columns {
 		c := &t.Columns[at]
-		b.Write(packBits(c.Empty))
+		e.buffer = append(e.buffer, packBits(c.Empty)...)
 		for _, v := range c.Integers {
-			u64(uint64(v))
+			e.uint64(uint64(v))
 		}
 		for _, v := range c.Numbers {
-			u64(math.Float64bits(v))
+			e.uint64(math.Float64bits(v))
 		}
 		for _, s := range c.Texts {
-			u32(uint32(len(s)))
+			e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(s)))
+			e.flush(encoderBlock)
 		}
 		for _, s := range c.Texts {
-			b.WriteString(s)
+			e.text(s)
 		}
 	}
-	return b.Flush() // which remembers the first error
+	e.flush(0)
+	return e.err
+}
+
+// encoder collects bytes and writes them in blocks.
+type encoder struct {
+	w      io.Writer
+	buffer []byte
+	err    error // the first
+}
+
+const encoderBlock = 1 << 16
+
+func (e *encoder) uint64(v uint64) {
+	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, v)
+	e.flush(encoderBlock)
+}
+
+func (e *encoder) text(s string) {
+	e.buffer = append(e.buffer, s...)
+	e.flush(encoderBlock)
+}
+
+// flush writes what has been collected, if it is at least so much.
+func (e *encoder) flush(least int) {
+	if len(e.buffer) < least || e.err != nil {
+		return
+	}
+	_, e.err = e.w.Write(e.buffer)
+	e.buffer = e.buffer[:0]
 }
 
 func packBits(marks []bool) []byte {
