@@ -328,7 +328,8 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has ended before: CANCELLED\n" {
 		t.Errorf("cancelled twice: %s", out)
 	}
-	for range 2 {
-		succeed(t, "delete "+id+" --server "+address)
+	succeed(t, "delete "+id+" --server "+address)
+	if r := invoke(t, "delete "+id+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "there is no job") {
+		t.Errorf("deleted twice: exit code %d, %s", r.code, r.stderr)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -57,7 +58,7 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		return nil, err
 	}
 	if rows := m.points.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, shell.Plural(rows, "point"), f.model, result.GetRows())
+		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
 	}
 	fileRows := filter.FileRows(m.points.Rows())
 	options := &cleavev1.KernelKmeans{

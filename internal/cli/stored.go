@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -26,6 +27,9 @@ type stored struct {
 func (a *app) datasetsCommand() *cobra.Command {
 	return a.storedCommand(stored{"datasets", "data set", "data sets", a.listDatasets,
 		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
+			if _, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id}); err != nil {
+				return nil, err // a slip of the pen, which the service would take for a call that is repeated
+			}
 			return c.Datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: id})
 		}})
 }
@@ -33,6 +37,9 @@ func (a *app) datasetsCommand() *cobra.Command {
 func (a *app) tablesCommand() *cobra.Command {
 	return a.storedCommand(stored{"tables", "table", "tables of constraints, seeds and the like", a.listTables,
 		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
+			if _, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id}); err != nil {
+				return nil, err
+			}
 			return c.Tables.DeleteTable(ctx, &cleavev1.DeleteTableRequest{TableId: id})
 		}})
 }
@@ -88,7 +95,7 @@ func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) e
 	fmt.Fprintln(table, "DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED")
 	for _, d := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
-			d.GetColumns(), d.GetNonZeros(), shell.FormatBytes(d.GetBytes()), report.FormatTime(d.GetCreateTime()))
+			d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime()))
 	}
 	return table.Flush()
 }
@@ -109,7 +116,7 @@ func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) err
 			names = append(names, column.GetName())
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(),
-			shell.FormatBytes(t.GetBytes()), report.FormatTime(t.GetCreateTime()))
+			text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime()))
 	}
 	return table.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -39,7 +40,7 @@ func (a *app) printWorkers(workers []*cleavev1.Worker) error {
 	fmt.Fprintln(table, "WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION")
 	for _, w := range workers {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\n", w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(),
-			shell.FormatBytes(w.GetMemoryBytes()), w.GetTiles(), shell.FormatBytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion())
+			text.Bytes(w.GetMemoryBytes()), w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion())
 	}
 	return table.Flush()
 }

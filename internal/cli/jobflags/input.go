@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -91,9 +91,9 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	k := int(j.Spec.GetK())
 	switch {
 	case points.N != k:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, shell.Plural(points.N, "centroid"), shell.Plural(k, "cluster"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
 	case points.D != j.Columns:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, shell.Plural(points.D, "column"), j.Columns)
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, text.Plural(points.D, "column"), j.Columns)
 	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
 		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the data %s; they must be the same in the same order",
 			path, Abridged(header), Abridged(j.Header))

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -55,7 +56,7 @@ func (f *RowFilter) String() string {
 	var why, with []string
 	count := func(list *[]string, n int, singular, rest string) {
 		if n > 0 {
-			*list = append(*list, shell.Plural(n, singular)+rest)
+			*list = append(*list, text.Plural(n, singular)+rest)
 		}
 	}
 	count(&why, f.incomplete, "row", " with missing values")
@@ -63,7 +64,7 @@ func (f *RowFilter) String() string {
 	count(&with, f.constraints, "constraint", "")
 	count(&with, f.seeds, "seed", "")
 	count(&with, f.beliefs, "belief", "")
-	text := fmt.Sprintf("left out of %s: %s", shell.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	text := fmt.Sprintf("left out of %s: %s", text.Plural(len(f.position), "row"), strings.Join(why, ", "))
 	if len(with) > 0 {
 		text += "; and with them " + strings.Join(with, " and ")
 	}
@@ -123,7 +124,7 @@ func keptValues[T any](f *RowFilter, values []T, what string) ([]T, error) {
 		return values, nil
 	}
 	if len(values) != len(f.position) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s for %s", what, shell.Plural(len(values), "value"), shell.Plural(len(f.position), "row"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s for %s", what, text.Plural(len(values), "value"), text.Plural(len(f.position), "row"))
 	}
 	kept := make([]T, len(f.Kept))
 	for at, row := range f.Kept {
