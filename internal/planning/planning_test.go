@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -237,17 +236,6 @@ func TestMatrixFreeMemoryIsLinear(t *testing.T) {
 	}
 	if ratio := float64(large.Bytes) / float64(small.Bytes); ratio > 2.01 || large.Bytes > 100<<20 {
 		t.Errorf("%d bytes for 100,000 points, %d for 200,000", small.Bytes, large.Bytes)
-	}
-}
-
-func TestStorageApplies(t *testing.T) {
-	for _, storage := range []Storage{Auto, Float32, None} {
-		for _, kind := range []dataset.Kind{dataset.KindPoints, dataset.KindGraph, dataset.KindKernel} {
-			err := storage.Check(kind)
-			if applies := storage != None || kind == dataset.KindPoints; applies != (err == nil) || err != nil && !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
-				t.Errorf("%v on a %v: %v", storage, kind, err)
-			}
-		}
 	}
 }
 
