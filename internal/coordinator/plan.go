@@ -29,11 +29,11 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 		return nil, err
 	}
 	rows := int(record.GetDataset().GetRows())
-	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))
-	if err != nil {
+	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
 		return nil, err
 	}
-	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
+	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))
+	if err != nil {
 		return nil, err
 	}
 	if err := clustering.Validate(rows, spec); err != nil {
