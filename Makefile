@@ -11,6 +11,9 @@ BUF  := $(TOOL) buf
 # The packages with generated SIMD code. Their generators, tools/asm/<package>, are a module of their own.
 SIMD_PACKAGES := kernel spectral vector
 
+# Documents with tables of the catalog.
+CATALOG_DOCS := README.md docs/ALGORITHMS.md docs/OPTIONS.md
+
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 PACKAGES ?= ./internal/...
@@ -90,15 +93,25 @@ format: ## Format the Go code and the protos in place
 	$(BUF) format --write
 
 .PHONY: generate
-generate: ## Generate gen/ from proto/ and the SIMD code from tools/asm
+generate: ## Generate gen/ from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
 	$(BUF) generate
+	go run ./internal/catalog/cmd/tables $(CATALOG_DOCS)
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$$package" -pkg "$$package" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
 	done
 
+.PHONY: check-api
+check-api: ## Fail when the protos are not compatible with the API as it was accepted last
+	$(BUF) breaking --against proto/accepted.binpb
+
+.PHONY: accept-api
+accept-api: check-api ## Accept compatible changes of the protos as part of the API from now on
+	$(BUF) build --exclude-source-info --output proto/accepted.binpb
+
 .PHONY: check-generated
-check-generated: ## Fail when gen/ or the SIMD code is not what its source generates
+check-generated: ## Fail when something is not what its source generates
+	go run ./internal/catalog/cmd/tables -check $(CATALOG_DOCS)
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	$(BUF) generate --output "$$fresh"; \
 	diff -r --brief gen "$$fresh/gen" || { echo "gen/ is stale: run make generate"; exit 1; }; \

@@ -38,6 +38,7 @@ type packageRule struct {
 // line names only packages above it, so that there are no cycles.
 var packages = []packageRule{
 	{"fault", pure, ""},
+	{"text", pure, ""},
 	{"hugepage", advice, ""},
 	{"dataset", pure, "fault"},
 	{"constraint", pure, "fault"},
@@ -49,9 +50,8 @@ var packages = []packageRule{
 	{"vector", pure, "dataset fault kernel labeling metric parallel partition"},
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
-	{"text", pure, ""},
 	{"catalog", pure, ""},
-	{"planning", pure, "catalog dataset fault kernel partition spectral vector"},
+	{"planning", pure, "catalog dataset fault kernel partition spectral text vector"},
 	{"clustering", pure, "constraint dataset fault inference kernel metric partition text"},
 	{"clustering/centroid", pure, "clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
@@ -59,6 +59,7 @@ var packages = []packageRule{
 	{"clustering/cut", pure, "clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
 	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
+	{"table", pure, "clustering clustering/cut constraint fault"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
@@ -67,19 +68,20 @@ var packages = []packageRule{
 	{"store", io, "fault"},
 	{"backoff", io, ""},
 
-	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel metric partition planning spectral vector"},
-	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel partition planning vector wire"},
-	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store wire"},
-	{"worker", api, "backoff clustering constraint dataset fault kernel partition planning vector wire"},
+	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
+	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning text vector wire"},
+	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel labeling partition planning text vector wire"},
 	{"cli/shell", io, "fault"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut dataset fault format wire"},
-	{"cli/client", api, "backoff cli/shell clustering coordinator dataset wire worker"},
-	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth wire worker"},
+	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table text wire"},
+	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
+	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
+	{"catalog/cmd/tables", testOnly, ""}, // make generate
 	{"bench", testOnly, ""}, // make bench
 	{"bench/cmd/bench", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments

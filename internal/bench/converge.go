@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // The goals of whole runs.
@@ -37,7 +38,7 @@ func (c *columnCounter) Load(ctx context.Context, labels []int32) ([]kernel.Int1
 	return c.Executor.Load(ctx, labels)
 }
 
-func (c *columnCounter) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (c *columnCounter) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	if kernel.MadeAnew(c.n, len(moves)) {
 		c.columns += c.n
 	} else {

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/synth"
@@ -96,10 +97,10 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 	}
 	warmUp := b.steps / 10
 	for step := range b.steps + warmUp {
-		moves := make([]kernel.Move, movesPerStep)
+		moves := make([]labeling.Move, movesPerStep)
 		for i := range moves {
 			point := int32((step*movesPerStep + i) % n)
-			moves[i] = kernel.Move{Point: point, From: labels[point], To: (labels[point] + 1) % k}
+			moves[i] = labeling.Move{Point: point, From: labels[point], To: (labels[point] + 1) % k}
 			labels[point] = moves[i].To
 		}
 		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, []kernel.Stats{stats}); return err })

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // shardExecutor is an executor on one shard that has every tile: kernelkmeans.Local with a choice whether the
@@ -34,17 +35,17 @@ func (e shardExecutor) Load(ctx context.Context, labels []int32) ([]kernel.Int12
 	return e.shard.Load(ctx, e.tiles, e.step, labels)
 }
 
-func (e shardExecutor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (e shardExecutor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, err := e.shard.Update(ctx, e.tiles, e.step, moves)
 	e.step++
 	return sums, err
 }
 
-func (e shardExecutor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
+func (e shardExecutor) Assign(ctx context.Context, stats []kernel.Stats) ([]labeling.Move, error) {
 	return e.shard.Assign(ctx, e.tiles, e.step, stats)
 }
 
-func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
+func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.Stats) ([]labeling.Candidate, error) {
 	return e.shard.Farthest(ctx, e.tiles, e.step, stats)
 }
 

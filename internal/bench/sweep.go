@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/synth"
 )
@@ -66,12 +67,12 @@ func (s *sweeper) full() error {
 }
 
 // moves changes the clusters of a random share of the points.
-func (s *sweeper) moves(share float64) []kernel.Move {
-	var moves []kernel.Move
+func (s *sweeper) moves(share float64) []labeling.Move {
+	var moves []labeling.Move
 	for i, from := range s.labels {
 		if s.rng.Float64() < share {
 			to := (from + 1 + s.rng.Int32N(int32(s.k-1))) % int32(s.k)
-			moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			s.labels[i] = to
 		}
 	}
@@ -79,7 +80,7 @@ func (s *sweeper) moves(share float64) []kernel.Move {
 }
 
 // delta is a sweep over the columns of the points that moved.
-func (s *sweeper) delta(moves []kernel.Move) error {
+func (s *sweeper) delta(moves []labeling.Move) error {
 	_, err := s.shard.Update(s.ctx, s.tiles, s.step, moves)
 	s.step++
 	return err
@@ -168,7 +169,7 @@ func (b *benchmark) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
 			if err := s.delta(s.moves(b.moved)); err != nil {
 				return 0, err
 			}
-			steps, columns := make([][]kernel.Move, deltasPerRound), 0
+			steps, columns := make([][]labeling.Move, deltasPerRound), 0
 			for i := range steps {
 				steps[i] = s.moves(b.moved)
 				columns += len(steps[i])

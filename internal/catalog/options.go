@@ -111,7 +111,7 @@ var Options = []Option{
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; other algorithms: see docs/ALGORITHMS.md", Help: "how to `START`"},
+		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; kmeans: kmeans++; cop-kmeans: random; pc-, m-, mpc- and hmrf-kmeans: neighborhoods", Help: "how to `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,

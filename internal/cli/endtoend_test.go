@@ -248,6 +248,10 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 {
 		t.Errorf("workers: %s", out)
 	}
+	tables := succeed(t, "tables --server "+address)
+	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "constraints of data.csv  i,j,kind  30") {
+		t.Errorf("the same constraints twice are %s", tables)
+	}
 	if out := succeed(t, "datasets --server "+address); strings.Count(out, "POINTS") != 1 {
 		t.Errorf("the same data twice is %s", out)
 	}
@@ -278,6 +282,10 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 		}
 	}
 	succeed(t, "delete "+at)
+	succeed(t, "tables delete "+strings.Fields(strings.Split(tables, "\n")[1])[0]+" --server "+address)
+	if out := succeed(t, "tables --json --server "+address); strings.Contains(out, "tableId") {
+		t.Errorf("after its deletion the tables are %s", out)
+	}
 	if r := invoke(t, "get "+at); r.code != 2 {
 		t.Errorf("a deleted job: exit code %d, %s", r.code, r.stderr)
 	}
@@ -320,7 +328,8 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has ended before: CANCELLED\n" {
 		t.Errorf("cancelled twice: %s", out)
 	}
-	for range 2 {
-		succeed(t, "delete "+id+" --server "+address)
+	succeed(t, "delete "+id+" --server "+address)
+	if r := invoke(t, "delete "+id+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "there is no job") {
+		t.Errorf("deleted twice: exit code %d, %s", r.code, r.stderr)
 	}
 }

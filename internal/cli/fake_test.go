@@ -24,6 +24,7 @@ import (
 // fake is a coordinator whose answers and failures are set by a test.
 type fake struct {
 	cleavev1.UnimplementedDatasetServiceServer
+	cleavev1.UnimplementedTableServiceServer
 	cleavev1.UnimplementedJobServiceServer
 	address string
 
@@ -37,6 +38,7 @@ type fake struct {
 	watches  []uint64 // after_sequence of each watch
 	uploads  int
 	datasets map[string]*cleavev1.Dataset
+	tables   map[string]*cleavev1.Table
 	requests []*cleavev1.CreateJobRequest
 	canceled []string
 	job      *cleavev1.Job
@@ -58,9 +60,10 @@ func startFake(t *testing.T) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{address: listener.Addr().String(), datasets: map[string]*cleavev1.Dataset{}, job: &cleavev1.Job{JobId: "job-1"}}
+	f := &fake{address: listener.Addr().String(), datasets: map[string]*cleavev1.Dataset{}, tables: map[string]*cleavev1.Table{}, job: &cleavev1.Job{JobId: "job-1"}}
 	server := grpc.NewServer()
 	cleavev1.RegisterDatasetServiceServer(server, f)
+	cleavev1.RegisterTableServiceServer(server, f)
 	cleavev1.RegisterJobServiceServer(server, f)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -114,6 +117,42 @@ func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDa
 	f.uploads++
 	f.datasets[described.DatasetId] = described
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: described})
+}
+
+func (f *fake) GetTable(_ context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.tables[request.GetTableId()]; t != nil {
+		return &cleavev1.GetTableResponse{Table: t}, nil
+	}
+	_, err := wire.NoTables(request.GetTableId())
+	return nil, wire.Status(err)
+}
+
+func (f *fake) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+	upload := wire.NewTableUpload(1 << 30)
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := upload.Add(part); err != nil {
+			return wire.Status(err)
+		}
+	}
+	t, err := upload.Finish()
+	if err != nil {
+		return wire.Status(err)
+	}
+	described := wire.TableProto(t)
+	described.TableId = t.ID()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tables[described.TableId] = described
+	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: described})
 }
 
 func (f *fake) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {

@@ -149,7 +149,7 @@ func TestSubmit(t *testing.T) {
 	if len(f.requests) != 2 || f.requests[0].GetRequestId() == "" || f.requests[0].GetRequestId() != f.requests[1].GetRequestId() {
 		t.Errorf("the retry is not the same request: %v", f.requests)
 	}
-	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || len(spec.GetSupervision().GetConstraints()) != 2 {
+	if spec := f.requests[1].GetSpec(); f.datasets[spec.GetDatasetId()] == nil || f.tables[spec.GetSupervision().GetConstraints().GetTableId()].GetRows() != 2 {
 		t.Errorf("submitted %v", spec)
 	}
 	const id = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"

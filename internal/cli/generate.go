@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 type generateFlags struct {
@@ -107,7 +108,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), shell.Plural(len(truth), "point"), f.out)
+	_, err = fmt.Fprintf(a.stdout, "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), text.Plural(len(truth), "point"), f.out)
 	return err
 }
 

@@ -39,7 +39,7 @@ func (a *app) getCommand() *cobra.Command {
 		if asJSON {
 			return report.PrintMessage(a.stdout, response)
 		}
-		return a.printJob(response.GetJob(), response.GetSpec())
+		return a.printJob(ctx, c, response.GetJob(), response.GetSpec())
 	})
 }
 
@@ -63,6 +63,9 @@ func (a *app) cancelCommand() *cobra.Command {
 
 func (a *app) deleteCommand() *cobra.Command {
 	return a.jobCommand("delete", "Forget a job that has ended", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID}); err != nil {
+			return err // a slip of the pen, which the service would take for a call that is repeated
+		}
 		response, err := c.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: jobID})
 		if err != nil {
 			return err
@@ -108,7 +111,7 @@ func (a *app) printJobs(jobs []*cleavev1.Job) error {
 	return table.Flush()
 }
 
-func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
+func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
@@ -125,7 +128,9 @@ func (a *app) printJob(j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	line("dataset", j.GetDatasetId())
 	line("algorithm", wire.Algorithm(spec).Name)
 	line("clusters", fmt.Sprint(spec.GetK()))
-	line("constraints", fmt.Sprint(len(spec.GetSupervision().GetConstraints())))
+	for _, used := range wire.UsedTables(spec) {
+		line(used.Name(), c.DescribeTable(ctx, used.Input))
+	}
 	line("iterations", fmt.Sprint(j.GetIterations()))
 	if j.GetObjectiveName() != "" {
 		line("objective", j.GetObjectiveName()+" "+report.Exact(j.GetObjective()))

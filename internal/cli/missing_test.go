@@ -192,8 +192,10 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		"l.csv":     "index,label\n0,0\n1,9\n2,5\n",
 		"on.csv":    "index\n1\n",
 		"truth.csv": "index,label\n0,0\n1,0\n2,1\n",
-		"far.yaml":  "k: 2\nkernelKmeans: {}\nsupervision: {constraints: [{i: 0, j: 3, kind: CONSTRAINT_KIND_MUST_LINK}]}\n",
-		"few.yaml":  "k: 2\nkernelKmeans: {weights: [1, 2]}\n",
+		"far.yaml": "k: 2\nkernelKmeans: {}\nsupervision: {constraints: {inline: {columns: [{name: i, integers: {values: [0]}}, " +
+			"{name: j, integers: {values: [3]}}, {name: kind, texts: {values: [must]}}]}}}\n",
+		"few.yaml": "k: 2\nkernelKmeans: {}\ninitialization: {start: START_LABELS, labels: {inline: {columns: [{name: label, integers: {values: [1, 1]}}]}}}\n",
+		"id.yaml":  "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
 	})
 	for _, c := range []struct{ args, want string }{
 		{"--data gap.csv", "gap.csv, line 2: row 1, column 1 has no value (\"\"); fill it in or remove the row; cleave run --missing drop leaves rows with missing values out"},
@@ -204,7 +206,8 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
-		{"--data gap.csv --missing drop -f few.yaml", "weights: 2 values for 3 rows"},
+		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
+		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator's: give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

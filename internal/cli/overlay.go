@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/segment"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 type overlayFlags struct {
@@ -91,7 +92,7 @@ func (a *app) overlay(f *overlayFlags) error {
 	if err := format.WriteFile(f.out, draw); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, shell.Plural(o.Scale, "time"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %d x %d pixels, drawn %s as large\n", f.out, p.Width, p.Height, text.Plural(o.Scale, "time"))
 	return err
 }
 
@@ -133,7 +134,7 @@ func (f *overlayFlags) indicator(p *segment.Picture) ([]float64, error) {
 		return nil, err
 	}
 	if points.N != p.Pixels() {
-		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %s; each pixel needs one", f.embedding, shell.Plural(points.N, "row")), p)
+		return nil, f.forPixels(fault.Invalid("SIZE_MISMATCH", "%s: the file has %s; each pixel needs one", f.embedding, text.Plural(points.N, "row")), p)
 	}
 	return f.inOrder(points, slices.Index(header, indexColumn), column)
 }

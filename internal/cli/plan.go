@@ -62,6 +62,9 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 			return err
 		}
 	}
+	if err := c.UploadTables(ctx, j.Spec); err != nil {
+		return err
+	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})
 	if err != nil {
 		return c.Explain(err)

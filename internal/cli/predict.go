@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -104,7 +105,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := format.WriteFile(f.out, write); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, shell.Plural(len(labels), "point"), shell.Plural(p.clusters, "cluster"))
+	_, err = fmt.Fprintf(a.stdout, "%s: %s in %s\n", f.out, text.Plural(len(labels), "point"), text.Plural(p.clusters, "cluster"))
 	return err
 }
 

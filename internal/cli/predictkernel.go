@@ -15,6 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -55,7 +58,7 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		return nil, err
 	}
 	if rows := m.points.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, shell.Plural(rows, "point"), f.model, result.GetRows())
+		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
 	}
 	fileRows := filter.FileRows(m.points.Rows())
 	options := &cleavev1.KernelKmeans{
@@ -64,9 +67,11 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if f.weights != "" {
-		if options.Weights, err = format.LoadWeights(f.weights, fileRows); err != nil {
+		weights, err := format.LoadWeights(f.weights, fileRows)
+		if err != nil {
 			return nil, err
 		}
+		options.Weights = wire.InlineTable(table.FromWeights(weights))
 	}
 	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter)
 	if err != nil {

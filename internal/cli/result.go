@@ -10,6 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -60,6 +62,12 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	o, err := c.Fetch(ctx, jobID, f.out != "")
 	if err != nil {
 		return err
+	}
+	if data != nil {
+		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", len(o.Labels), c.FetchTables(ctx), table.Constraints)
+		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // a picture does without those that were deleted
+			return err
+		}
 	}
 	truth, err := jobflags.LoadTruth(f.truth, f.scoreOn, len(o.Labels))
 	if err != nil {

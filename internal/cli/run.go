@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // runFlags are the flags of run beyond those that describe the job.
@@ -110,11 +109,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 
 // sceneOf is what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName()}
-	if spec, err := wire.Spec(j.Spec); err == nil { // the coordinator has accepted it
-		s.Constraints = spec.Constraints
-	}
-	return s
+	return report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Spec.GetDisplayName(), Constraints: j.Constraints}
 }
 
 // deliver writes the report to the output folder and standard output, as the flags say.

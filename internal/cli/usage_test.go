@@ -109,6 +109,8 @@ func TestUsageErrors(t *testing.T) {
 		{"list --state done --server localhost:1", "use pending, running, succeeded, failed or cancelled"},
 		{"datasets drop x --server localhost:1", `what is "drop"?`},
 		{"datasets delete --server localhost:1", "which data set?"},
+		{"tables drop x --server localhost:1", `what is "drop"?`},
+		{"tables delete --server localhost:1", "which table?"},
 		{"evaluate --labels l.csv", "evaluate needs both --labels FILE and --truth FILE"},
 		{"generate", "what is to be made?"},
 		{"generate spirals --out g", `there is no shape "spirals"`},

@@ -15,7 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // badUploads are data sets that must be refused.
@@ -62,27 +66,37 @@ var badSpecs = []struct {
 	{"no algorithm", "points", func(s *cleavev1.JobSpec) { s.Algorithm = nil }, codes.InvalidArgument, "ALGORITHM_MISSING", "no algorithm"},
 	{"no such data set", "points", func(s *cleavev1.JobSpec) { s.DatasetId = "feed" }, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
 	{"a constraint out of range", "points", constrain(mustLink(0, 6)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
-	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxUint32)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "4294967295"},
+	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxInt32)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "2147483647"},
 	{"a self cannot-link", "points", constrain(cannotLink(2, 2)), codes.InvalidArgument, "SELF_CANNOT_LINK", "2"},
-	{"a constraint of no kind", "points", constrain(&cleavev1.Constraint{I: 0, J: 1}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND", "kind"},
+	{"a constraint of no kind", "points", constrain(constraint.Constraint{I: 0, J: 1}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND", "kind"},
 	{"a negative constraint weight", "points", constrain(weighted(-1)), codes.InvalidArgument, "BAD_WEIGHT", "-1"},
-	{"a constraint weight of NaN", "points", constrain(weighted(math.NaN())), codes.InvalidArgument, "BAD_WEIGHT", "NaN"},
+	{"a constraint weight of NaN", "points", constrain(weighted(math.NaN())), codes.InvalidArgument, "NOT_FINITE", "NaN"},
 	{"a seed out of range", "points", seed(6, 0), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
 	{"a seed label out of range", "points", seed(0, 2), codes.InvalidArgument, "BAD_SEED_LABEL", "2"},
-	{"a negative point weight", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Weights = []float64{1, 1, -2, 1, 1, 1} },
-		codes.InvalidArgument, "BAD_WEIGHT", "point 2"},
-	{"too few point weights", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Weights = []float64{1} },
-		codes.InvalidArgument, "BAD_WEIGHT", "6 rows"},
+	{"a negative point weight", "points", weigh(1, 1, -2, 1, 1, 1), codes.InvalidArgument, "BAD_WEIGHT", "row 2"},
+	{"too many point weights", "points", weigh(1, 1, 1, 1, 1, 1, 1), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "point 6 is outside 0..5"},
 	{"a width of 0", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Rho: proto.Float64(0)} },
 		codes.InvalidArgument, "BAD_RHO", "rho"},
 	{"labels out of range", "points", func(s *cleavev1.JobSpec) {
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: []uint32{0, 1, 0, 1, 0, 9}}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(table.FromLabels([]int64{0, 1, 0, 1, 0, 9}))}
 	}, codes.InvalidArgument, "BAD_START", "9"},
+	{"too few labels", "points", func(s *cleavev1.JobSpec) {
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(table.FromLabels([]int64{0, 1}))}
+	}, codes.InvalidArgument, "SIZE_MISMATCH", "2 labels for 6 points"},
+	{"no such table", "points", func(s *cleavev1.JobSpec) {
+		s.Supervision = &cleavev1.Supervision{Constraints: &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: "feed"}}}
+	}, codes.NotFound, "TABLE_NOT_FOUND", "feed"},
+	{"a table of nothing", "points", func(s *cleavev1.JobSpec) {
+		s.Supervision = &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}
+	}, codes.InvalidArgument, "VALUE_MISSING", "spec.supervision.seeds"},
+	{"a table of something else", "points", func(s *cleavev1.JobSpec) {
+		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(table.FromWeights([]float64{1}))}
+	}, codes.InvalidArgument, "UNKNOWN_COLUMN", "weight"},
 	{"an enum of tomorrow", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Objective = 77 },
 		codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "77"},
 	{"a kernel function on a graph", "graph", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}
-	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "points"},
+	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "its own affinity"},
 	{"vertices without edges under normalized cut", "isolated", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "ISOLATED_VERTEX", "degree 0: 6"},
 	{"negative affinities under normalized cut", "negative", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "NEGATIVE_AFFINITY", "at least 0"},
 	{"negative kernel entries under normalized cut", "kernel", func(s *cleavev1.JobSpec) {
@@ -185,7 +199,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 			return err
 		}, codes.NotFound, "WORKER_NOT_FOUND"},
 		{"truth of another length", func() error {
-			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: []int64{1, 2}})
+			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: wire.InlineTable(table.FromLabels([]int64{1, 2}))})
 			return err
 		}, codes.InvalidArgument, "SIZE_MISMATCH"},
 	} {
@@ -306,28 +320,32 @@ func edges(sources, targets []uint32, weights ...float64) *cleavev1.Edges {
 
 // Constraints among six points.
 
-func mustLink(i, j uint32) *cleavev1.Constraint {
-	return &cleavev1.Constraint{I: i, J: j, Kind: cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK}
+func mustLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
 }
 
-func cannotLink(i, j uint32) *cleavev1.Constraint {
-	return &cleavev1.Constraint{I: i, J: j, Kind: cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK}
+func cannotLink(i, j int32) constraint.Constraint {
+	return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
 }
 
-func weighted(weight float64) *cleavev1.Constraint {
-	c := mustLink(0, 1)
-	c.Weight = &weight
-	return c
+func weighted(weight float64) constraint.Constraint {
+	return constraint.Constraint{I: 0, J: 1, Kind: constraint.MustLink, Weight: weight, Weighted: true}
 }
 
-func constrain(list ...*cleavev1.Constraint) func(*cleavev1.JobSpec) {
-	return func(s *cleavev1.JobSpec) { s.Supervision = &cleavev1.Supervision{Constraints: list} }
-}
-
-func seed(index, label uint32) func(*cleavev1.JobSpec) {
+func constrain(list ...constraint.Constraint) func(*cleavev1.JobSpec) {
 	return func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Seeds: []*cleavev1.Seed{{Index: index, Label: label}}}
+		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(table.FromConstraints(list))}
 	}
+}
+
+func seed(index, label int32) func(*cleavev1.JobSpec) {
+	return func(s *cleavev1.JobSpec) {
+		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(table.FromSeeds([]clustering.Seed{{Index: index, Label: label}}))}
+	}
+}
+
+func weigh(weights ...float64) func(*cleavev1.JobSpec) {
+	return func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights)) }
 }
 
 func smallPoints(t testing.TB) dataset.Dataset {

@@ -16,6 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -26,6 +27,7 @@ type Client struct {
 
 	Conn     *grpc.ClientConn
 	Datasets cleavev1.DatasetServiceClient
+	Tables   cleavev1.TableServiceClient
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 }
@@ -48,6 +50,7 @@ func dial(t testing.TB, addr string) Client {
 	return Client{
 		t: t, Conn: conn,
 		Datasets: cleavev1.NewDatasetServiceClient(conn),
+		Tables:   cleavev1.NewTableServiceClient(conn),
 		Jobs:     cleavev1.NewJobServiceClient(conn),
 		Cluster:  cleavev1.NewClusterServiceClient(conn),
 	}
@@ -83,6 +86,15 @@ func (c *Client) Upload(data dataset.Dataset) string {
 	defer cancel()
 	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data)
 	return must(c.t, stored, err).GetDatasetId()
+}
+
+// UploadTable stores a table and returns what names it in a job.
+func (c *Client) UploadTable(t *table.Table) *cleavev1.TableInput {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
+	defer cancel()
+	stored, err := wire.SendTable(ctx, c.Tables, "test", t)
+	return &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: must(c.t, stored, err).GetTableId()}}
 }
 
 // Create creates a job and returns its id.

@@ -34,7 +34,7 @@ func TestAForeignClient(t *testing.T) {
 	}
 
 	output := run(commands[:until])
-	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService", "grpc.health.v1.Health"} {
+	for _, service := range []string{"cleave.v1.ClusterService", "cleave.v1.DatasetService", "cleave.v1.JobService", "cleave.v1.TableService", "grpc.health.v1.Health"} {
 		if !strings.Contains(output, service+"\n") {
 			t.Errorf("%s is not listed in:\n%s", service, output)
 		}

@@ -30,7 +30,7 @@ type Outcome struct {
 // workers, no network. Every cluster must give the same.
 func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome {
 	t.Helper()
-	domain, err := wire.Spec(spec)
+	domain, err := wire.Spec(spec, data.Rows(), wire.NoTables)
 	must(t, domain, err)
 	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.Silent{})
 	must(t, result, err)

@@ -10,13 +10,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // supervised is data with constraints between some pairs.
 type supervised struct {
 	data        dataset.Dataset
-	constraints []*cleavev1.Constraint
+	constraints *cleavev1.TableInput
 }
 
 func supervise(data dataset.Dataset, truth []int32, pairs int) supervised {
@@ -24,7 +25,7 @@ func supervise(data dataset.Dataset, truth []int32, pairs int) supervised {
 	if err != nil {
 		panic(err)
 	}
-	return supervised{data, wire.ConstraintsProto(constraints)}
+	return supervised{data, wire.InlineTable(table.FromConstraints(constraints))}
 }
 
 func groupedPoints(n, k int) supervised {

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -15,21 +17,23 @@ import (
 var knownPoints = sync.OnceValue(func() (known struct {
 	points      *dataset.Points
 	sparse      *dataset.SparsePoints
-	seeds       []*cleavev1.Seed
-	constraints []*cleavev1.Constraint
+	seeds       *cleavev1.TableInput
+	constraints *cleavev1.TableInput
 }) {
 	points, truth, err := synth.Gaussians(2500, 6, 8, 5, random(1))
 	if err != nil {
 		panic(err)
 	}
+	var seeds []clustering.Seed
 	for i := 0; i < len(truth); i += 50 {
-		known.seeds = append(known.seeds, &cleavev1.Seed{Index: uint32(i), Label: uint32(truth[i])})
+		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
 	}
+	known.seeds = wire.InlineTable(table.FromSeeds(seeds))
 	pairs, err := synth.Constraints(truth, 150, random(2))
 	if err != nil {
 		panic(err)
 	}
-	known.points, known.constraints = points, wire.ConstraintsProto(pairs)
+	known.points, known.constraints = points, wire.InlineTable(table.FromConstraints(pairs))
 	known.sparse = positive(points)
 	return known
 })

@@ -52,7 +52,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: specBlob(id),
+		SpecBlob: specBlob(id), TableIds: wire.TableIDs(spec),
 		Job: &cleavev1.Job{
 			JobId: id, DisplayName: spec.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
@@ -74,9 +74,15 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	c.admission.Lock()
 	defer c.admission.Unlock()
 	id, requestID := record.GetJob().GetJobId(), record.GetJob().GetRequestId()
-	// The data set may have been deleted since the spec was checked. While we hold the lock it stays.
+	// The data set and the tables may have been deleted since the spec was checked. While we hold the lock they
+	// stay.
 	if _, err := c.datasets.record(ctx, record.GetJob().GetDatasetId()); err != nil {
 		return "", err
+	}
+	for _, table := range record.GetTableIds() {
+		if _, err := c.tables.record(ctx, table); err != nil {
+			return "", err
+		}
 	}
 	entry, err := jobEntry(record)
 	if err != nil {

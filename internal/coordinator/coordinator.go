@@ -38,6 +38,7 @@ type Coordinator struct {
 	blobs    store.Blobs
 	term     store.Leadership
 	datasets *datasetStore
+	tables   *tableStore
 	fleet    *fleet.Fleet
 
 	listener net.Listener
@@ -102,6 +103,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		return nil, err
 	}
 	c.datasets = newDatasetStore(c.state, c.blobs, cfg.CacheBytes, c.commit)
+	c.tables = newTableStore(c.state, c.blobs, cfg.CacheBytes/4, c.commit)
 	if c.listener, err = c.listen(); err != nil {
 		return nil, err
 	}

@@ -87,6 +87,8 @@ func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.Lis
 	return response, nil
 }
 
+// DeleteDataset succeeds also when there is no such data set, so that it can be repeated when its answer was
+// lost.
 func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
 	id := request.GetDatasetId()
 	if err := required("dataset_id", id); err != nil {
@@ -99,6 +101,9 @@ func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.De
 			"job %s has not ended and uses this data set; wait for it or cancel it first", user).With("job_id", user)
 	}
 	blob, err := s.c.datasets.remove(ctx, id)
+	if fault.Is(err, reasonDatasetNotFound) {
+		return &cleavev1.DeleteDatasetResponse{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

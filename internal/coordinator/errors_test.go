@@ -71,11 +71,10 @@ func TestErrors(t *testing.T) {
 		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "again" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
 		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument, "UNKNOWN_ENUM_VALUE"},
 		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {
-			r.Spec.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{
-				{I: 0, J: 4, Kind: cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK}}}
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 4")}
 		}), codes.InvalidArgument, "INDEX_OUT_OF_RANGE"},
 		{"constraint without kind", createJob(func(r *cleavev1.CreateJobRequest) {
-			r.Spec.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{{I: 0, J: 1}}}
+			r.Spec.Supervision = &cleavev1.Supervision{Constraints: constraintTable("maybe 0 1")}
 		}), codes.InvalidArgument, "UNKNOWN_CONSTRAINT_KIND"},
 		{"name too long", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DisplayName = string(make([]byte, 2000)) }),
 			codes.InvalidArgument, "NAME_TOO_LONG"},

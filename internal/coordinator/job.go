@@ -28,6 +28,7 @@ const reasonJobNotFound = "JOB_NOT_FOUND"
 type job struct {
 	id        string
 	datasetID string
+	tableIDs  []string
 	log       *eventLog
 	progress  *liveProgress
 	mayRun    chan struct{} // closed when it may run
@@ -47,7 +48,7 @@ type job struct {
 
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventLog) *job {
 	j := &job{
-		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(),
+		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
 	}
 	j.ctx, j.cancel = context.WithCancelCause(c.runCtx)

@@ -13,6 +13,7 @@ import (
 // The keys of the state:
 //
 //	datasets/<sha256>             DatasetRecord
+//	tables/<sha256>               TableRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<request id>         RequestRecord
@@ -22,6 +23,7 @@ import (
 // and the blobs:
 //
 //	datasets/<sha256>/<uuid>      canonical bytes
+//	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec
 //	jobs/<id>/<term>/outcome      Outcome
 //	jobs/<id>/<term>/labels       int32, little-endian
@@ -32,6 +34,7 @@ import (
 // so that a late deletion of the first cannot remove the second.
 const (
 	datasetPrefix    = "datasets/"
+	tablePrefix      = "tables/"
 	jobPrefix        = "jobs/"
 	unfinishedPrefix = "unfinished/"
 	requestPrefix    = "requests/"
@@ -40,6 +43,7 @@ const (
 )
 
 func datasetKey(id string) string      { return datasetPrefix + id }
+func tableKey(id string) string        { return tablePrefix + id }
 func unfinishedKey(id string) string   { return unfinishedPrefix + id }
 func garbageKey(blobs string) string   { return garbagePrefix + blobs }
 func requestKey(request string) string { return requestPrefix + request }
@@ -61,6 +65,7 @@ func jobKey(id string) string {
 }
 
 func datasetBlob(id string) string   { return datasetPrefix + id + "/" + uuid.NewString() }
+func tableBlob(id string) string     { return tablePrefix + id + "/" + uuid.NewString() }
 func jobBlobPrefix(id string) string { return jobPrefix + id + "/" }
 func specBlob(id string) string      { return jobBlobPrefix(id) + "spec" }
 

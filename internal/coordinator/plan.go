@@ -28,14 +28,15 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.Spec(p)
-	if err != nil {
-		return nil, err
-	}
+	rows := int(record.GetDataset().GetRows())
 	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
 		return nil, err
 	}
-	if err := clustering.Validate(int(record.GetDataset().GetRows()), spec); err != nil {
+	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if err := clustering.Validate(rows, spec); err != nil {
 		return nil, err
 	}
 	data, info, err := c.datasets.load(ctx, p.GetDatasetId())

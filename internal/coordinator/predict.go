@@ -95,7 +95,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	if err != nil {
 		return nil, err
 	}
-	spec, err := wire.Spec(p)
+	spec, err := wire.Spec(p, len(labels), c.tables.finder(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 
 	"google.golang.org/grpc"
 
@@ -14,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -128,14 +128,16 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	var scoreOn []int32 // nil means all rows
-	for at, index := range request.GetScoreOn() {
-		if index > math.MaxInt32 {
-			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d of score_on is %d, outside 0..%d", at, index, len(labels)-1).OnField("score_on")
-		}
-		scoreOn = append(scoreOn, int32(index))
+	tables := s.c.tables.finder(ctx)
+	truth, err := wire.ReadTable(request.GetTruth(), "truth", len(labels), tables, table.Labels)
+	if err != nil {
+		return nil, err
 	}
-	scores, err := evaluate.Compare(labels, request.GetTruth(), scoreOn)
+	scoreOn, err := wire.ReadTable(request.GetScoreOn(), "score_on", len(labels), tables, table.Indices) // nil: all rows
+	if err != nil {
+		return nil, err
+	}
+	scores, err := evaluate.Compare(labels, truth, scoreOn)
 	if err != nil {
 		return nil, err
 	}

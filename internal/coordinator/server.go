@@ -31,6 +31,7 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 		grpc.ChainStreamInterceptor(c.streamErrors, recovery.StreamServerInterceptor(handler)),
 	)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
+	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
 	cleavev1.RegisterJobServiceServer(server, &jobService{c: c})
 	cleavev1.RegisterClusterServiceServer(server, &clusterService{c: c})
 	c.fleet.Register(server)

@@ -32,9 +32,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	must, cannot := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK, cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK
-	supervision := &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{
-		{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}, {I: 7, J: 9, Kind: cannot}, {I: 100, J: 50, Kind: cannot}}}
+	supervision := &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 50")}
 	for name, c := range map[string]struct {
 		data dataset.Dataset
 		spec *cleavev1.JobSpec

@@ -15,9 +15,8 @@ import (
 
 // vectorSpecs are a job of every algorithm of the vector family.
 func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
-	seeds := []*cleavev1.Seed{{Index: 1, Label: 0}, {Index: 20, Label: 1}, {Index: 30, Label: 2}, {Index: 41, Label: 3}, {Index: 77, Label: 3}}
-	must, cannot := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK, cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK
-	constraints := []*cleavev1.Constraint{{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}, {I: 7, J: 9, Kind: cannot}, {I: 100, J: 200, Kind: cannot}}
+	seeds := seedTable([2]int32{1, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
+	constraints := constraintTable("must 0 7", "must 3 9", "cannot 7 9", "cannot 100 200")
 	specs := map[string]*cleavev1.JobSpec{
 		"kmeans":             {Restarts: 3, Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}},
 		"spherical":          {Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{Geometry: cleavev1.Geometry_GEOMETRY_SPHERICAL}}},
@@ -117,7 +116,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	stopSmall()
 	// A seed that is not in the data is refused before anything runs.
 	s = vectorSpecs(d.GetDatasetId())["seeded-kmeans"]
-	s.Supervision.Seeds[0].Index = 40
+	s.Supervision.Seeds = seedTable([2]int32{40, 0}, [2]int32{20, 1}, [2]int32{30, 2}, [2]int32{41, 3}, [2]int32{77, 3})
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	if err == nil || reason(err) == "" {
 		t.Errorf("a seed beyond the last row: %v", err)

@@ -46,7 +46,7 @@ func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 // local runs a job in this process, without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
 	t.Helper()
-	s, err := wire.Spec(p)
+	s, err := wire.Spec(p, data.Rows(), wire.NoTables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	}
 	s := spec(d.GetDatasetId())
 	s.K, s.Restarts = 4, 2
-	must := cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK
-	s.Supervision = &cleavev1.Supervision{Constraints: []*cleavev1.Constraint{{I: 0, J: 7, Kind: must}, {I: 3, J: 9, Kind: must}}}
+	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 7", "must 3 9")}
 	s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 	want := local(t, points, s)
 

@@ -8,6 +8,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -188,7 +189,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 }
 
 // Update implements kernelkmeans.Executor.
-func (e *Executor) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
 	if err := e.update(ctx, moves, merge); err != nil {
 		return nil, err
@@ -215,7 +216,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 }
 
 // Assign implements kernelkmeans.Executor.
-func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
+func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
 	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
@@ -223,7 +224,7 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.M
 }
 
 // Farthest implements kernelkmeans.Executor.
-func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
+func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]labeling.Candidate, error) {
 	packed := wire.StatsToProto(stats)
 	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}

@@ -7,6 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -16,8 +17,11 @@ type mergeFunc func(tiles []int, answer *reply) error
 
 // load sets all labels.
 func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
-	if err := j.checkLabels(labels); err != nil {
-		return err
+	if j.k == 0 {
+		return errors.New("fleet: load before operands were set")
+	}
+	if err := j.shape().CheckLabels(labels); err != nil {
+		return fmt.Errorf("fleet: %w", err)
 	}
 	kept := append([]int32(nil), labels...)
 	err := j.advance(ctx, "load", kept, nil, merge)
@@ -29,51 +33,23 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 
 // update moves points. It applies the moves to the labels first, because a tile that must be rebuilt
 // during the update is loaded with the labels after the moves.
-func (j *job) update(ctx context.Context, moves []kernel.Move, merge mergeFunc) error {
+func (j *job) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
 	}
-	for at, m := range moves {
-		label := j.label(m)
-		if label == nil || *label != m.From {
-			j.undo(moves[:at])
-			return fmt.Errorf("fleet: move %d of point %d from cluster %d to %d does not fit its label", at, m.Point, m.From, m.To)
-		}
-		*label = m.To
+	if err := j.shape().Apply(j.labels, moves); err != nil {
+		return fmt.Errorf("fleet: %w", err)
 	}
 	err := j.advance(ctx, "update", j.labels, moves, merge)
 	if err != nil {
-		j.undo(moves)
+		j.shape().Undo(j.labels, moves)
 	}
 	return err
 }
 
-func (j *job) undo(moves []kernel.Move) {
-	for at := len(moves) - 1; at >= 0; at-- {
-		*j.label(moves[at]) = moves[at].From
-	}
-}
-
-// label points to the label that a move changes; nil if the move is not valid.
-func (j *job) label(m kernel.Move) *int32 {
-	k := int32(j.k)
-	if m.Point < 0 || int(m.Point) >= j.rows || min(m.From, m.To) < -1 || int(max(m.From, m.To)) >= j.k*j.lanes ||
-		(min(m.From, m.To) >= 0 && m.From/k != m.To/k) {
-		return nil
-	}
-	return &j.labels[int(max(m.From, m.To, 0)/k)*j.rows+int(m.Point)]
-}
-
-func (j *job) checkLabels(labels []int32) error {
-	if j.k == 0 || len(labels) != j.rows*j.lanes {
-		return fmt.Errorf("fleet: load of %d labels for %d rows, operands set: %v", len(labels), j.rows, j.k != 0)
-	}
-	for at, c := range labels {
-		if lane := at / j.rows; c != -1 && (int(c) < lane*j.k || int(c) >= (lane+1)*j.k) {
-			return fmt.Errorf("fleet: point %d has label %d in lane %d of %d clusters", at%j.rows, c, lane, j.k)
-		}
-	}
-	return nil
+// shape says which labels the job allows.
+func (j *job) shape() labeling.Shape {
+	return labeling.Shape{Points: j.rows, Clusters: j.k, Lanes: j.lanes}
 }
 
 // atStep runs an operation that needs the sums of the current labels.
@@ -89,7 +65,7 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 
 // advance takes all tiles to the next step. A tile at the current step gets the moves; any other tile
 // gets all labels, which include the moves. A load gives all tiles all labels.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []kernel.Move, merge mergeFunc) error {
+func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
 	defer packedLabels.free()
@@ -97,7 +73,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	step, next := j.step, j.step+1
 	op := &operation{
 		name:          name,
-		wholeMatrix:   4*len(moves) > 3*j.rows, // it reads nearly every column
+		wholeMatrix:   kernel.MadeAnew(j.rows, len(moves)), // it reads nearly every column
 		maxBytes:      func([]int) int { return j.sumBytes },
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
@@ -110,7 +86,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	}
 	if name == "load" {
 		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
-		op.wholeMatrix = 4*countLabeled(labels) > 3*j.rows
+		op.wholeMatrix = kernel.MadeAnew(j.rows, countLabeled(labels))
 	}
 	err := j.perform(ctx, op)
 	// After an error only some tiles are at the next step. Its number is not used again, so that the
@@ -134,8 +110,8 @@ func countLabeled(labels []int32) int {
 }
 
 // assign runs an operation that answers moves, and returns them in tile order.
-func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.Command)) ([]kernel.Move, error) {
-	byTile := make([][]kernel.Move, len(j.tiles))
+func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.Command)) ([]labeling.Move, error) {
+	byTile := make([][]labeling.Move, len(j.tiles))
 	err := j.atStep(ctx, &operation{
 		name:     "assign",
 		maxBytes: j.perRowBytes(rowBytes),
@@ -151,7 +127,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 	if err != nil {
 		return nil, err
 	}
-	var moves []kernel.Move
+	var moves []labeling.Move
 	for _, part := range byTile {
 		moves = append(moves, part...)
 	}
@@ -159,7 +135,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 }
 
 // split assigns moves, which are in the order of ascending tiles, to their tiles.
-func (j *job) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) error {
+func (j *job) split(tiles []int, moves []labeling.Move, byTile [][]labeling.Move) error {
 	for _, t := range tiles {
 		end, rows := 0, partition.Tile(j.rows, t)
 		for end < len(moves) && int(moves[end].Point) < rows.To {
@@ -177,8 +153,8 @@ func (j *job) split(tiles []int, moves []kernel.Move, byTile [][]kernel.Move) er
 }
 
 // farthest runs an operation that answers count candidates.
-func (j *job) farthest(ctx context.Context, count int, request func(*workerv1.Command)) ([]kernel.Candidate, error) {
-	best := make([]kernel.Candidate, count)
+func (j *job) farthest(ctx context.Context, count int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
+	best := make([]labeling.Candidate, count)
 	err := j.atStep(ctx, &operation{
 		name:    "farthest",
 		request: request,

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -224,7 +225,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		j.fleet.notifyChanged()
 	}
 	clear(j.full)
-	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", planning.Bytes(plan.Bytes), planning.Bytes(free)), nil
+	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
 
 func (j *job) hasOtherJobs(s *session) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // sequence runs the same random operations on an executor and on a local shard, and compares every bit.
@@ -170,20 +171,20 @@ func (s *sequence) cluster(lane int) int32 {
 
 func (s *sequence) update() {
 	s.Helper()
-	var moves []kernel.Move
+	var moves []labeling.Move
 	n := s.local.spec.Rows
 	for lane := range s.lanes {
 		share := s.random.Float64() // of the points that move
 		for i, from := range s.labels[lane*n : (lane+1)*n] {
 			if to := s.cluster(lane); to != from && s.random.Float64() < share {
-				moves = append(moves, kernel.Move{Point: int32(i), From: from, To: to})
+				moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
 			}
 		}
 	}
 	s.move(moves)
 }
 
-func (s *sequence) move(moves []kernel.Move) {
+func (s *sequence) move(moves []labeling.Move) {
 	s.Helper()
 	for _, m := range moves {
 		s.labels[int(max(m.From, m.To))/s.k*s.local.spec.Rows+int(m.Point)] = m.To

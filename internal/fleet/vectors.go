@@ -8,7 +8,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -60,7 +60,7 @@ func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, e
 }
 
 // Update implements centroid.Executor.
-func (e *VectorExecutor) Update(ctx context.Context, moves []kernel.Move) ([]float64, error) {
+func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) ([]float64, error) {
 	sums, merge := e.sums()
 	if err := e.update(ctx, moves, merge); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (m *packedModel) free() {
 }
 
 // Assign implements centroid.Executor.
-func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]kernel.Move, error) {
+func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]labeling.Move, error) {
 	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
 	defer packed.free()
 	defer skipped.free()
@@ -125,7 +125,7 @@ func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int
 }
 
 // Farthest implements centroid.Executor.
-func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
+func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
 	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
 	sizes := e.fleet.newPayload(func() []byte { return wire.PackInt32s(counts) })
 	defer packed.free()

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -283,17 +283,17 @@ func (s *vectorSequence) count() {
 
 func (s *vectorSequence) update() {
 	s.Helper()
-	var moves []kernel.Move
+	var moves []labeling.Move
 	share := s.random.Float64()
 	for i, from := range s.labels[1:] {
 		if to := s.cluster(); to != from && s.random.Float64() < share {
-			moves = append(moves, kernel.Move{Point: int32(i + 1), From: from, To: to})
+			moves = append(moves, labeling.Move{Point: int32(i + 1), From: from, To: to})
 		}
 	}
 	s.move(moves)
 }
 
-func (s *vectorSequence) move(moves []kernel.Move) {
+func (s *vectorSequence) move(moves []labeling.Move) {
 	s.Helper()
 	for _, m := range moves {
 		s.labels[m.Point] = m.To

@@ -41,7 +41,7 @@ func checkVertexCount(s *source, vertices int, edges []dataset.Edge) error {
 		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
 	}
 	if vertices > dataset.MaxInferredVertices(len(edges)) {
-		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices (--vertices %d)",
+		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices, %d",
 			vertices, len(edges), vertices)
 	}
 	return nil

@@ -33,9 +33,13 @@ const (
 	Adjacency  Function = 8 // the weight of an edge of a graph
 )
 
-// String is the name of the function in the catalog.
+// String is the name of the function in the catalog, "" of one that there is not.
 func (f Function) String() string {
-	return [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}[f]
+	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}
+	if int(f) >= len(names) {
+		return ""
+	}
+	return names[f]
 }
 
 // MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and

@@ -1,7 +1,6 @@
 package planning
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -126,17 +125,4 @@ func addSaturated(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-// FormatBytes formats a number of bytes for people.
-func Bytes(bytes int64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}} {
-		if float64(bytes) >= unit.size {
-			return fmt.Sprintf("%.1f %s", float64(bytes)/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
 }

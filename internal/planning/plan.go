@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Worker is what a plan needs to know about a worker.
@@ -83,21 +84,21 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 
 // explain says in words why the plan is as it is.
 func (p Problem) explain(plan *Plan, workers []Worker) string {
-	offer := fmt.Sprintf("%s %s %s", plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
+	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)
 	}
-	entries := Bytes(p.entries())
+	entries := text.Bytes(p.entries())
 	switch {
 	case p.Matrix.Function == kernel.Adjacency:
-		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", Bytes(p.DatasetBytes), offer)
+		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(p.DatasetBytes), offer)
 	case p.Storage == None && plan.Computed > 0:
 		return fmt.Sprintf("no entry is stored, as asked: what would take %s is computed again whenever it is needed, about %.0f times as slow as reading it", entries, p.slowdown())
 	case plan.Computed == 0:
 		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
 	case plan.Stored == 0:
 		return fmt.Sprintf("no tile of %s finds room: %s; entries are computed again whenever they are needed, about %.0f times as slow as reading them",
-			Bytes(p.EntryBytes(0)), offer, p.slowdown())
+			text.Bytes(p.EntryBytes(0)), offer, p.slowdown())
 	}
 	return fmt.Sprintf("%d of %d tiles find room: the whole matrix takes %s; %s; the entries of the others are computed again whenever they are needed, about %.0f times as slow as reading them",
 		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
@@ -120,12 +121,5 @@ func totalFree(workers []Worker) string {
 		}
 		total = addSaturated(total, max(0, w.Free))
 	}
-	return Bytes(total)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return text.Bytes(total)
 }

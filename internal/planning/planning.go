@@ -5,8 +5,6 @@
 package planning
 
 import (
-	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -22,19 +20,6 @@ const (
 )
 
 func (s Storage) String() string { return [...]string{"auto", "float32", "none"}[s] }
-
-// Check refuses a mode that does not apply to a kind of data set: only entries of points can be computed again.
-func (s Storage) Check(kind dataset.Kind) error {
-	switch {
-	case s != None || kind == dataset.KindPoints:
-		return nil
-	case kind == dataset.KindGraph:
-		return fault.Invalid("OPTION_DOES_NOT_APPLY",
-			"storage none does not apply to a graph: its edges are all that is held, there is no matrix to leave out").OnField("spec.storage")
-	}
-	return fault.Invalid("OPTION_DOES_NOT_APPLY",
-		"storage none does not apply to a %v: its entries are given and cannot be computed again; use auto or float32", kind).OnField("spec.storage")
-}
 
 // Workload is everything about a job that its memory and time depend on.
 type Problem struct {

@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -165,9 +164,9 @@ func TestPlans(t *testing.T) {
 		stored, computed int
 		storage, why     string
 	}{
-		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400.0 MiB"},
+		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400 MiB"},
 		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles find room"},
-		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.9 MiB finds room: 1 worker offers 3.0 MiB"},
+		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.88 MiB finds room: 1 worker offers 3 MiB"},
 		{"as asked", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as asked"},
 		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},
 		{"given", given(2000, 5), []int64{40 * mib, 40 * mib}, 32, 0, "float32", "all of the matrix"},
@@ -199,10 +198,10 @@ func TestRefusals(t *testing.T) {
 		want []string
 	}{
 		{"float32", points(20_000, 16, 10, Float32), 512 * mib,
-			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512.0 MiB offered by 1 worker",
-				"--storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
+			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512 MiB offered by 1 worker",
+				"storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
 		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
-			[]string{"even without storing the matrix it needs 1.5 GiB", "about 64500 rows", "3 more workers", "1.5 GiB on every worker"}},
+			[]string{"even without storing the matrix it needs 1.54 GiB", "about 64500 rows", "3 more workers", "1.54 GiB on every worker"}},
 		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "on each worker to begin with"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -215,7 +214,7 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("%q is not in %q", want, err)
 				}
 			}
-			if strings.Contains(err.Error(), "--storage") != (c.p.Storage == Float32) {
+			if strings.Contains(err.Error(), "what would fit: storage") != (c.p.Storage == Float32) {
 				t.Errorf("advice about storage in %q", err)
 			}
 		})
@@ -237,17 +236,6 @@ func TestMatrixFreeMemoryIsLinear(t *testing.T) {
 	}
 	if ratio := float64(large.Bytes) / float64(small.Bytes); ratio > 2.01 || large.Bytes > 100<<20 {
 		t.Errorf("%d bytes for 100,000 points, %d for 200,000", small.Bytes, large.Bytes)
-	}
-}
-
-func TestStorageApplies(t *testing.T) {
-	for _, storage := range []Storage{Auto, Float32, None} {
-		for _, kind := range []dataset.Kind{dataset.KindPoints, dataset.KindGraph, dataset.KindKernel} {
-			err := storage.Check(kind)
-			if applies := storage != None || kind == dataset.KindPoints; applies != (err == nil) || err != nil && !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
-				t.Errorf("%v on a %v: %v", storage, kind, err)
-			}
-		}
 	}
 }
 
@@ -275,14 +263,6 @@ func TestTimesGrowWithTheWork(t *testing.T) {
 	} {
 		if more <= base {
 			t.Errorf("more %s: %g s instead of %g s", name, more, base)
-		}
-	}
-}
-
-func TestBytes(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0.0 KiB", 2048: "2.0 KiB", 3 << 20: "3.0 MiB", 5 << 29: "2.5 GiB", 1 << 42: "4.0 TiB"} {
-		if got := Bytes(bytes); got != want {
-			t.Errorf("%d is %q, want %q", bytes, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // DoesNotFit is the reason of the error for a job that does not fit into the workers' memory.
@@ -35,8 +36,8 @@ func (p Problem) refuse(workers []Worker) error {
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
-		how, Bytes(needed), plural(p.Rows(), "row"), plural(partition.TileCount(p.Rows()), "tile"), Bytes(p.minTileBytes()), Bytes(minFree),
-		Bytes(free), plural(len(workers), "worker")).
+		how, text.Bytes(needed), text.Plural(p.Rows(), "row"), text.Plural(partition.TileCount(p.Rows()), "tile"), text.Bytes(p.minTileBytes()), text.Bytes(minFree),
+		text.Bytes(free), text.Plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string
 	for _, r := range p.remedies(workers) {
@@ -61,17 +62,17 @@ func (p Problem) remedies(workers []Worker) []remedy {
 	var remedies []remedy
 	if lean := p; p.computable() && p.Rule() == partition.StoreAll {
 		if lean.Storage = None; lean.fits(workers) {
-			remedies = append(remedies, remedy{"--storage auto (or none)", "storage", Auto})
+			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}
 	if rows := p.maxRows(workers); rows > 0 {
-		remedies = append(remedies, remedy{"about " + plural(rows, "row"), "largest_rows", rows})
+		remedies = append(remedies, remedy{"about " + text.Plural(rows, "row"), "largest_rows", rows})
 	}
 	if more := p.moreWorkers(workers); more > 0 {
-		remedies = append(remedies, remedy{plural(more, "more worker") + " like the largest", "more_workers", more})
+		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest", "more_workers", more})
 	}
 	if bytes := p.bytesPerWorker(workers); bytes > 0 {
-		remedies = append(remedies, remedy{Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
+		remedies = append(remedies, remedy{text.Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
 	}
 	return remedies
 }

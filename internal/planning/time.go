@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -8,16 +9,14 @@ import (
 // Rates of one thread, in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good to
 // a factor of two or three, and say "about".
 const (
-	readEntry      = 0.45 // a stored entry in a sweep
-	addEntry       = 0.15 // the same entry in one more lane
-	gaussian       = 4.0  // computing an entry, without its features: the kernel function, rounding, the sweep
-	transcendental = 28.0 // the same for kernels with an exponential that has no SIMD code
-	polynomial     = 13.0 // the same for the other kernels
-	feature        = 0.04 // one feature of an entry
-	edge           = 5.0  // an entry of a graph in a sweep
-	assignEntry    = 1.0  // the distance of a point to a cluster
-	fetchByte      = 2.0  // a byte of a given matrix, from the coordinator
-	coordination   = 1e6  // one iteration, over all workers
+	readEntry    = 0.45 // a stored entry in a sweep
+	addEntry     = 0.15 // the same entry in one more lane
+	graphEntry   = 13.0 // computing an entry of a graph; those of points are in the catalog
+	feature      = 0.04 // one feature of an entry
+	edge         = 5.0  // an entry of a graph in a sweep
+	assignEntry  = 1.0  // the distance of a point to a cluster
+	fetchByte    = 2.0  // a byte of a given matrix, from the coordinator
+	coordination = 1e6  // one iteration, over all workers
 )
 
 // What a run is expected to do. In measured runs of 40 to 150 iterations, about as many points moved after the first sweep
@@ -51,16 +50,14 @@ func (p Problem) passes() float64 {
 
 // entryNanoseconds is the time of one thread to compute one entry.
 func (p Problem) entryNanoseconds() float64 {
-	features := feature * float64(p.Matrix.Columns)
-	switch p.Matrix.Function {
-	case kernel.Given:
+	if p.Matrix.Function == kernel.Given {
 		return 8 * fetchByte
-	case kernel.Gaussian:
-		return gaussian + features
-	case kernel.Laplacian, kernel.Sigmoid:
-		return transcendental + features
 	}
-	return polynomial + features
+	named, ofPoints := catalog.FindKernel(p.Matrix.Function.String())
+	if !ofPoints {
+		return graphEntry
+	}
+	return named.EntryNanos + feature*float64(p.Matrix.Columns)
 }
 
 // slowdown is how many times longer it takes to compute an entry than to read it.

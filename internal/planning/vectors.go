@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
@@ -100,7 +101,7 @@ func (p Problem) explainVectors(plan *Plan, offer string) string {
 		what = "points stay sparse: their entries are stored as float64"
 	}
 	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
-		what, Bytes(plan.EntryBytes), Bytes(p.DatasetBytes), offer)
+		what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)
 }
 
 // Rates of the vector family, like those in time.go.

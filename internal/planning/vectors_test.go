@@ -45,8 +45,8 @@ func TestPlansOfVectors(t *testing.T) {
 		free         []int64
 		storage, why string
 	}{
-		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314.0 KiB over all workers"},
-		{"sparse", sparse, []int64{100 * mib}, "sparse vectors", "also holds the data set of 2.3 MiB that they are made of; 1 worker offers 100.0 MiB"},
+		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314 KiB over all workers"},
+		{"sparse", sparse, []int64{100 * mib}, "sparse vectors", "also holds the data set of 2.29 MiB that they are made of; 1 worker offers 100 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var workers []Worker
@@ -66,7 +66,7 @@ func TestPlansOfVectors(t *testing.T) {
 	if !fault.Is(err, DoesNotFit) || strings.Contains(err.Error(), "storage") {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"with all points in memory it needs 1.7 GiB", "about 2", "on every worker"} {
+	for _, want := range []string{"with all points in memory it needs 1.67 GiB", "about 2", "on every worker"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}

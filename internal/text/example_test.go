@@ -18,3 +18,11 @@ func ExampleFirst() {
 	fmt.Println(text.First([]int{2, 3, 5, 7, 11}, 3))
 	// Output: 2, 3, 5 and 2 more
 }
+
+func ExampleBytes() {
+	fmt.Println(text.Bytes(int64(1536)))
+	fmt.Println(text.Bytes(uint64(64 << 20)))
+	// Output:
+	// 1.5 KiB
+	// 64 MiB
+}

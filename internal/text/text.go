@@ -1,4 +1,4 @@
-// Package text writes numbers for messages: counted nouns and the beginnings of lists.
+// Package text writes numbers for messages: counted nouns, sizes in bytes, and the beginnings of lists.
 package text
 
 import (
@@ -28,4 +28,16 @@ func First(numbers []int, limit int) string {
 		fmt.Fprint(&b, v)
 	}
 	return b.String()
+}
+
+// Bytes is a number of bytes with the unit that fits: "1.5 GiB".
+func Bytes[N int64 | uint64](bytes N) string {
+	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for len(units) > 1 && value >= 1024 {
+		value, units = value/1024, units[1:]
+	}
+	if value >= 1000 {
+		return fmt.Sprintf("%.0f %s", value, units[0])
+	}
+	return fmt.Sprintf("%.3g %s", value, units[0])
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -24,17 +26,26 @@ type apiEnum interface {
 // either side can take its next number freely.
 type enumMap[P apiEnum, D comparable] map[P]D
 
-// read is the domain's value. A value that is not in the map becomes the first fault, on its field.
-func (m enumMap[P, D]) read(first *firstFault, value P, field string) D {
+// read is the domain's value. A value that is not in the map is noted as a fault of its field.
+func (m enumMap[P, D]) read(r *specReader, value P, field string) D {
 	d, known := m[value]
 	switch {
 	case known:
 	case value == 0:
-		first.note(fault.Invalid("VALUE_MISSING", "%s is unspecified, and there is no default", field).OnField(field))
+		r.note(fault.Invalid("VALUE_MISSING", "%s is unspecified, and there is no default", field).OnField(field))
 	default:
-		first.note(fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", field, int32(value)).OnField(field))
+		r.note(fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", field, int32(value)).OnField(field))
 	}
 	return d
+}
+
+// decode is the domain's value, or an error where there is none; 0 has none.
+func (m enumMap[P, D]) decode(value P) (D, error) {
+	d, known := m[value]
+	if !known || value == 0 {
+		return d, fmt.Errorf("wire: unknown %s %d", value.Descriptor().Name(), int32(value))
+	}
+	return d, nil
 }
 
 // write is the API's value, 0 where it has none. Of several that mean the same it is the one with a name
@@ -47,15 +58,6 @@ func (m enumMap[P, D]) write(value D) P {
 		}
 	}
 	return found
-}
-
-// firstFault keeps the first of the faults that are found while a message is read.
-type firstFault struct{ err error }
-
-func (f *firstFault) note(err error) {
-	if f.err == nil && err != nil {
-		f.err = err
-	}
 }
 
 var (
@@ -85,15 +87,16 @@ var (
 		cleavev1.Objective_OBJECTIVE_RATIO_CUT:         kernelkmeans.ObjectiveRatioCut,
 		cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT:    kernelkmeans.ObjectiveNormalizedCut,
 	}
-	kernelFunctions = enumMap[cleavev1.KernelFunction, kernel.Function]{
-		cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED: 0,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR:      kernel.Linear,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN:    kernel.Gaussian,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN:   kernel.Laplacian,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL:  kernel.Polynomial,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_SIGMOID:     kernel.Sigmoid,
-		cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE:      kernel.Cosine,
-	}
+	// kernelFunctions go by their names, so that a new kernel needs no line here.
+	kernelFunctions = func() enumMap[cleavev1.KernelFunction, kernel.Function] {
+		m := enumMap[cleavev1.KernelFunction, kernel.Function]{cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED: 0}
+		for f := kernel.Function(1); f.String() != ""; f++ {
+			if number := enumNumber(cleavev1.KernelFunction(0).Descriptor(), f.String()); number != 0 {
+				m[cleavev1.KernelFunction(number)] = f
+			}
+		}
+		return m
+	}()
 	risePolicies = enumMap[cleavev1.RisePolicy, kernelkmeans.RisePolicy]{
 		cleavev1.RisePolicy_RISE_POLICY_UNSPECIFIED: kernelkmeans.RiseShift,
 		cleavev1.RisePolicy_RISE_POLICY_SHIFT:       kernelkmeans.RiseShift,

@@ -26,10 +26,10 @@ func every[P apiEnum, D comparable](t *testing.T, m enumMap[P, D], smallest int)
 		t.Errorf("%s: %d values more than the API has", zero.Descriptor().FullName(), extra)
 	}
 	for _, unknown := range []P{-1, 77, 257} {
-		first := &firstFault{}
-		m.read(first, unknown, "some.field")
-		if f, is := first.err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != "some.field" {
-			t.Errorf("%s %d: got %v", zero.Descriptor().FullName(), unknown, first.err)
+		r := &specReader{}
+		m.read(r, unknown, "some.field")
+		if f, is := r.err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != "some.field" {
+			t.Errorf("%s %d: got %v", zero.Descriptor().FullName(), unknown, r.err)
 		}
 	}
 }
@@ -63,6 +63,8 @@ func TestEnumMaps(t *testing.T) {
 	every(t, joinComponents, 0)
 	every(t, autoShift, 1)
 	every(t, betaRules, 1)
+	every(t, columnTypes, 0)
+	back(t, columnTypes)
 	back(t, kinds)
 	back(t, distortions)
 	back(t, metrics)
@@ -104,7 +106,7 @@ func TestEveryEnumIsRefusedByItsField(t *testing.T) {
 				m.Clear(field)
 			case field.Enum() != nil:
 				m.Set(field, protoreflect.ValueOfEnum(99))
-				_, err := Spec(spec)
+				_, err := Spec(spec, 10, NoTables)
 				if f, is := err.(*fault.Error); !is || f.Reason != "UNKNOWN_ENUM_VALUE" || f.Field != path+"."+string(field.Name()) {
 					t.Errorf("%s.%s: got %#v", path, field.Name(), err)
 				}

@@ -29,20 +29,26 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return fault.Invalid("ALGORITHM_MISSING",
 			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").OnField("spec.kernel_kmeans")
 	}
+	a, request := Algorithm(p), Request(p, kind)
 	for _, o := range catalog.Options {
-		if own, _ := catalog.Find(o.Name, Algorithm(p)); own.Field != o.Field {
-			if _, given := read(p.ProtoReflect(), o.Field); given {
-				return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
-					strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
-			}
+		own, _ := catalog.Find(o.Name, a)
+		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
+				strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
+		}
+		if value, given := request.Values[o.Name]; given && (o.Type == catalog.Choice || o.Type == catalog.Start) && isNumber(value) {
+			return fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %s, which this version does not know", own.Path(a), value).OnField(own.Path(a))
 		}
 	}
-	if refusal := Request(p, kind).Check(); refusal != nil {
+	if refusal := request.Check(); refusal != nil {
 		text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
 		return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
 	}
 	return nil
 }
+
+// isNumber tells whether a word of an enum is only a number, because the enum has no name for it.
+func isNumber(word string) bool { _, err := strconv.Atoi(word); return err == nil }
 
 // Request is what a spec, which has an algorithm, asks for in the names of the catalog.
 func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {

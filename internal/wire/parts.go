@@ -60,8 +60,8 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 		return yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Edges{Edges: edges}})
 	}
 	for i := range g.N {
-		neighbours, weights := g.Row(i)
-		for at, j := range neighbours {
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
 			if int(j) < i {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so that
@@ -101,7 +102,7 @@ func UnpackInt64s(packed []byte) ([]int64, error) {
 }
 
 // PackMoves gives three int32 per move: point, from, to.
-func PackMoves(moves []kernel.Move) []byte {
+func PackMoves(moves []labeling.Move) []byte {
 	packed := make([]byte, moveBytes*len(moves))
 	for i, m := range moves {
 		at := packed[moveBytes*i:]
@@ -113,14 +114,14 @@ func PackMoves(moves []kernel.Move) []byte {
 }
 
 // UnpackMoves undoes PackMoves.
-func UnpackMoves(packed []byte) ([]kernel.Move, error) {
+func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 	if len(packed)%moveBytes != 0 {
 		return nil, badLength(len(packed), "move")
 	}
-	moves := make([]kernel.Move, len(packed)/moveBytes)
+	moves := make([]labeling.Move, len(packed)/moveBytes)
 	for i := range moves {
 		at := packed[moveBytes*i:]
-		moves[i] = kernel.Move{
+		moves[i] = labeling.Move{
 			Point: int32(binary.LittleEndian.Uint32(at)),
 			From:  int32(binary.LittleEndian.Uint32(at[4:])),
 			To:    int32(binary.LittleEndian.Uint32(at[8:])),

@@ -1,21 +1,18 @@
 package wire
 
 import (
-	"math"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/constraint"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // DefaultMaxIterations is what a job does at most when it does not say.
 const DefaultMaxIterations = 100
 
-// Spec reads a job's specification, which Validate has accepted. It refuses what the domain's types cannot say:
-// numbers of points beyond int32, and unknown enum values.
-func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
-	first := &firstFault{}
+// Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
+// unknown enum values, and rows of tables that make no sense whatever the algorithm.
+func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
+	r := &specReader{points: points, tables: tables}
 	supervision, start := p.GetSupervision(), p.GetInitialization()
 	spec := clustering.Spec{
 		K:             int(p.GetK()),
@@ -24,12 +21,12 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 		MaxIterations: int(p.GetMaxIterations()),
 		Tolerance:     p.GetTolerance(),
 		Entail:        supervision.GetEntail(),
-		HalfPrecision: halfPrecision.read(first, p.GetStorage(), "spec.storage"),
-		Start:         starts.read(first, start.GetStart(), "spec.initialization.start"),
-		FarthestMean:  farthestMean.read(first, start.GetFarthest(), "spec.initialization.farthest"),
-		Constraints:   constraints(first, supervision.GetConstraints()),
-		Seeds:         seeds(first, supervision.GetSeeds()),
-		InitialLabels: labels(first, start.GetLabels()),
+		HalfPrecision: halfPrecision.read(r, p.GetStorage(), "spec.storage"),
+		Start:         starts.read(r, start.GetStart(), "spec.initialization.start"),
+		FarthestMean:  farthestMean.read(r, start.GetFarthest(), "spec.initialization.farthest"),
+		Constraints:   readTable(r, supervision.GetConstraints(), fieldConstraints, table.Constraints),
+		Seeds:         readTable(r, supervision.GetSeeds(), fieldSeeds, table.Seeds),
+		InitialLabels: readTable(r, start.GetLabels(), fieldLabels, table.Clusters),
 	}
 	if p.MaxIterations == nil {
 		spec.MaxIterations = DefaultMaxIterations
@@ -37,87 +34,28 @@ func Spec(p *cleavev1.JobSpec) (clustering.Spec, error) {
 	switch a := p.GetAlgorithm().(type) {
 	case nil: // which Validate refuses
 	case *cleavev1.JobSpec_KernelKmeans:
-		spec.Algorithm = kernelKmeans(first, a.KernelKmeans)
+		spec.Algorithm = kernelKmeans(r, a.KernelKmeans)
 	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
 		spec.MaxIterations = 0 // its limits are its own
-		spec.Algorithm = spectralSpec(first, p)
+		spec.Algorithm = spectralSpec(r, p)
 	default:
-		spec.Algorithm = vectorSpec(first, p)
+		spec.Algorithm = vectorSpec(r, p)
 	}
-	return spec, first.err
+	return spec, r.err
 }
 
-func constraints(first *firstFault, list []*cleavev1.Constraint) []constraint.Constraint {
-	if len(list) == 0 {
-		return nil
-	}
-	converted := make([]constraint.Constraint, len(list))
-	for at, p := range list {
-		if p.GetI() > math.MaxInt32 || p.GetJ() > math.MaxInt32 {
-			first.note(outOfRange("constraint", at, max(p.GetI(), p.GetJ())).OnField("spec.supervision.constraints"))
-			return nil
-		}
-		// Unknown kinds stay unknown: the constraint package says which constraint it was.
-		converted[at] = constraint.Constraint{
-			I: int32(p.GetI()), J: int32(p.GetJ()),
-			Weight: p.GetWeight(), Weighted: p.Weight != nil,
-		}
-		switch p.GetKind() {
-		case cleavev1.ConstraintKind_CONSTRAINT_KIND_MUST_LINK:
-			converted[at].Kind = constraint.MustLink
-		case cleavev1.ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK:
-			converted[at].Kind = constraint.CannotLink
-		}
-	}
-	return converted
+// specReader is what reading a specification needs, and the first fault that it finds.
+type specReader struct {
+	points int
+	tables Tables
+	err    error
 }
 
-// ConstraintsProto is the messages of constraints.
-func ConstraintsProto(list []constraint.Constraint) []*cleavev1.Constraint {
-	converted := make([]*cleavev1.Constraint, len(list))
-	for at, c := range list {
-		converted[at] = &cleavev1.Constraint{I: uint32(c.I), J: uint32(c.J), Kind: cleavev1.ConstraintKind(c.Kind)}
-		if c.Weighted {
-			converted[at].Weight = &list[at].Weight
-		}
+// note keeps the first fault.
+func (r *specReader) note(err error) {
+	if r.err == nil && err != nil {
+		r.err = err
 	}
-	return converted
-}
-
-func seeds(first *firstFault, list []*cleavev1.Seed) []clustering.Seed {
-	if len(list) == 0 {
-		return nil
-	}
-	converted := make([]clustering.Seed, len(list))
-	for at, p := range list {
-		if p.GetIndex() > math.MaxInt32 || p.GetLabel() > math.MaxInt32 {
-			first.note(outOfRange("seed", at, max(p.GetIndex(), p.GetLabel())).OnField("spec.supervision.seeds"))
-			return nil
-		}
-		// In the domain a probability of zero means certain, so that one that was given must not pass for it.
-		if p.Probability != nil && !(p.GetProbability() > 0 && p.GetProbability() <= math.MaxFloat64) {
-			first.note(fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be positive and finite, or absent for certain",
-				at, p.GetIndex(), p.GetLabel(), p.GetProbability()).OnField("spec.supervision.seeds"))
-			return nil
-		}
-		converted[at] = clustering.Seed{Index: int32(p.GetIndex()), Label: int32(p.GetLabel()), Probability: p.GetProbability()}
-	}
-	return converted
-}
-
-func labels(first *firstFault, list []uint32) []int32 {
-	if len(list) == 0 {
-		return nil
-	}
-	converted := make([]int32, len(list))
-	for at, label := range list {
-		if label > math.MaxInt32 {
-			first.note(outOfRange("initial label", at, label).OnField("spec.initialization.labels"))
-			return nil
-		}
-		converted[at] = int32(label)
-	}
-	return converted
 }
 
 // LabelsProto is labels as they travel.
@@ -127,8 +65,4 @@ func LabelsProto(list []int32) []uint32 {
 		converted[at] = uint32(label)
 	}
 	return converted
-}
-
-func outOfRange(what string, at int, value uint32) *fault.Error {
-	return fault.Invalid("INDEX_OUT_OF_RANGE", "%s %d has the number %d; numbers go up to %d", what, at, value, math.MaxInt32)
 }

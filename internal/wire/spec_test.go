@@ -37,7 +37,7 @@ type meaning struct {
 func checkMeanings(t *testing.T, list []meaning) {
 	t.Helper()
 	for _, c := range list {
-		got, err := Spec(parse(t, c.text))
+		got, err := Spec(parse(t, c.text), 6, NoTables)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if !reflect.DeepEqual(got, c.want) {
@@ -52,7 +52,7 @@ type refusal struct{ reason, field, text string }
 func checkRefusals(t *testing.T, list []refusal) {
 	t.Helper()
 	for _, c := range list {
-		_, err := Spec(parse(t, c.text))
+		_, err := Spec(parse(t, c.text), 6, NoTables)
 		if err == nil {
 			err = Validate(parse(t, c.text), 0)
 		}
@@ -71,22 +71,25 @@ func TestSpec(t *testing.T) {
 	checkMeanings(t, []meaning{
 		{`{"kernelKmeans": {}}`, kernelKmeans(kernelkmeans.Options{})},
 		{`{"k": 3, "seed": "18446744073709551615", "restarts": 7, "maxIterations": 0, "tolerance": 0.5, "storage": "STORAGE_MODE_FLOAT16",
-			"supervision": {"entail": true, "constraints": [{"i": 1, "j": 2147483647, "kind": "CONSTRAINT_KIND_MUST_LINK"},
-				{"i": 2, "j": 0, "kind": "CONSTRAINT_KIND_CANNOT_LINK", "weight": 0.5}, {"i": 3, "j": 4, "kind": "CONSTRAINT_KIND_MUST_LINK", "weight": 0}],
-				"seeds": [{"index": 4, "label": 1}, {"index": 5, "label": 2, "probability": 0.5}]},
-			"initialization": {"start": "START_LABELS", "labels": [0, 2147483647], "farthest": "FARTHEST_RULE_MEAN"}, "kernelKmeans": {}}`,
+			"supervision": {"entail": true, "constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1, 2, 3]}},
+				{"name": "j", "integers": {"values": [5, 0, 4]}}, {"name": "kind", "texts": {"values": ["must", "cannot", "must"]}},
+				{"name": "weight", "numbers": {"values": [0, 0.5, 2]}, "emptyRows": [0]}]}},
+				"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [4, 5]}}, {"name": "label", "integers": {"values": [1, 2]}},
+				{"name": "probability", "numbers": {"values": [0, 0.5]}, "emptyRows": [0]}]}}},
+			"initialization": {"start": "START_LABELS", "farthest": "FARTHEST_RULE_MEAN",
+				"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [0, 2147483647, 0, 1, 2, 3]}}]}}}, "kernelKmeans": {}}`,
 			clustering.Spec{
 				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5, HalfPrecision: true, Entail: true,
-				Constraints: []constraint.Constraint{{I: 1, J: math.MaxInt32, Kind: constraint.MustLink},
-					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weighted: true}},
+				Constraints: []constraint.Constraint{{I: 1, J: 5, Kind: constraint.MustLink},
+					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weight: 2, Weighted: true}},
 				Seeds: []clustering.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
-				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
+				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32, 0, 1, 2, 3}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
 			}},
 		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",
-			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": [1, 0.5], "shift": {"sigma": 0.5},
+			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}}, {"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
 			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
 			kernelKmeans(kernelkmeans.Options{
-				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5},
+				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5, 1, 1, 1, 1},
 				Sigma: 0.5, Function: kernel.Polynomial, Gamma: &half, Coef0: &one, Degree: 3,
 			})},
 		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
@@ -103,9 +106,15 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", `{"kernelKmeans": {"kernel": {"degree": 0}}}`},
 		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {}}}`},
 		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
-		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", `{"supervision": {"constraints": [{"i": 1, "j": 2147483648}]}}`},
-		{"INDEX_OUT_OF_RANGE", "spec.supervision.seeds", `{"supervision": {"seeds": [{"index": 4294967295}]}}`},
-		{"INDEX_OUT_OF_RANGE", "spec.initialization.labels", `{"initialization": {"labels": [2147483648]}}`},
+		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", `{"supervision": {"constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1]}},
+			{"name": "j", "integers": {"values": [6]}}, {"name": "kind", "texts": {"values": ["must"]}}]}}}}`},
+		{"COLUMN_LENGTHS_DIFFER", "spec.supervision.seeds", `{"supervision": {"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}},
+			{"name": "label", "integers": {}}]}}}}`},
+		{"BAD_COLUMN_TYPE", "spec.supervision.seeds", `{"supervision": {"seeds": {"inline": {"columns": [{"name": "index"}]}}}}`},
+		{"SIZE_MISMATCH", "spec.initialization.labels", `{"initialization": {"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [1]}}]}}}}`},
+		{"DUPLICATE_INDEX", "spec.kernel_kmeans.weights", `{"kernelKmeans": {"weights": {"inline": {"columns": [
+			{"name": "index", "integers": {"values": [1, 1]}}, {"name": "weight", "numbers": {"values": [1, 2]}}]}}}}`},
+		{"VALUE_MISSING", "spec.supervision.constraints", `{"supervision": {"constraints": {}}, "kernelKmeans": {}}`},
 	})
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"math"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -31,11 +30,12 @@ func TestSpectralSpec(t *testing.T) {
 				Eigenvectors: cut.Eigenvectors{Tolerance: 0.25}})},
 		{`{"constrainedSpectral": {"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "degree": 3}, "beta": {"value": -1},
 			"discretization": "DISCRETIZATION_SIGN", "transfer": true, "components": "COMPONENT_POLICY_JOIN",
-			"beliefs": [{"i": 2147483647, "j": 1, "value": -0.5}], "eigenvectors": {"kmeansRestarts": 2}}}`,
+			"beliefs": {"inline": {"columns": [{"name": "i", "integers": {"values": [5]}}, {"name": "j", "integers": {"values": [1]}},
+				{"name": "belief", "numbers": {"values": [-0.5]}}]}}, "eigenvectors": {"kmeansRestarts": 2}}}`,
 			spectral(cut.Options{
 				Algorithm: cut.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: cut.BetaGiven, Beta: -1,
 				Discretization: cut.DiscretizeSign, Transfer: true, JoinComponents: true,
-				Beliefs: []cut.Belief{{I: math.MaxInt32, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
+				Beliefs: []cut.Belief{{I: 5, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
 			})},
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
 			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
@@ -62,7 +62,7 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 	checkRefusals(t, []refusal{
 		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {}}}`},
 		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_UNSPECIFIED"}}}`},
-		{"INDEX_OUT_OF_RANGE", "spec.constrained_spectral.beliefs", `{"constrainedSpectral": {"beliefs": [{"i": 1, "j": 2147483648}]}}`},
+		{"MISSING_COLUMN", "spec.constrained_spectral.beliefs", `{"constrainedSpectral": {"beliefs": {"inline": {"columns": [{"name": "i", "integers": {}}]}}}}`},
 	})
 }
 

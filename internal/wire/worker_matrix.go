@@ -7,13 +7,19 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
 // PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
 func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
+	source := matrixSources.write(spec.Function)
+	if source == workerv1.MatrixSource_MATRIX_SOURCE_UNSPECIFIED {
+		source = workerv1.MatrixSource_MATRIX_SOURCE_KERNEL
+	}
 	return &workerv1.MatrixSpec{
-		Function:     workerKernelFunctions.toProto(spec.Function),
+		Source:       source,
+		Function:     kernelFunctions.write(spec.Function),
 		Rho:          spec.Rho,
 		Gamma:        spec.Gamma,
 		Coef0:        spec.Coef0,
@@ -30,7 +36,7 @@ func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv
 
 // MatrixSpecFromProto reads a matrix spec. The caller has fetched its two arrays.
 func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.Spec, error) {
-	function, err := workerKernelFunctions.fromProto(m.GetFunction())
+	function, err := matrixFunction(m)
 	if err != nil {
 		return kernel.Spec{}, err
 	}
@@ -109,7 +115,7 @@ func statsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
 }
 
 // CandidatesToProto converts the farthest points of lanes.
-func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
+func CandidatesToProto(candidates []labeling.Candidate) []*workerv1.Candidate {
 	packed := make([]*workerv1.Candidate, len(candidates))
 	for i, c := range candidates {
 		packed[i] = &workerv1.Candidate{Found: c.Found, Point: uint32(c.Point), Distance: c.Distance}
@@ -118,13 +124,13 @@ func CandidatesToProto(candidates []kernel.Candidate) []*workerv1.Candidate {
 }
 
 // CandidatesFromProto reads the farthest points of lanes.
-func CandidatesFromProto(packed []*workerv1.Candidate) ([]kernel.Candidate, error) {
-	candidates := make([]kernel.Candidate, len(packed))
+func CandidatesFromProto(packed []*workerv1.Candidate) ([]labeling.Candidate, error) {
+	candidates := make([]labeling.Candidate, len(packed))
 	for i, p := range packed {
 		if p.GetPoint() > math.MaxInt32 {
 			return nil, fmt.Errorf("wire: point %d is out of range", p.GetPoint())
 		}
-		candidates[i] = kernel.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
+		candidates[i] = labeling.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
 	}
 	return candidates, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	vectors "github.com/cleave-project/cleave/internal/vector"
 )
@@ -37,8 +38,8 @@ func TestPackedNumbersRoundTrip(t *testing.T) {
 		roundTrip(t, rapid.SliceOf(rapid.Float64()).Draw(t, "float64"), 8, PackFloat64s, UnpackFloat64s)
 		roundTrip(t, rapid.SliceOf(rapid.Int32()).Draw(t, "int32"), 4, PackInt32s, UnpackInt32s)
 		roundTrip(t, rapid.SliceOf(rapid.Int64()).Draw(t, "int64"), 8, PackInt64s, UnpackInt64s)
-		move := rapid.Custom(func(t *rapid.T) kernel.Move {
-			return kernel.Move{Point: rapid.Int32().Draw(t, "point"), From: rapid.Int32().Draw(t, "from"), To: rapid.Int32().Draw(t, "to")}
+		move := rapid.Custom(func(t *rapid.T) labeling.Move {
+			return labeling.Move{Point: rapid.Int32().Draw(t, "point"), From: rapid.Int32().Draw(t, "from"), To: rapid.Int32().Draw(t, "to")}
 		})
 		roundTrip(t, rapid.SliceOf(move).Draw(t, "moves"), 12, PackMoves, UnpackMoves)
 		wide := rapid.Custom(func(t *rapid.T) kernel.Int128 {

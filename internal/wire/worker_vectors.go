@@ -13,7 +13,7 @@ import (
 // PackFloat64s of spec.Mean, nil when there is none, and PackInt32s of spec.Grids.
 func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
 	return &workerv1.VectorSpec{
-		Preparation:    workerPreparations.toProto(spec.Preparation),
+		Preparation:    workerPreparations.write(spec.Preparation),
 		Rows:           uint64(spec.Rows),
 		Columns:        uint64(spec.Columns),
 		Mean:           mean,
@@ -24,7 +24,7 @@ func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *worke
 
 // VectorSpecFromProto reads a spec of vectors. The caller has fetched its two arrays.
 func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.Spec, error) {
-	preparation, err := workerPreparations.fromProto(p.GetPreparation())
+	preparation, err := workerPreparations.decode(p.GetPreparation())
 	if err != nil {
 		return nil, err
 	}
@@ -50,14 +50,14 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 // m.Metric, PackBools of m.Absent.
 func VectorModelToProto(m *vectors.Model, centroids, absent, metric *workerv1.Payload) *workerv1.VectorModel {
 	return &workerv1.VectorModel{
-		Distortion: workerDistortions.toProto(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
+		Distortion: workerDistortions.write(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
 	}
 }
 
 // VectorModelFromProto reads a model. The caller has fetched its arrays. The shard checks that they fit
 // its vectors.
 func VectorModelFromProto(p *workerv1.VectorModel, centroids []float64, absent []bool, matrix []float64) (*vectors.Model, error) {
-	distortion, err := workerDistortions.fromProto(p.GetDistortion())
+	distortion, err := workerDistortions.decode(p.GetDistortion())
 	if err != nil {
 		return nil, err
 	}

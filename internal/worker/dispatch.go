@@ -7,6 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -79,8 +80,8 @@ func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Do
 }
 
 // movesOf makes the answer of an operation that returns moves.
-func (j *job) movesOf(c *workerv1.Command) func([]kernel.Move, error) (*workerv1.Done, error) {
-	return func(moves []kernel.Move, err error) (*workerv1.Done, error) {
+func (j *job) movesOf(c *workerv1.Command) func([]labeling.Move, error) (*workerv1.Done, error) {
+	return func(moves []labeling.Move, err error) (*workerv1.Done, error) {
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // RuntimeBytes is what a worker process may take in addition to the memory that it offers: its code, the
@@ -56,7 +57,7 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		}
 		if releasing == 0 {
 			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
-				what, planning.Bytes(bytes), planning.Bytes(used), planning.Bytes(m.limit))
+				what, text.Bytes(bytes), text.Bytes(used), text.Bytes(m.limit))
 		}
 		select {
 		case <-released:

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -75,7 +75,7 @@ func (v *vectors) farthest(j *job, tiles []int, op *workerv1.VectorFarthest) (*w
 		return nil, err
 	}
 	far, err := v.Farthest(j.ctx, tiles, op.GetStep(), model, skip, counts)
-	return &workerv1.Done{Farthest: wire.CandidatesToProto([]kernel.Candidate{far})}, err
+	return &workerv1.Done{Farthest: wire.CandidatesToProto([]labeling.Candidate{far})}, err
 }
 
 func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1.Scatter) (*workerv1.Done, error) {

@@ -9,7 +9,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -67,7 +67,7 @@ var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
 	ctx, tiles := t.Context(), partition.All(64)
-	labels, moves := make([]int32, 64), []kernel.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
+	labels, moves := make([]int32, 64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
 	for i := range labels {
 		labels[i] = int32(i % 3)
 	}
@@ -107,7 +107,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		if step.name == "farthest" {
 			want, err := local.Farthest(ctx, tiles, 8, m, some, counts)
 			got, bad := wire.CandidatesFromProto(answer.GetDone().GetFarthest())
-			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []kernel.Candidate{want}) {
+			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []labeling.Candidate{want}) {
 				t.Errorf("farthest: got %v, %v, want %v, %v", got, bad, want, err)
 			}
 		}
@@ -122,8 +122,8 @@ func packed(t *testing.T, data []byte, err error) any {
 	return data
 }
 
-func movesOf(t *testing.T) func([]kernel.Move, error) any {
-	return func(moves []kernel.Move, err error) any {
+func movesOf(t *testing.T) func([]labeling.Move, error) any {
+	return func(moves []labeling.Move, err error) any {
 		t.Helper()
 		return packed(t, wire.PackMoves(moves), err)
 	}
@@ -148,14 +148,14 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		says    string
 	}{
 		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
-		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown distortion"},
+		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown Distortion"},
 		"too many clusters":      {nearest(func(m *workerv1.VectorModel) { m.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
 		"other centroids":        {nearest(func(m *workerv1.VectorModel) { m.Clusters = 2 }), internal, "6 values instead of 4"},
 		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
-		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "distortion 257"},
+		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "Distortion 257"},
 		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
 		"absent is no bool":      {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
-		"unknown scatter":        {scatter(257, 1), internal, "scatter 257"},
+		"unknown scatter":        {scatter(257, 1), internal, "ScatterKind 257"},
 		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
 		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
 		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},

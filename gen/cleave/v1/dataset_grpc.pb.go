@@ -36,7 +36,8 @@ type DatasetServiceClient interface {
 	CreateDataset(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateDatasetRequest, CreateDatasetResponse], error)
 	GetDataset(ctx context.Context, in *GetDatasetRequest, opts ...grpc.CallOption) (*GetDatasetResponse, error)
 	ListDatasets(ctx context.Context, in *ListDatasetsRequest, opts ...grpc.CallOption) (*ListDatasetsResponse, error)
-	// DeleteDataset refuses while a job that has not ended uses the data set.
+	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
+	// no error, so that the call can be repeated.
 	DeleteDataset(ctx context.Context, in *DeleteDatasetRequest, opts ...grpc.CallOption) (*DeleteDatasetResponse, error)
 }
 
@@ -102,7 +103,8 @@ type DatasetServiceServer interface {
 	CreateDataset(grpc.ClientStreamingServer[CreateDatasetRequest, CreateDatasetResponse]) error
 	GetDataset(context.Context, *GetDatasetRequest) (*GetDatasetResponse, error)
 	ListDatasets(context.Context, *ListDatasetsRequest) (*ListDatasetsResponse, error)
-	// DeleteDataset refuses while a job that has not ended uses the data set.
+	// DeleteDataset refuses while a job that has not ended uses the data set. A data set that does not exist is
+	// no error, so that the call can be repeated.
 	DeleteDataset(context.Context, *DeleteDatasetRequest) (*DeleteDatasetResponse, error)
 	mustEmbedUnimplementedDatasetServiceServer()
 }

@@ -7,12 +7,11 @@
 package cleavev1
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -1272,10 +1271,10 @@ func (x *PredictJobResponse) GetLabels() []uint32 {
 type EvaluateJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	JobId string                 `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The true class of every row; any integers.
-	Truth []int64 `protobuf:"varint,2,rep,packed,name=truth,proto3" json:"truth,omitempty"`
-	// Only these rows are scored; when empty, all rows.
-	ScoreOn       []uint32 `protobuf:"varint,3,rep,packed,name=score_on,json=scoreOn,proto3" json:"score_on,omitempty"`
+	// The true class of every row, as labels; any integers.
+	Truth *TableInput `protobuf:"bytes,2,opt,name=truth,proto3" json:"truth,omitempty"`
+	// Only these rows are scored, a column index; when absent, all rows.
+	ScoreOn       *TableInput `protobuf:"bytes,3,opt,name=score_on,json=scoreOn,proto3" json:"score_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1317,14 +1316,14 @@ func (x *EvaluateJobRequest) GetJobId() string {
 	return ""
 }
 
-func (x *EvaluateJobRequest) GetTruth() []int64 {
+func (x *EvaluateJobRequest) GetTruth() *TableInput {
 	if x != nil {
 		return x.Truth
 	}
 	return nil
 }
 
-func (x *EvaluateJobRequest) GetScoreOn() []uint32 {
+func (x *EvaluateJobRequest) GetScoreOn() *TableInput {
 	if x != nil {
 		return x.ScoreOn
 	}
@@ -1379,7 +1378,7 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"6\n" +
 	"\x0fPlanJobResponse\x12#\n" +
@@ -1446,11 +1445,11 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x12PredictJobResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\"\\\n" +
+	"\x06labels\x18\x02 \x03(\rR\x06labels\"\x8a\x01\n" +
 	"\x12EvaluateJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
-	"\x05truth\x18\x02 \x03(\x03R\x05truth\x12\x19\n" +
-	"\bscore_on\x18\x03 \x03(\rR\ascoreOn\"L\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12+\n" +
+	"\x05truth\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05truth\x120\n" +
+	"\bscore_on\x18\x03 \x01(\v2\x15.cleave.v1.TableInputR\ascoreOn\"L\n" +
 	"\x13EvaluateJobResponse\x125\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2\x15.cleave.v1.EvaluationR\n" +
@@ -1521,7 +1520,8 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*Result)(nil),               // 32: cleave.v1.Result
 	(*ModelHead)(nil),            // 33: cleave.v1.ModelHead
 	(*EmbeddingHead)(nil),        // 34: cleave.v1.EmbeddingHead
-	(*Evaluation)(nil),           // 35: cleave.v1.Evaluation
+	(*TableInput)(nil),           // 35: cleave.v1.TableInput
+	(*Evaluation)(nil),           // 36: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	26, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
@@ -1538,38 +1538,40 @@ var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	32, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
 	33, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
 	34, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	35, // 14: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
-	0,  // 15: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
-	2,  // 16: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
-	4,  // 17: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
-	6,  // 18: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
-	8,  // 19: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
-	10, // 20: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
-	12, // 21: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
-	14, // 22: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
-	16, // 23: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
-	18, // 24: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
-	20, // 25: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
-	22, // 26: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	24, // 27: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
-	1,  // 28: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
-	3,  // 29: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
-	5,  // 30: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
-	7,  // 31: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
-	9,  // 32: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
-	11, // 33: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
-	13, // 34: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
-	15, // 35: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
-	17, // 36: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
-	19, // 37: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
-	21, // 38: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
-	23, // 39: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	25, // 40: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
-	28, // [28:41] is the sub-list for method output_type
-	15, // [15:28] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	35, // 14: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
+	35, // 15: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
+	36, // 16: cleave.v1.EvaluateJobResponse.evaluation:type_name -> cleave.v1.Evaluation
+	0,  // 17: cleave.v1.JobService.PlanJob:input_type -> cleave.v1.PlanJobRequest
+	2,  // 18: cleave.v1.JobService.CreateJob:input_type -> cleave.v1.CreateJobRequest
+	4,  // 19: cleave.v1.JobService.GetJob:input_type -> cleave.v1.GetJobRequest
+	6,  // 20: cleave.v1.JobService.ListJobs:input_type -> cleave.v1.ListJobsRequest
+	8,  // 21: cleave.v1.JobService.CancelJob:input_type -> cleave.v1.CancelJobRequest
+	10, // 22: cleave.v1.JobService.DeleteJob:input_type -> cleave.v1.DeleteJobRequest
+	12, // 23: cleave.v1.JobService.WatchJob:input_type -> cleave.v1.WatchJobRequest
+	14, // 24: cleave.v1.JobService.GetResult:input_type -> cleave.v1.GetResultRequest
+	16, // 25: cleave.v1.JobService.GetLabels:input_type -> cleave.v1.GetLabelsRequest
+	18, // 26: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
+	20, // 27: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
+	22, // 28: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	24, // 29: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	1,  // 30: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
+	3,  // 31: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
+	5,  // 32: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
+	7,  // 33: cleave.v1.JobService.ListJobs:output_type -> cleave.v1.ListJobsResponse
+	9,  // 34: cleave.v1.JobService.CancelJob:output_type -> cleave.v1.CancelJobResponse
+	11, // 35: cleave.v1.JobService.DeleteJob:output_type -> cleave.v1.DeleteJobResponse
+	13, // 36: cleave.v1.JobService.WatchJob:output_type -> cleave.v1.WatchJobResponse
+	15, // 37: cleave.v1.JobService.GetResult:output_type -> cleave.v1.GetResultResponse
+	17, // 38: cleave.v1.JobService.GetLabels:output_type -> cleave.v1.GetLabelsResponse
+	19, // 39: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
+	21, // 40: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
+	23, // 41: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	25, // 42: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	30, // [30:43] is the sub-list for method output_type
+	17, // [17:30] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_job_service_proto_init() }
@@ -1582,6 +1584,7 @@ func file_cleave_v1_job_service_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_result_proto_init()
 	file_cleave_v1_spec_proto_init()
+	file_cleave_v1_table_proto_init()
 	file_cleave_v1_job_service_proto_msgTypes[13].OneofWrappers = []any{
 		(*WatchJobResponse_Event)(nil),
 		(*WatchJobResponse_Progress)(nil),

@@ -21,55 +21,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type ConstraintKind int32
-
-const (
-	ConstraintKind_CONSTRAINT_KIND_UNSPECIFIED ConstraintKind = 0
-	ConstraintKind_CONSTRAINT_KIND_MUST_LINK   ConstraintKind = 1
-	ConstraintKind_CONSTRAINT_KIND_CANNOT_LINK ConstraintKind = 2
-)
-
-// Enum value maps for ConstraintKind.
-var (
-	ConstraintKind_name = map[int32]string{
-		0: "CONSTRAINT_KIND_UNSPECIFIED",
-		1: "CONSTRAINT_KIND_MUST_LINK",
-		2: "CONSTRAINT_KIND_CANNOT_LINK",
-	}
-	ConstraintKind_value = map[string]int32{
-		"CONSTRAINT_KIND_UNSPECIFIED": 0,
-		"CONSTRAINT_KIND_MUST_LINK":   1,
-		"CONSTRAINT_KIND_CANNOT_LINK": 2,
-	}
-)
-
-func (x ConstraintKind) Enum() *ConstraintKind {
-	p := new(ConstraintKind)
-	*p = x
-	return p
-}
-
-func (x ConstraintKind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (ConstraintKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
-}
-
-func (ConstraintKind) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[0]
-}
-
-func (x ConstraintKind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use ConstraintKind.Descriptor instead.
-func (ConstraintKind) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
-}
-
 // StorageMode says how workers hold the matrix. It changes no bit of the answer, but for FLOAT16.
 type StorageMode int32
 
@@ -113,11 +64,11 @@ func (x StorageMode) String() string {
 }
 
 func (StorageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[0].Descriptor()
 }
 
 func (StorageMode) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[1]
+	return &file_cleave_v1_spec_proto_enumTypes[0]
 }
 
 func (x StorageMode) Number() protoreflect.EnumNumber {
@@ -126,7 +77,7 @@ func (x StorageMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StorageMode.Descriptor instead.
 func (StorageMode) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
 type Start int32
@@ -189,11 +140,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[1]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -202,7 +153,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
 type FarthestRule int32
@@ -239,11 +190,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[2]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -252,7 +203,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 type Objective int32
@@ -295,11 +246,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -308,7 +259,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type KernelFunction int32
@@ -357,11 +308,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -370,7 +321,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type ShiftRule int32
@@ -405,11 +356,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -418,7 +369,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -462,11 +413,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -475,7 +426,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 type EmptyPolicy int32
@@ -513,11 +464,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -526,7 +477,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -564,11 +515,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -577,7 +528,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 type Geometry int32
@@ -615,11 +566,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -628,7 +579,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 type Distortion int32
@@ -674,11 +625,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -687,7 +638,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -727,11 +678,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -740,7 +691,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 // Penalty is what a violated constraint costs.
@@ -783,11 +734,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -796,7 +747,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 // Inference is how constrained points are assigned together.
@@ -844,11 +795,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -857,7 +808,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 type BetaRule int32
@@ -896,11 +847,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -909,7 +860,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -953,11 +904,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -966,7 +917,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -1006,11 +957,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[17]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -1019,7 +970,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -1354,11 +1305,16 @@ func (*JobSpec_SpectralLearning) isJobSpec_Algorithm() {}
 
 func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 
-// Supervision is what the user knows about the answer.
+// Supervision is what the user knows about the answer. See TableService for the columns of the tables.
 type Supervision struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Constraints []*Constraint          `protobuf:"bytes,1,rep,name=constraints,proto3" json:"constraints,omitempty"`
-	Seeds       []*Seed                `protobuf:"bytes,2,rep,name=seeds,proto3" json:"seeds,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Pairs that belong together, or apart. Weights are positive; without one a pair has the algorithm's
+	// default: n / (k m) for the kernel family, else 1.
+	Constraints *TableInput `protobuf:"bytes,1,opt,name=constraints,proto3" json:"constraints,omitempty"`
+	// Points whose label is known, or one of their labels and how likely it is. Without a probability a label
+	// is certain. Several seeds of one point with different labels are a distribution, which is scaled to the
+	// sum 1; for seeded_kmeans and constrained_kmeans.
+	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
 	// Turns every pair that the closure of the constraints implies into a constraint.
 	Entail        bool `protobuf:"varint,3,opt,name=entail,proto3" json:"entail,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1395,14 +1351,14 @@ func (*Supervision) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Supervision) GetConstraints() []*Constraint {
+func (x *Supervision) GetConstraints() *TableInput {
 	if x != nil {
 		return x.Constraints
 	}
 	return nil
 }
 
-func (x *Supervision) GetSeeds() []*Seed {
+func (x *Supervision) GetSeeds() *TableInput {
 	if x != nil {
 		return x.Seeds
 	}
@@ -1416,143 +1372,11 @@ func (x *Supervision) GetEntail() bool {
 	return false
 }
 
-type Constraint struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	I     uint32                 `protobuf:"varint,1,opt,name=i,proto3" json:"i,omitempty"`
-	J     uint32                 `protobuf:"varint,2,opt,name=j,proto3" json:"j,omitempty"`
-	Kind  ConstraintKind         `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.v1.ConstraintKind" json:"kind,omitempty"`
-	// Positive; absent means the algorithm's default: n / (k m) for the kernel family, else 1.
-	Weight        *float64 `protobuf:"fixed64,4,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Constraint) Reset() {
-	*x = Constraint{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Constraint) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Constraint) ProtoMessage() {}
-
-func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
-func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Constraint) GetI() uint32 {
-	if x != nil {
-		return x.I
-	}
-	return 0
-}
-
-func (x *Constraint) GetJ() uint32 {
-	if x != nil {
-		return x.J
-	}
-	return 0
-}
-
-func (x *Constraint) GetKind() ConstraintKind {
-	if x != nil {
-		return x.Kind
-	}
-	return ConstraintKind_CONSTRAINT_KIND_UNSPECIFIED
-}
-
-func (x *Constraint) GetWeight() float64 {
-	if x != nil && x.Weight != nil {
-		return *x.Weight
-	}
-	return 0
-}
-
-// Seed is a point whose label is known, or one of its labels and how likely it is.
-type Seed struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Index uint32                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Label uint32                 `protobuf:"varint,2,opt,name=label,proto3" json:"label,omitempty"`
-	// Absent means certain. Several seeds of one point with different labels are a distribution, which
-	// is scaled to the sum 1. For seeded_kmeans and constrained_kmeans.
-	Probability   *float64 `protobuf:"fixed64,3,opt,name=probability,proto3,oneof" json:"probability,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Seed) Reset() {
-	*x = Seed{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Seed) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Seed) ProtoMessage() {}
-
-func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Seed.ProtoReflect.Descriptor instead.
-func (*Seed) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Seed) GetIndex() uint32 {
-	if x != nil {
-		return x.Index
-	}
-	return 0
-}
-
-func (x *Seed) GetLabel() uint32 {
-	if x != nil {
-		return x.Label
-	}
-	return 0
-}
-
-func (x *Seed) GetProbability() float64 {
-	if x != nil && x.Probability != nil {
-		return *x.Probability
-	}
-	return 0
-}
-
 type Initialization struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Start Start                  `protobuf:"varint,1,opt,name=start,proto3,enum=cleave.v1.Start" json:"start,omitempty"`
-	// For START_LABELS: one label for every row.
-	Labels   []uint32     `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	// For START_LABELS: one label for every row, from 0 to k - 1.
+	Labels   *TableInput  `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
 	Farthest FarthestRule `protobuf:"varint,3,opt,name=farthest,proto3,enum=cleave.v1.FarthestRule" json:"farthest,omitempty"`
 	// For START_CENTROIDS: k rows of as many values as the points have.
 	Centroids     []float64 `protobuf:"fixed64,4,rep,packed,name=centroids,proto3" json:"centroids,omitempty"`
@@ -1562,7 +1386,7 @@ type Initialization struct {
 
 func (x *Initialization) Reset() {
 	*x = Initialization{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1398,7 @@ func (x *Initialization) String() string {
 func (*Initialization) ProtoMessage() {}
 
 func (x *Initialization) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1411,7 @@ func (x *Initialization) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Initialization.ProtoReflect.Descriptor instead.
 func (*Initialization) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Initialization) GetStart() Start {
@@ -1597,7 +1421,7 @@ func (x *Initialization) GetStart() Start {
 	return Start_START_UNSPECIFIED
 }
 
-func (x *Initialization) GetLabels() []uint32 {
+func (x *Initialization) GetLabels() *TableInput {
 	if x != nil {
 		return x.Labels
 	}
@@ -1627,15 +1451,15 @@ type KernelKmeans struct {
 	OnRise           RisePolicy             `protobuf:"varint,4,opt,name=on_rise,json=onRise,proto3,enum=cleave.v1.RisePolicy" json:"on_rise,omitempty"`
 	OnEmpty          EmptyPolicy            `protobuf:"varint,5,opt,name=on_empty,json=onEmpty,proto3,enum=cleave.v1.EmptyPolicy" json:"on_empty,omitempty"`
 	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,6,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
-	// Positive point weights for OBJECTIVE_KERNEL_KMEANS: none, or one for every row.
-	Weights       []float64 `protobuf:"fixed64,7,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	// Positive point weights for OBJECTIVE_KERNEL_KMEANS; absent, or for a point that is not listed, 1.
+	Weights       *TableInput `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1471,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1484,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -1705,7 +1529,7 @@ func (x *KernelKmeans) GetAffinityDiagonal() AffinityDiagonal {
 	return AffinityDiagonal_AFFINITY_DIAGONAL_UNSPECIFIED
 }
 
-func (x *KernelKmeans) GetWeights() []float64 {
+func (x *KernelKmeans) GetWeights() *TableInput {
 	if x != nil {
 		return x.Weights
 	}
@@ -1728,7 +1552,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1564,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1577,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -1805,7 +1629,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1641,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1654,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -1884,7 +1708,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +1720,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +1733,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -1929,7 +1753,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +1765,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +1778,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -1975,7 +1799,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +1811,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +1824,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -2022,7 +1846,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +1858,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +1871,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -2074,7 +1898,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +1910,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +1923,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -2121,7 +1945,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +1957,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +1970,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2170,7 +1994,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2006,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2019,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2234,7 +2058,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2246,7 +2070,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2259,7 +2083,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2305,7 +2129,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2141,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2154,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2373,7 +2197,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2209,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2222,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2430,7 +2254,8 @@ type ConstrainedSpectral struct {
 	Beta             *Beta                  `protobuf:"bytes,3,opt,name=beta,proto3" json:"beta,omitempty"`
 	Discretization   Discretization         `protobuf:"varint,4,opt,name=discretization,proto3,enum=cleave.v1.Discretization" json:"discretization,omitempty"`
 	// A whole constraint matrix Q instead of constraints: each unordered pair at most once, also i = j.
-	Beliefs []*Belief `protobuf:"bytes,5,rep,name=beliefs,proto3" json:"beliefs,omitempty"`
+	// Above 0 together, below 0 apart.
+	Beliefs *TableInput `protobuf:"bytes,5,opt,name=beliefs,proto3" json:"beliefs,omitempty"`
 	// Q is a graph of its own (transfer learning), which changes what beta auto is.
 	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
@@ -2441,7 +2266,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2453,7 +2278,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2466,7 +2291,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -2497,7 +2322,7 @@ func (x *ConstrainedSpectral) GetDiscretization() Discretization {
 	return Discretization_DISCRETIZATION_UNSPECIFIED
 }
 
-func (x *ConstrainedSpectral) GetBeliefs() []*Belief {
+func (x *ConstrainedSpectral) GetBeliefs() *TableInput {
 	if x != nil {
 		return x.Beliefs
 	}
@@ -2541,7 +2366,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2378,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[19]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2391,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -2604,7 +2429,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +2441,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[20]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +2454,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -2673,72 +2498,11 @@ func (*Beta_Rule) isBeta_Kind() {}
 
 func (*Beta_Value) isBeta_Kind() {}
 
-// Belief is one entry of Q: above 0 together, below 0 apart.
-type Belief struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	I             uint32                 `protobuf:"varint,1,opt,name=i,proto3" json:"i,omitempty"`
-	J             uint32                 `protobuf:"varint,2,opt,name=j,proto3" json:"j,omitempty"`
-	Value         float64                `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Belief) Reset() {
-	*x = Belief{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Belief) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Belief) ProtoMessage() {}
-
-func (x *Belief) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Belief.ProtoReflect.Descriptor instead.
-func (*Belief) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *Belief) GetI() uint32 {
-	if x != nil {
-		return x.I
-	}
-	return 0
-}
-
-func (x *Belief) GetJ() uint32 {
-	if x != nil {
-		return x.J
-	}
-	return 0
-}
-
-func (x *Belief) GetValue() float64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
 var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\"\x98\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x98\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2770,36 +2534,24 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_toleranceJ\x04\b \x10!\"\x85\x01\n" +
+	"_toleranceJ\x04\b \x10!\"\x8b\x01\n" +
 	"\vSupervision\x127\n" +
-	"\vconstraints\x18\x01 \x03(\v2\x15.cleave.v1.ConstraintR\vconstraints\x12%\n" +
-	"\x05seeds\x18\x02 \x03(\v2\x0f.cleave.v1.SeedR\x05seeds\x12\x16\n" +
-	"\x06entail\x18\x03 \x01(\bR\x06entail\"\x7f\n" +
-	"\n" +
-	"Constraint\x12\f\n" +
-	"\x01i\x18\x01 \x01(\rR\x01i\x12\f\n" +
-	"\x01j\x18\x02 \x01(\rR\x01j\x12-\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x19.cleave.v1.ConstraintKindR\x04kind\x12\x1b\n" +
-	"\x06weight\x18\x04 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
-	"\a_weight\"i\n" +
-	"\x04Seed\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\rR\x05index\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\rR\x05label\x12%\n" +
-	"\vprobability\x18\x03 \x01(\x01H\x00R\vprobability\x88\x01\x01B\x0e\n" +
-	"\f_probability\"\xa3\x01\n" +
+	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
+	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x16\n" +
+	"\x06entail\x18\x03 \x01(\bR\x06entail\"\xba\x01\n" +
 	"\x0eInitialization\x12&\n" +
-	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\rR\x06labels\x123\n" +
+	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
+	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
-	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\xdc\x02\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\xf3\x02\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
 	"\x05shift\x18\x03 \x01(\v2\x10.cleave.v1.ShiftR\x05shift\x12.\n" +
 	"\aon_rise\x18\x04 \x01(\x0e2\x15.cleave.v1.RisePolicyR\x06onRise\x121\n" +
 	"\bon_empty\x18\x05 \x01(\x0e2\x16.cleave.v1.EmptyPolicyR\aonEmpty\x12H\n" +
-	"\x11affinity_diagonal\x18\x06 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12\x18\n" +
-	"\aweights\x18\a \x03(\x01R\aweights\"\xd0\x01\n" +
+	"\x11affinity_diagonal\x18\x06 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12/\n" +
+	"\aweights\x18\a \x01(\v2\x15.cleave.v1.TableInputR\aweights\"\xd0\x01\n" +
 	"\x06Kernel\x125\n" +
 	"\bfunction\x18\x01 \x01(\x0e2\x19.cleave.v1.KernelFunctionR\bfunction\x12\x15\n" +
 	"\x03rho\x18\x02 \x01(\x01H\x00R\x03rho\x88\x01\x01\x12\x19\n" +
@@ -2848,13 +2600,13 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x10SpectralLearning\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12;\n" +
-	"\feigenvectors\x18\x03 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xb4\x03\n" +
+	"\feigenvectors\x18\x03 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xb8\x03\n" +
 	"\x13ConstrainedSpectral\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12#\n" +
 	"\x04beta\x18\x03 \x01(\v2\x0f.cleave.v1.BetaR\x04beta\x12A\n" +
-	"\x0ediscretization\x18\x04 \x01(\x0e2\x19.cleave.v1.DiscretizationR\x0ediscretization\x12+\n" +
-	"\abeliefs\x18\x05 \x03(\v2\x11.cleave.v1.BeliefR\abeliefs\x12\x1a\n" +
+	"\x0ediscretization\x18\x04 \x01(\x0e2\x19.cleave.v1.DiscretizationR\x0ediscretization\x12/\n" +
+	"\abeliefs\x18\x05 \x01(\v2\x15.cleave.v1.TableInputR\abeliefs\x12\x1a\n" +
 	"\btransfer\x18\x06 \x01(\bR\btransfer\x12:\n" +
 	"\n" +
 	"components\x18\a \x01(\x0e2\x1a.cleave.v1.ComponentPolicyR\n" +
@@ -2871,15 +2623,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x04Beta\x12)\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x13.cleave.v1.BetaRuleH\x00R\x04rule\x12\x16\n" +
 	"\x05value\x18\x02 \x01(\x01H\x00R\x05valueB\x06\n" +
-	"\x04kind\":\n" +
-	"\x06Belief\x12\f\n" +
-	"\x01i\x18\x01 \x01(\rR\x01i\x12\f\n" +
-	"\x01j\x18\x02 \x01(\rR\x01j\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x01R\x05value*q\n" +
-	"\x0eConstraintKind\x12\x1f\n" +
-	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19CONSTRAINT_KIND_MUST_LINK\x10\x01\x12\x1f\n" +
-	"\x1bCONSTRAINT_KIND_CANNOT_LINK\x10\x02*v\n" +
+	"\x04kind*v\n" +
 	"\vStorageMode\x12\x1c\n" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
@@ -2984,112 +2728,110 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 17)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_cleave_v1_spec_proto_goTypes = []any{
-	(ConstraintKind)(0),         // 0: cleave.v1.ConstraintKind
-	(StorageMode)(0),            // 1: cleave.v1.StorageMode
-	(Start)(0),                  // 2: cleave.v1.Start
-	(FarthestRule)(0),           // 3: cleave.v1.FarthestRule
-	(Objective)(0),              // 4: cleave.v1.Objective
-	(KernelFunction)(0),         // 5: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 6: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 7: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 8: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 9: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 10: cleave.v1.Geometry
-	(Distortion)(0),             // 11: cleave.v1.Distortion
-	(Metric)(0),                 // 12: cleave.v1.Metric
-	(Penalty)(0),                // 13: cleave.v1.Penalty
-	(Inference)(0),              // 14: cleave.v1.Inference
-	(BetaRule)(0),               // 15: cleave.v1.BetaRule
-	(Discretization)(0),         // 16: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 17: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 18: cleave.v1.JobSpec
-	(*Supervision)(nil),         // 19: cleave.v1.Supervision
-	(*Constraint)(nil),          // 20: cleave.v1.Constraint
-	(*Seed)(nil),                // 21: cleave.v1.Seed
-	(*Initialization)(nil),      // 22: cleave.v1.Initialization
-	(*KernelKmeans)(nil),        // 23: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 24: cleave.v1.Kernel
-	(*Shift)(nil),               // 25: cleave.v1.Shift
-	(*Kmeans)(nil),              // 26: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 27: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 28: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 29: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 30: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 31: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 32: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 33: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 34: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 35: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 36: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 37: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 38: cleave.v1.Beta
-	(*Belief)(nil),              // 39: cleave.v1.Belief
+	(StorageMode)(0),            // 0: cleave.v1.StorageMode
+	(Start)(0),                  // 1: cleave.v1.Start
+	(FarthestRule)(0),           // 2: cleave.v1.FarthestRule
+	(Objective)(0),              // 3: cleave.v1.Objective
+	(KernelFunction)(0),         // 4: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 5: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 6: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 7: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 8: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 9: cleave.v1.Geometry
+	(Distortion)(0),             // 10: cleave.v1.Distortion
+	(Metric)(0),                 // 11: cleave.v1.Metric
+	(Penalty)(0),                // 12: cleave.v1.Penalty
+	(Inference)(0),              // 13: cleave.v1.Inference
+	(BetaRule)(0),               // 14: cleave.v1.BetaRule
+	(Discretization)(0),         // 15: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 16: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 17: cleave.v1.JobSpec
+	(*Supervision)(nil),         // 18: cleave.v1.Supervision
+	(*Initialization)(nil),      // 19: cleave.v1.Initialization
+	(*KernelKmeans)(nil),        // 20: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 21: cleave.v1.Kernel
+	(*Shift)(nil),               // 22: cleave.v1.Shift
+	(*Kmeans)(nil),              // 23: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 24: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 25: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 26: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 27: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 28: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 29: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 30: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 31: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 32: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 33: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 34: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 35: cleave.v1.Beta
+	(*TableInput)(nil),          // 36: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	19, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	22, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
-	1,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	23, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	26, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	27, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	28, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	29, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	30, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	31, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	32, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	33, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	34, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	35, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	36, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	20, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.Constraint
-	21, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.Seed
-	0,  // 17: cleave.v1.Constraint.kind:type_name -> cleave.v1.ConstraintKind
-	2,  // 18: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	3,  // 19: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	4,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	24, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	25, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	7,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	8,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	9,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	5,  // 26: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	6,  // 27: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	10, // 28: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 29: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 30: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 31: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	14, // 32: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	12, // 33: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 34: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 35: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 36: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 37: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	13, // 38: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 39: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 40: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	4,  // 41: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	24, // 42: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 43: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	37, // 44: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	24, // 45: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	9,  // 46: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	37, // 47: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	24, // 48: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 49: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	38, // 50: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	16, // 51: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	39, // 52: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.Belief
-	17, // 53: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	37, // 54: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	15, // 55: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	56, // [56:56] is the sub-list for method output_type
-	56, // [56:56] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	18, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	19, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	0,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
+	20, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	23, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	24, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	25, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	26, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	27, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	28, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	29, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	30, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	31, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	32, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	33, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	36, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	36, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	1,  // 17: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	36, // 18: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	2,  // 19: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	3,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	21, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	22, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	6,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	7,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	8,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 26: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	4,  // 27: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	5,  // 28: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	9,  // 29: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 30: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 31: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	9,  // 32: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	13, // 33: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 34: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	12, // 35: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 36: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 37: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	10, // 38: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	12, // 39: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	11, // 40: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 41: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	3,  // 42: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	21, // 43: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	8,  // 44: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	34, // 45: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	21, // 46: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	8,  // 47: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	34, // 48: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	21, // 49: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	8,  // 50: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	35, // 51: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	15, // 52: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	36, // 53: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	16, // 54: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	34, // 55: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	14, // 56: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	57, // [57:57] is the sub-list for method output_type
+	57, // [57:57] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -3097,6 +2839,7 @@ func file_cleave_v1_spec_proto_init() {
 	if File_cleave_v1_spec_proto != nil {
 		return
 	}
+	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
 		(*JobSpec_KernelKmeans)(nil),
 		(*JobSpec_Kmeans)(nil),
@@ -3111,16 +2854,14 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[7].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[20].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[9].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[17].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -3129,8 +2870,8 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      18,
-			NumMessages:   22,
+			NumEnums:      17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -34,6 +34,7 @@ const maxMessageBytes = 64 << 20
 // Client speaks to one coordinator, remote or embedded.
 type Client struct {
 	Datasets cleavev1.DatasetServiceClient
+	Tables   cleavev1.TableServiceClient
 	Jobs     cleavev1.JobServiceClient
 	Cluster  cleavev1.ClusterServiceClient
 
@@ -46,7 +47,7 @@ type Client struct {
 func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(retryPolicy()),
+		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}, options...)
@@ -58,6 +59,7 @@ func Connect(address string, options ...grpc.DialOption) (*Client, error) {
 		connection: connection,
 		address:    address,
 		Datasets:   cleavev1.NewDatasetServiceClient(connection),
+		Tables:     cleavev1.NewTableServiceClient(connection),
 		Jobs:       cleavev1.NewJobServiceClient(connection),
 		Cluster:    cleavev1.NewClusterServiceClient(connection),
 	}, nil
@@ -103,6 +105,19 @@ func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Data
 		return nil, c.Explain(err)
 	}
 	return response.GetDataset(), nil
+}
+
+// DescribeTable is how many rows a table has, and its id; of one that the coordinator has no more, the id
+// alone.
+func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) string {
+	if columns := input.GetInline().GetColumns(); len(columns) > 0 {
+		return fmt.Sprint(len(columns[0].GetIntegers().GetValues()))
+	}
+	response, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: input.GetTableId()})
+	if err != nil {
+		return input.GetTableId()
+	}
+	return fmt.Sprintf("%d (%s)", response.GetTable().GetRows(), input.GetTableId())
 }
 
 // createJob creates a job. A request id from the user also makes later calls idempotent; one made here only

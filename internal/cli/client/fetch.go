@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -79,6 +80,21 @@ func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev
 		if step := item.GetEvent().GetSolver(); step != nil {
 			steps = append(steps, step)
 		}
+	}
+}
+
+// FetchTables fetches tables by their ids.
+func (c *Client) FetchTables(ctx context.Context) wire.Tables {
+	return func(id string) (*table.Table, error) {
+		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: id})
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		t, err := wire.ReceiveTable(stream.Recv)
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		return t, nil
 	}
 }
 

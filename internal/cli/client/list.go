@@ -36,6 +36,21 @@ func (c *Client) ListDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) 
 	}
 }
 
+// ListTables lists all tables.
+func (c *Client) ListTables(ctx context.Context) ([]*cleavev1.Table, error) {
+	var tables []*cleavev1.Table
+	for token := ""; ; {
+		page, err := c.Tables.ListTables(ctx, &cleavev1.ListTablesRequest{PageToken: token})
+		if err != nil {
+			return nil, c.Explain(err)
+		}
+		tables = append(tables, page.GetTables()...)
+		if token = page.GetNextPageToken(); token == "" {
+			return tables, nil
+		}
+	}
+}
+
 // ListWorkers lists all workers.
 func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
 	var workers []*cleavev1.Worker

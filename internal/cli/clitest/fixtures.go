@@ -123,7 +123,8 @@ var SpectralFiles = func() map[string]string {
 	files["far.csv"] = "src,dst\n0,1\n1,9\n"
 	files["gaps.csv"] = "x,y\n0,0\n0,1\n,\n5,6\n"
 	files["few.csv"] = "x\n1\n2\n"
-	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {rule: BETA_RULE_STRICT}, beliefs: [{i: 1, j: 2, value: -1}]}\n"
+	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {rule: BETA_RULE_STRICT}, beliefs: {inline: {columns: [{name: i, integers: {values: [1]}}, " +
+		"{name: j, integers: {values: [2]}}, {name: belief, numbers: {values: [-1]}}]}}}\n"
 	return files
 }()
 

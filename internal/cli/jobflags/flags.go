@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -31,11 +32,11 @@ type Flags struct {
 // are the service's own.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), missing: NewChoice("error", "error", "drop"), options: map[string]*optionFlag{}}
-	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` (.csv, .tsv, .npy, .mtx; sparse: .svm, .svmlight, .libsvm; also .gz)")
+	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` ("+suffixes(format.PointSuffixes())+"; sparse: "+suffixes(format.SparseSuffixes())+"; also .gz)")
 	set.Var(f.missing, "missing", "rows of --data with missing values, or of zeros where directions are compared: an error, or dropped (label -1)")
-	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` (.csv, .tsv, .mtx; also .gz)")
+	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz)")
 	set.Var(f.vertices, "vertices", "vertices of the graph, when some of the last have no edge")
-	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` (.csv, .npy, .mtx; also .gz)")
+	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz)")
 	for _, o := range catalog.Options {
 		if o.NoFlag {
 			continue
@@ -51,6 +52,8 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.StringVar(&f.name, "name", "", "a name for people (default: the data file's)")
 	return f
 }
+
+func suffixes(list []string) string { return strings.Join(list, ", ") }
 
 // Constrained tells whether a file of constraints was given, if perhaps one without any.
 func (f *Flags) Constrained() bool { return f.Given("constraints") }

@@ -4,10 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -44,48 +47,39 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 }
 
 // loadSeeds reads seeds; their labels are cluster numbers.
-func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]*cleavev1.Seed, error) {
-	seeds, err := format.LoadSeeds(path, rows)
+func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]clustering.Seed, error) {
+	read, err := format.LoadSeeds(path, rows)
 	if err != nil {
 		return nil, err
 	}
-	protos := make([]*cleavev1.Seed, len(seeds))
-	for at, s := range seeds {
+	seeds := make([]clustering.Seed, len(read))
+	for at, s := range read {
 		if s.Label < 0 || s.Label >= int64(spec.K) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
 				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
 		}
-		protos[at] = &cleavev1.Seed{Index: uint32(s.Index), Label: uint32(s.Label)}
-		if s.Probability == 0 {
-			continue
-		}
-		if spec.GetKernelKmeans() != nil {
+		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans",
 				path, s.Index)
 		}
-		protos[at].Probability = &seeds[at].Probability
+		seeds[at] = clustering.Seed{Index: s.Index, Label: int32(s.Label), Probability: s.Probability}
 	}
-	return protos, nil
+	return seeds, nil
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
-func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) ([]uint32, error) {
+func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleavev1.TableInput, error) {
 	labels, err := format.LoadLabels(path, rows)
 	if err != nil {
 		return nil, err
 	}
-	start := make([]uint32, len(labels))
 	for i, label := range labels {
-		if !filter.keeps(i) {
-			continue
-		}
-		if label < 0 || label >= int64(k) {
+		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; a start names clusters, 0..%d for k = %d",
 				path, i, label, int64(k)-1, k)
 		}
-		start[i] = uint32(label)
 	}
-	return start, nil
+	return wire.InlineTable(table.FromLabels(labels)), nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
@@ -97,9 +91,9 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	k := int(j.Spec.GetK())
 	switch {
 	case points.N != k:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, shell.Plural(points.N, "centroid"), shell.Plural(k, "cluster"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
 	case points.D != j.Columns:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, shell.Plural(points.D, "column"), j.Columns)
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, text.Plural(points.D, "column"), j.Columns)
 	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
 		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are called %s, those of the data %s; they must be the same in the same order",
 			path, Abridged(header), Abridged(j.Header))

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job to be submitted: its spec, and its data unless the coordinator has them already.
+// Job is a job to be submitted: its spec, with the tables from files inline, and its data unless the
+// coordinator has them already.
 type Job struct {
 	Spec    *cleavev1.JobSpec
 	Data    dataset.Dataset
@@ -18,6 +20,8 @@ type Job struct {
 	Columns int        // of points
 	Header  []string   // the names of the columns, nil when they have none
 	Filter  *RowFilter // nil: no row was dropped
+	// Constraints are those of the spec, unless only the coordinator has them.
+	Constraints []constraint.Constraint
 }
 
 // Prepare makes a job of the flags and their files. What is wrong with the flags alone is found before a

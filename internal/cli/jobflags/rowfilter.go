@@ -8,6 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -54,7 +56,7 @@ func (f *RowFilter) String() string {
 	var why, with []string
 	count := func(list *[]string, n int, singular, rest string) {
 		if n > 0 {
-			*list = append(*list, shell.Plural(n, singular)+rest)
+			*list = append(*list, text.Plural(n, singular)+rest)
 		}
 	}
 	count(&why, f.incomplete, "row", " with missing values")
@@ -62,7 +64,7 @@ func (f *RowFilter) String() string {
 	count(&with, f.constraints, "constraint", "")
 	count(&with, f.seeds, "seed", "")
 	count(&with, f.beliefs, "belief", "")
-	text := fmt.Sprintf("left out of %s: %s", shell.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	text := fmt.Sprintf("left out of %s: %s", text.Plural(len(f.position), "row"), strings.Join(why, ", "))
 	if len(with) > 0 {
 		text += "; and with them " + strings.Join(with, " and ")
 	}
@@ -83,65 +85,37 @@ func (f *RowFilter) Dropped() int { return len(f.position) - len(f.Kept) }
 // keeps tells whether a row of the file is kept.
 func (f *RowFilter) keeps(row int) bool { return f == nil || f.position[row] != droppedRow }
 
-// Apply renumbers the rows in a spec from those of the file to the kept ones, and drops what names a dropped
-// row.
-func (f *RowFilter) Apply(spec *cleavev1.JobSpec) (err error) {
+// Apply renumbers the rows in the tables of a spec from those of the file to the kept ones, and drops what
+// names a dropped row.
+func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	if f == nil {
 		return nil
 	}
-	if given := spec.GetSupervision(); given != nil {
-		constraints, seeds := len(given.Constraints), len(given.Seeds)
-		given.Constraints, err = filterItems(given.Constraints, func(c *cleavev1.Constraint) (bool, error) { return f.renumber(&c.I, &c.J) })
+	for _, used := range wire.UsedTables(spec) {
+		name := used.Name()
+		if used.Input.GetInline() == nil {
+			return shell.Usage("--missing drop numbers the points anew, but the %s are a table of the coordinator's: give them as a file", name)
+		}
+		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {
-			return err
+			return fault.Wrap(err, "%s", name)
 		}
-		given.Seeds, err = filterItems(given.Seeds, func(seed *cleavev1.Seed) (bool, error) { return f.renumber(&seed.Index) })
+		kept, err := all.Keep(f.position)
 		if err != nil {
-			return err
+			return fault.Wrap(err, "%s", name)
 		}
-		f.constraints, f.seeds = constraints-len(given.Constraints), seeds-len(given.Seeds)
-	}
-	if start := spec.GetInitialization(); start != nil {
-		if start.Labels, err = keptValues(f, start.Labels, "labels to start from"); err != nil {
-			return err
+		used.Input.Source = wire.InlineTable(kept).Source
+		lost := all.Rows() - kept.Rows()
+		switch name {
+		case "constraints":
+			f.constraints = lost
+		case "seeds":
+			f.seeds = lost
+		case "beliefs":
+			f.beliefs = lost
 		}
 	}
-	if options := spec.GetKernelKmeans(); options != nil {
-		options.Weights, err = keptValues(f, options.Weights, "weights")
-	}
-	if options := spec.GetConstrainedSpectral(); options != nil {
-		beliefs := len(options.Beliefs)
-		options.Beliefs, err = filterItems(options.Beliefs, func(b *cleavev1.Belief) (bool, error) { return f.renumber(&b.I, &b.J) })
-		f.beliefs = beliefs - len(options.Beliefs)
-	}
-	return err
-}
-
-// renumber replaces rows of the file by their numbers among the kept ones, and tells whether all are kept.
-func (f *RowFilter) renumber(rows ...*uint32) (bool, error) {
-	for _, row := range rows {
-		if int64(*row) >= int64(len(f.position)) {
-			return false, fault.Invalid("INDEX_OUT_OF_RANGE", "point %d is outside 0..%d", *row, len(f.position)-1)
-		}
-		if f.position[*row] == droppedRow {
-			return false, nil
-		}
-		*row = uint32(f.position[*row])
-	}
-	return true, nil
-}
-
-// filterItems keeps the items for which keep is true.
-func filterItems[T any](items []T, keep func(T) (bool, error)) ([]T, error) {
-	var err error
-	return slices.DeleteFunc(items, func(item T) bool {
-		if err != nil {
-			return false
-		}
-		var kept bool
-		kept, err = keep(item)
-		return !kept && err == nil
-	}), err
+	return nil
 }
 
 // keptValues are the values of the kept rows. An empty list stays empty.
@@ -150,7 +124,7 @@ func keptValues[T any](f *RowFilter, values []T, what string) ([]T, error) {
 		return values, nil
 	}
 	if len(values) != len(f.position) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s for %s", what, shell.Plural(len(values), "value"), shell.Plural(len(f.position), "row"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s for %s", what, text.Plural(len(values), "value"), text.Plural(len(f.position), "row"))
 	}
 	kept := make([]T, len(f.Kept))
 	for at, row := range f.Kept {

@@ -1,6 +1,9 @@
 package jobflags
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +18,7 @@ import (
 
 func TestFlagsBecomeAJobSpec(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
+	pairs, seeds := tableText("i j kind weight", "0 1 must -", "0 2 cannot 2.5"), tableText("index label", "0 0", "2 1")
 	for _, c := range []struct{ args, want string }{
 		{"--data p.csv --k 2", `display_name:"p.csv" k:2 kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --name mine --seed 18446744073709551615 --restarts 5 --tolerance 1e-6",
@@ -36,17 +40,16 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--graph e.csv --vertices 6 --k 2 --objective normalized-cut", `display_name:"e.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_NORMALIZED_CUT}`},
 		{"--kernel-matrix k.csv --k 2 --objective ratio-association", `display_name:"k.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_ASSOCIATION}`},
 		{"--data p.csv --k 2 --weights w.csv --objective kernel-kmeans",
-			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_KERNEL_KMEANS weights:1 weights:2 weights:1 weights:1}`},
+			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_KERNEL_KMEANS weights:` + tableText("index weight", "0 1", "1 2", "2 1", "3 1") + `}`},
 		{"--data p.csv --k 2 --constraints c.csv --entail --farthest mean",
-			`display_name:"p.csv" k:2 supervision:{entail:true
-				constraints:{j:1 kind:CONSTRAINT_KIND_MUST_LINK} constraints:{j:2 kind:CONSTRAINT_KIND_CANNOT_LINK weight:2.5}}
+			`display_name:"p.csv" k:2 supervision:{entail:true constraints:` + pairs + `}
 				initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{} initialization:{} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{constraints:` + tableText("i j kind weight") + `} initialization:{} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --seeds s.csv --init seeds",
-			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialization:{start:START_SEEDS} kernel_kmeans:{}`},
+			`display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} initialization:{start:START_SEEDS} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init labels:l.csv",
-			`display_name:"p.csv" k:2 initialization:{start:START_LABELS labels:0 labels:0 labels:1 labels:1} kernel_kmeans:{}`},
+			`display_name:"p.csv" k:2 initialization:{start:START_LABELS labels:` + tableText("index label", "0 0", "1 0", "2 1", "3 1") + `} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init kmeans++", `display_name:"p.csv" k:2 initialization:{start:START_KMEANS_PLUS_PLUS} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init random", `display_name:"p.csv" k:2 initialization:{start:START_RANDOM} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init farthest-first --farthest total",
@@ -65,11 +68,11 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 kmeans:{geometry:GEOMETRY_SPHERICAL}`}, // the rest is implied
 		{"--data x.svm --k 2 --algorithm kmeans --geometry euclidean --distortion euclidean", `display_name:"x.svm" k:2 kmeans:{geometry:GEOMETRY_EUCLIDEAN}`},
 		{"--data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init seeds",
-			`display_name:"p.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} initialization:{start:START_SEEDS} seeded_kmeans:{}`},
+			`display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} initialization:{start:START_SEEDS} seeded_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm constrained-kmeans --seeds likely.csv", `display_name:"p.csv" k:2
-			supervision:{seeds:{probability:0.75} seeds:{label:1 probability:0.25} seeds:{index:2 label:1}} constrained_kmeans:{}`},
+			supervision:{seeds:` + tableText("index label probability", "0 0 0.75", "0 1 0.25", "2 1 -") + `} constrained_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm cop-kmeans --constraints c.csv --max-restarts 3 --empty keep", `display_name:"p.csv" k:2
-			supervision:{constraints:{j:1 kind:CONSTRAINT_KIND_MUST_LINK} constraints:{j:2 kind:CONSTRAINT_KIND_CANNOT_LINK weight:2.5}}
+			supervision:{constraints:` + pairs + `}
 			cop_kmeans:{max_restarts:3}`},
 		{"--data p.csv --k 2 --algorithm pc-kmeans --penalty potts --metric identity --inference lp", `display_name:"p.csv" k:2 pc_kmeans:{inference:INFERENCE_LP}`},
 		{"--data p.csv --k 2 --algorithm m-kmeans --metric full --geometry euclidean", `display_name:"p.csv" k:2 m_kmeans:{metric:METRIC_FULL}`},
@@ -96,6 +99,27 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}
+}
+
+// tableText is an inline table as prototext: its columns, and rows of cells, of which "-" is empty.
+func tableText(header string, rows ...string) string {
+	text := ""
+	for at, name := range strings.Fields(header) {
+		kind := map[string]string{"kind": "texts", "weight": "numbers", "probability": "numbers", "belief": "numbers"}[name]
+		cells, empty := "", ""
+		for row, line := range rows {
+			cell := strings.Fields(line)[at]
+			if cell == "-" {
+				cell, empty = "0", empty+fmt.Sprintf(" empty_rows:%d", row)
+			}
+			if kind == "texts" {
+				cell = strconv.Quote(cell)
+			}
+			cells += " values:" + cell
+		}
+		text += fmt.Sprintf("columns:{name:%q %s:{%s}%s} ", name, cmp.Or(kind, "integers"), cells, empty)
+	}
+	return "{inline:{" + text + "}}"
 }
 
 // checkSpec prepares the job of flags and compares its spec with one in prototext.

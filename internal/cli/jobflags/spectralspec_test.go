@@ -8,7 +8,8 @@ import (
 
 func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 	clitest.Folder(t, clitest.SpectralFiles)
-	const constraints = `supervision:{constraints:{j:1 kind:CONSTRAINT_KIND_MUST_LINK} constraints:{j:2 kind:CONSTRAINT_KIND_CANNOT_LINK weight:2.5}}`
+	constraints := `supervision:{constraints:` + tableText("i j kind weight", "0 1 must -", "0 2 cannot 2.5") + `}`
+	beliefs := tableText("i j belief", "0 1 1", "3 0 -0.5", "2 2 1")
 	for _, c := range []struct{ args, want string }{
 		{"--graph e.csv --k 2 --algorithm spectral", `display_name:"e.csv" k:2 spectral:{}`},
 		{"--graph e.csv --k 2 --algorithm spectral --objective ratio-association --affinity-diagonal keep --discretize plain",
@@ -24,14 +25,14 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"e.csv" k:2 ` + constraints + ` constrained_spectral:{beta:{value:1.5} discretization:DISCRETIZATION_SIGN components:COMPONENT_POLICY_JOIN}`},
 		{"--data p.csv --k 3 --algorithm constrained-spectral --kernel linear --beliefs q.csv --beta strict --discretize weighted",
 			`display_name:"p.csv" k:3 constrained_spectral:{kernel:{function:KERNEL_FUNCTION_LINEAR} beta:{rule:BETA_RULE_STRICT} discretization:DISCRETIZATION_WEIGHTED
-				beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
+				beliefs:` + beliefs + `}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --source-graph e.csv --beta auto",
-			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} transfer:true beliefs:{j:1 value:1} beliefs:{i:1 j:2 value:2} beliefs:{i:2 j:3 value:1}}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} transfer:true beliefs:` + tableText("i j belief", "0 1 1", "1 2 2", "2 3 1") + `}`},
 		{"--graph e.csv --k 2 --algorithm constrained-spectral --seeds s.csv",
-			`display_name:"e.csv" k:2 supervision:{seeds:{} seeds:{index:2 label:1}} constrained_spectral:{}`},
-		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:{i:1 j:2 value:-1}}`},
+			`display_name:"e.csv" k:2 supervision:{seeds:` + tableText("index label", "0 0", "2 1") + `} constrained_spectral:{}`},
+		{"--graph e.csv -f csp.yaml --beta -2", `display_name:"e.csv" k:2 constrained_spectral:{beta:{value:-2} beliefs:` + tableText("i j belief", "1 2 -1") + `}`},
 		{"--graph e.csv -f csp.yaml --beta auto --beliefs q.csv",
-			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} beliefs:{j:1 value:1} beliefs:{i:3 value:-0.5} beliefs:{i:2 j:2 value:1}}`},
+			`display_name:"e.csv" k:2 constrained_spectral:{beta:{rule:BETA_RULE_AUTO} beliefs:` + beliefs + `}`},
 		{"--data p.csv --k 2 --init spectral", `display_name:"p.csv" k:2 initialization:{start:START_SPECTRAL} kernel_kmeans:{}`},
 	} {
 		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
@@ -42,5 +43,5 @@ func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {
 func TestBeliefsAboutDroppedRows(t *testing.T) {
 	clitest.Folder(t, clitest.SpectralFiles)
 	checkSpec(t, "--data gaps.csv --missing drop --k 2 --algorithm constrained-spectral --beliefs q.csv",
-		`display_name:"gaps.csv" k:2 constrained_spectral:{beliefs:{j:1 value:1} beliefs:{i:2 value:-0.5}}`)
+		`display_name:"gaps.csv" k:2 constrained_spectral:{beliefs:`+tableText("i j belief", "0 1 1", "2 0 -0.5")+`}`)
 }

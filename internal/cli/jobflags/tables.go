@@ -1,10 +1,11 @@
 package jobflags
 
 import (
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -19,21 +20,21 @@ func (f *Flags) loadTables(j *Job) error {
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.ConstraintsProto(constraints)
+		supervision(spec).Constraints = wire.InlineTable(table.FromConstraints(constraints))
 	}
 	if f.Given("seeds") {
 		seeds, err := loadSeeds(f.path("seeds"), rows, spec)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Seeds = seeds
+		supervision(spec).Seeds = wire.InlineTable(table.FromSeeds(seeds))
 	}
 	if f.Given("weights") {
 		weights, err := format.LoadWeights(f.path("weights"), rows)
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = weights
+		spec.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows); err != nil {
@@ -53,14 +54,20 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}
+	if j.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", j.Rows, emptyTable, table.Constraints); err != nil {
+		return err
+	}
 	start := spec.GetInitialization()
-	if f.Given("constraints") && len(spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+	if f.Given("constraints") && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		// Without constraints the start is kmeans++, to which --farthest does not apply. Drop it, so that a
 		// series of runs with more and more constraints can begin with none by the same flags.
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 	return nil
 }
+
+// emptyTable stands for a table that only the coordinator has.
+func emptyTable(string) (*table.Table, error) { return table.FromConstraints(nil), nil }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	if spec.Supervision == nil {
@@ -72,15 +79,15 @@ func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 // loadBeliefs reads the constraint matrix of a job, if a flag names one. Its entries are beliefs, the edges of a
 // source graph, or the affinities of source data.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
+	var beliefs []cut.Belief
 	switch {
 	case f.Given("beliefs"):
-		beliefs, err := format.LoadBeliefs(f.path("beliefs"), rows)
+		read, err := format.LoadBeliefs(f.path("beliefs"), rows)
 		if err != nil {
 			return err
 		}
-		o.Beliefs = nil
-		for _, b := range beliefs {
-			o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(b.I), J: uint32(b.J), Value: b.Value})
+		for _, b := range read {
+			beliefs = append(beliefs, cut.Belief(b))
 		}
 		if len(beliefs) == 0 {
 			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.path("beliefs"))
@@ -90,12 +97,12 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 		if err != nil {
 			return err
 		}
-		o.Beliefs, o.Transfer = nil, true
+		o.Transfer = true
 		for i := range graph.N {
 			neighbors, weights := graph.Row(i)
 			for at, j := range neighbors {
 				if int(j) >= i { // each edge once
-					o.Beliefs = append(o.Beliefs, &cleavev1.Belief{I: uint32(i), J: uint32(j), Value: weights[at]})
+					beliefs = append(beliefs, cut.Belief{I: int32(i), J: j, Value: weights[at]})
 				}
 			}
 		}
@@ -105,13 +112,15 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 			return err
 		}
 		if points.N != rows {
-			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), shell.Plural(points.N, "row"), rows)
+			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), text.Plural(points.N, "row"), rows)
 		}
-		beliefs, err := cut.AffinityBeliefs(points)
-		if err != nil {
+		o.Transfer = true
+		if beliefs, err = cut.AffinityBeliefs(points); err != nil {
 			return err
 		}
-		o.Beliefs, o.Transfer = wire.BeliefsProto(beliefs), true
+	default:
+		return nil
 	}
+	o.Beliefs = wire.InlineTable(table.FromBeliefs(beliefs))
 	return nil
 }

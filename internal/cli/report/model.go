@@ -4,12 +4,12 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -25,7 +25,7 @@ func (r *Report) modelFiles(header []string, warn func(format string, args ...an
 	var files []File
 	add := func(name string, values []float64) {
 		if bytes := textBytes(values); bytes > maxTableBytes {
-			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name, shell.FormatBytes(bytes))
+			warn("%s was not written: it would take about %s; the coordinator's GetModel has it", name, text.Bytes(bytes))
 			return
 		}
 		rows := &dataset.Points{N: len(values) / r.Model.D, D: r.Model.D, Values: values}
@@ -70,7 +70,7 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	}
 	if centroids.N != int(head.GetK()) || centroids.D != int(head.GetColumns()) {
 		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
-			shell.Plural(centroids.N, "centroid"), shell.Plural(centroids.D, "column"), ResultFile, head.GetK(), head.GetColumns())
+			text.Plural(centroids.N, "centroid"), text.Plural(centroids.D, "column"), ResultFile, head.GetK(), head.GetColumns())
 	}
 	distortion := metric.Distortion(head.GetDistortion()) // the same numbers
 	if distortion < metric.SquaredEuclidean || distortion > metric.IDivergence {
@@ -97,8 +97,8 @@ func loadMetric(path string, form cleavev1.Metric, columns int) (*metric.Metric,
 	case form == cleavev1.Metric_METRIC_FULL && points.N == columns && points.D == columns:
 		m, err = metric.NewFull(columns, points.Values)
 	default:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no %s metric of %s", path, shell.Plural(points.N, "row"),
-			shell.Plural(points.D, "column"), wire.EnumWord(form), shell.Plural(columns, "column"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no %s metric of %s", path, text.Plural(points.N, "row"),
+			text.Plural(points.D, "column"), wire.EnumWord(form), text.Plural(columns, "column"))
 	}
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", path)

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Scene is what a picture of the clusters shows besides the outcome.
@@ -66,17 +66,17 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 }
 
 func (r *Report) subtitle() string {
-	text := fmt.Sprintf("%s %s", r.Result.GetObjectiveName(), Brief(r.Result.GetObjective()))
+	line := fmt.Sprintf("%s %s", r.Result.GetObjectiveName(), Brief(r.Result.GetObjective()))
 	if r.Result.GetSpectral() == nil {
-		text += " after " + shell.Plural(int(r.Result.GetIterations()), "iteration")
+		line += " after " + text.Plural(int(r.Result.GetIterations()), "iteration")
 	}
 	if c := r.Result.GetConstraints(); c.GetTotal() > 0 {
-		text += fmt.Sprintf(", %d of %s satisfied", c.GetSatisfied(), shell.Plural(int(c.GetTotal()), "constraint"))
+		line += fmt.Sprintf(", %d of %s satisfied", c.GetSatisfied(), text.Plural(int(c.GetTotal()), "constraint"))
 	}
 	if r.Result.GetEvaluation() != nil {
-		text += fmt.Sprintf(", NMI %.3f", r.Result.GetEvaluation().GetNmi())
+		line += fmt.Sprintf(", NMI %.3f", r.Result.GetEvaluation().GetNmi())
 	}
-	return text
+	return line
 }
 
 // Ranks replaces each label by its place among the distinct labels in ascending order.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -24,11 +24,11 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	if wire.Algorithm(j.Spec).Family == catalog.VectorFamily {
 		what, columns = "points", j.Columns
 	}
-	line(what, "%d x %d in %s of %s", j.Rows, columns, shell.Plural(int(p.GetTiles()), "tile"), shell.Plural(int(p.GetTileRows()), "row"))
-	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), shell.FormatBytes(p.GetTileBytes()), p.GetComputedTiles())
-	line("memory", "%s on %s", shell.FormatBytes(p.GetBytes()), shell.Plural(int(p.GetWorkers()), "worker"))
+	line(what, "%d x %d in %s of %s", j.Rows, columns, text.Plural(int(p.GetTiles()), "tile"), text.Plural(int(p.GetTileRows()), "row"))
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), text.Bytes(p.GetTileBytes()), p.GetComputedTiles())
+	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
-		line("coordinator", "%s for eigenvectors, beside the data", shell.FormatBytes(p.GetCoordinatorBytes()))
+		line("coordinator", "%s for eigenvectors, beside the data", text.Bytes(p.GetCoordinatorBytes()))
 		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
@@ -41,9 +41,9 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	for _, s := range p.GetShares() {
 		memory := "unlimited"
 		if s.GetMemoryBytes() > 0 {
-			memory = shell.FormatBytes(s.GetMemoryBytes())
+			memory = text.Bytes(s.GetMemoryBytes())
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, shell.FormatBytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%d\t%d\n", s.GetName(), s.GetThreads(), memory, text.Bytes(s.GetBytes()), s.GetStoredTiles(), s.GetComputedTiles())
 	}
 	return table.Flush()
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Plain output shows the first iterations, then one in each interval, and the last.
@@ -56,7 +56,7 @@ func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 // Uploading shows on a terminal that data are being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
 	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  sending %s, %s", shell.Plural(rows, "row"), shell.FormatBytes(bytes)))
+		p.draw(fmt.Sprintf("load  sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes)))
 	}
 }
 
@@ -127,7 +127,7 @@ func solverParts(s *cleavev1.SolverStep) []string {
 		fmt.Sprintf("%d of %d converged", s.GetConverged(), s.GetWanted()),
 	}
 	if left := s.GetStepsLeft(); left > 0 {
-		parts = append(parts, fmt.Sprintf("about %s", shell.Plural(int(left), "step")))
+		parts = append(parts, fmt.Sprintf("about %s", text.Plural(int(left), "step")))
 	}
 	return parts
 }
@@ -202,7 +202,7 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 		if live.GetTiles() == 0 {
 			break // the matrix is not divided yet
 		}
-		parts = append(parts, fmt.Sprintf("%d of %s", live.GetTilesBuilt(), shell.Plural(int(live.GetTiles()), "tile")))
+		parts = append(parts, fmt.Sprintf("%d of %s", live.GetTilesBuilt(), text.Plural(int(live.GetTiles()), "tile")))
 	case cleavev1.Phase_PHASE_INITIALIZING:
 		if s := live.GetSolver(); s != nil {
 			parts = append(parts, solverParts(s)...)
@@ -233,7 +233,7 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 		parts = append(parts, live.GetMessage())
 	}
 	if workers := live.GetWorkers(); workers > 0 {
-		parts = append(parts, shell.Plural(int(workers), "worker"))
+		parts = append(parts, text.Plural(int(workers), "worker"))
 	}
 	return strings.Join(parts, "  ")
 }

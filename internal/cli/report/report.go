@@ -9,11 +9,11 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -56,7 +56,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 		return nil
 	}
 	if len(t.Labels) != len(r.Labels) {
-		return fault.Invalid("SIZE_MISMATCH", "the truth has %s for %s; each point needs one", shell.Plural(len(t.Labels), "label"), shell.Plural(len(r.Labels), "point"))
+		return fault.Invalid("SIZE_MISMATCH", "the truth has %s for %s; each point needs one", text.Plural(len(t.Labels), "label"), text.Plural(len(r.Labels), "point"))
 	}
 	scores, err := evaluate.Compare(r.Labels, t.Labels, t.ScoreOn)
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"io"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -17,7 +17,7 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 		line("beta", "%s (volume %s)", Brief(s.GetBeta()), Brief(s.GetVolume()))
 	}
 	if s.FeasibleVectors != nil {
-		line("feasible", "%s", shell.Plural(int(s.GetFeasibleVectors()), "vector"))
+		line("feasible", "%s", text.Plural(int(s.GetFeasibleVectors()), "vector"))
 	}
 	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
 }
@@ -30,7 +30,7 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 		return nil
 	}
 	if bytes := textBytes(e.Values); bytes > maxTableBytes {
-		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile, shell.FormatBytes(bytes))
+		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile, text.Bytes(bytes))
 		return nil
 	}
 	var index []int32

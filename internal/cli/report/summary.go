@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -23,7 +23,7 @@ func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	} else {
 		line("iterations", "%d (%s)", r.GetIterations(), ShortName(r.GetStopReason()))
 	}
-	line("clusters", "%d of %s: %s", r.GetK(), shell.Plural(int(r.GetRows()), "point"), firstOf(r.GetClusterSizes(), 20, formatSize))
+	line("clusters", "%d of %s: %s", r.GetK(), text.Plural(int(r.GetRows()), "point"), firstOf(r.GetClusterSizes(), 20, formatSize))
 	if k := r.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))
 	}
@@ -79,26 +79,26 @@ func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Ev
 }
 
 func constraintText(c *cleavev1.ConstraintReport) string {
-	text := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
+	line := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
 	if c.GetSatisfied() < c.GetTotal() {
-		text += fmt.Sprintf(" (violated: %s, %s)",
-			shell.Plural(int(c.GetMustLinkViolated()), "must-link"), shell.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+		line += fmt.Sprintf(" (violated: %s, %s)",
+			text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
 	}
-	return text
+	return line
 }
 
 func inferenceText(i *cleavev1.InferenceReport) string {
-	text := wire.EnumWord(i.GetEngine())
+	line := wire.EnumWord(i.GetEngine())
 	if i.GetExact() {
-		text += ", the best assignment there is"
+		line += ", the best assignment there is"
 	}
 	if i.LpValue != nil {
-		text += ", lower bound " + Brief(i.GetLpValue())
+		line += ", lower bound " + Brief(i.GetLpValue())
 	}
 	if i.GetFallbacks() > 0 {
-		text += fmt.Sprintf(" (%s left to another engine)", shell.Plural(int(i.GetFallbacks()), "component"))
+		line += fmt.Sprintf(" (%s left to another engine)", text.Plural(int(i.GetFallbacks()), "component"))
 	}
-	return text
+	return line
 }
 
 // firstOf lists values, at most so many of them.

@@ -7,13 +7,12 @@
 package statev1
 
 import (
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
-
 	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
 )
 
 const (
@@ -76,6 +75,59 @@ func (x *DatasetRecord) GetBlob() string {
 	return ""
 }
 
+// TableRecord is a table and where its canonical bytes are.
+type TableRecord struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Table         *v1.Table              `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRecord) Reset() {
+	*x = TableRecord{}
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRecord) ProtoMessage() {}
+
+func (x *TableRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRecord.ProtoReflect.Descriptor instead.
+func (*TableRecord) Descriptor() ([]byte, []int) {
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TableRecord) GetTable() *v1.Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *TableRecord) GetBlob() string {
+	if x != nil {
+		return x.Blob
+	}
+	return ""
+}
+
 // JobRecord is a job and the blobs of its large parts.
 type JobRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -93,13 +145,15 @@ type JobRecord struct {
 	// none.
 	EmbeddingBlob string            `protobuf:"bytes,7,opt,name=embedding_blob,json=embeddingBlob,proto3" json:"embedding_blob,omitempty"`
 	Embedding     *v1.EmbeddingHead `protobuf:"bytes,8,opt,name=embedding,proto3" json:"embedding,omitempty"`
+	// The tables that the job uses.
+	TableIds      []string `protobuf:"bytes,9,rep,name=table_ids,json=tableIds,proto3" json:"table_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -111,7 +165,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -124,7 +178,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *JobRecord) GetJob() *v1.Job {
@@ -183,6 +237,13 @@ func (x *JobRecord) GetEmbedding() *v1.EmbeddingHead {
 	return nil
 }
 
+func (x *JobRecord) GetTableIds() []string {
+	if x != nil {
+		return x.TableIds
+	}
+	return nil
+}
+
 // RequestRecord is the job that a request id created.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -195,7 +256,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +268,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +281,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -247,7 +308,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -259,7 +320,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -272,7 +333,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -293,7 +354,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +366,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +379,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -339,10 +400,13 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\"Q\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"Q\n" +
 	"\rDatasetRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xb8\x02\n" +
+	"\x04blob\x18\x02 \x01(\tR\x04blob\"I\n" +
+	"\vTableRecord\x12&\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\x12\x12\n" +
+	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xd5\x02\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -353,7 +417,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"model_blob\x18\x05 \x01(\tR\tmodelBlob\x12*\n" +
 	"\x05model\x18\x06 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x12%\n" +
 	"\x0eembedding_blob\x18\a \x01(\tR\rembeddingBlob\x126\n" +
-	"\tembedding\x18\b \x01(\v2\x18.cleave.v1.EmbeddingHeadR\tembedding\"G\n" +
+	"\tembedding\x18\b \x01(\v2\x18.cleave.v1.EmbeddingHeadR\tembedding\x12\x1b\n" +
+	"\ttable_ids\x18\t \x03(\tR\btableIds\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -377,33 +442,36 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*DatasetRecord)(nil),    // 0: cleave.state.v1.DatasetRecord
-	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
-	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
-	(*v1.Job)(nil),           // 6: cleave.v1.Job
-	(*v1.ModelHead)(nil),     // 7: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil), // 8: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),         // 9: cleave.v1.Event
-	(*v1.Result)(nil),        // 10: cleave.v1.Result
+	(*TableRecord)(nil),      // 1: cleave.state.v1.TableRecord
+	(*JobRecord)(nil),        // 2: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),    // 3: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),       // 4: cleave.state.v1.EventBatch
+	(*Outcome)(nil),          // 5: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),       // 6: cleave.v1.Dataset
+	(*v1.Table)(nil),         // 7: cleave.v1.Table
+	(*v1.Job)(nil),           // 8: cleave.v1.Job
+	(*v1.ModelHead)(nil),     // 9: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil), // 10: cleave.v1.EmbeddingHead
+	(*v1.Event)(nil),         // 11: cleave.v1.Event
+	(*v1.Result)(nil),        // 12: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	5,  // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
-	6,  // 1: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	7,  // 2: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	8,  // 3: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	9,  // 4: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	10, // 5: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	9,  // 6: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	7,  // [7:7] is the sub-list for method output_type
-	7,  // [7:7] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	6,  // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
+	7,  // 1: cleave.state.v1.TableRecord.table:type_name -> cleave.v1.Table
+	8,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	9,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	10, // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	11, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	12, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	11, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
@@ -417,7 +485,7 @@ func file_cleave_state_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

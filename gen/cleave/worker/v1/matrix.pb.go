@@ -9,6 +9,7 @@
 package workerv1
 
 import (
+	v1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -23,86 +24,75 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type KernelFunction int32
+// MatrixSource is where the entries come from.
+type MatrixSource int32
 
 const (
-	KernelFunction_KERNEL_FUNCTION_UNSPECIFIED KernelFunction = 0
-	KernelFunction_KERNEL_FUNCTION_LINEAR      KernelFunction = 1
-	KernelFunction_KERNEL_FUNCTION_GAUSSIAN    KernelFunction = 2
-	KernelFunction_KERNEL_FUNCTION_LAPLACIAN   KernelFunction = 3
-	KernelFunction_KERNEL_FUNCTION_POLYNOMIAL  KernelFunction = 4
-	KernelFunction_KERNEL_FUNCTION_SIGMOID     KernelFunction = 5
-	KernelFunction_KERNEL_FUNCTION_COSINE      KernelFunction = 6
-	// The entries of a kernel matrix that is the data set.
-	KernelFunction_KERNEL_FUNCTION_GIVEN KernelFunction = 7
+	MatrixSource_MATRIX_SOURCE_UNSPECIFIED MatrixSource = 0
+	// A kernel function of points.
+	MatrixSource_MATRIX_SOURCE_KERNEL MatrixSource = 1
+	// A kernel matrix, which is the data set.
+	MatrixSource_MATRIX_SOURCE_GIVEN MatrixSource = 2
 	// The edge weights of a graph.
-	KernelFunction_KERNEL_FUNCTION_ADJACENCY KernelFunction = 8
+	MatrixSource_MATRIX_SOURCE_ADJACENCY MatrixSource = 3
 )
 
-// Enum value maps for KernelFunction.
+// Enum value maps for MatrixSource.
 var (
-	KernelFunction_name = map[int32]string{
-		0: "KERNEL_FUNCTION_UNSPECIFIED",
-		1: "KERNEL_FUNCTION_LINEAR",
-		2: "KERNEL_FUNCTION_GAUSSIAN",
-		3: "KERNEL_FUNCTION_LAPLACIAN",
-		4: "KERNEL_FUNCTION_POLYNOMIAL",
-		5: "KERNEL_FUNCTION_SIGMOID",
-		6: "KERNEL_FUNCTION_COSINE",
-		7: "KERNEL_FUNCTION_GIVEN",
-		8: "KERNEL_FUNCTION_ADJACENCY",
+	MatrixSource_name = map[int32]string{
+		0: "MATRIX_SOURCE_UNSPECIFIED",
+		1: "MATRIX_SOURCE_KERNEL",
+		2: "MATRIX_SOURCE_GIVEN",
+		3: "MATRIX_SOURCE_ADJACENCY",
 	}
-	KernelFunction_value = map[string]int32{
-		"KERNEL_FUNCTION_UNSPECIFIED": 0,
-		"KERNEL_FUNCTION_LINEAR":      1,
-		"KERNEL_FUNCTION_GAUSSIAN":    2,
-		"KERNEL_FUNCTION_LAPLACIAN":   3,
-		"KERNEL_FUNCTION_POLYNOMIAL":  4,
-		"KERNEL_FUNCTION_SIGMOID":     5,
-		"KERNEL_FUNCTION_COSINE":      6,
-		"KERNEL_FUNCTION_GIVEN":       7,
-		"KERNEL_FUNCTION_ADJACENCY":   8,
+	MatrixSource_value = map[string]int32{
+		"MATRIX_SOURCE_UNSPECIFIED": 0,
+		"MATRIX_SOURCE_KERNEL":      1,
+		"MATRIX_SOURCE_GIVEN":       2,
+		"MATRIX_SOURCE_ADJACENCY":   3,
 	}
 )
 
-func (x KernelFunction) Enum() *KernelFunction {
-	p := new(KernelFunction)
+func (x MatrixSource) Enum() *MatrixSource {
+	p := new(MatrixSource)
 	*p = x
 	return p
 }
 
-func (x KernelFunction) String() string {
+func (x MatrixSource) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
+func (MatrixSource) Descriptor() protoreflect.EnumDescriptor {
 	return file_cleave_worker_v1_matrix_proto_enumTypes[0].Descriptor()
 }
 
-func (KernelFunction) Type() protoreflect.EnumType {
+func (MatrixSource) Type() protoreflect.EnumType {
 	return &file_cleave_worker_v1_matrix_proto_enumTypes[0]
 }
 
-func (x KernelFunction) Number() protoreflect.EnumNumber {
+func (x MatrixSource) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use KernelFunction.Descriptor instead.
-func (KernelFunction) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use MatrixSource.Descriptor instead.
+func (MatrixSource) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{0}
 }
 
 // MatrixSpec determines every bit of every entry of the base matrix.
 type MatrixSpec struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Function     KernelFunction         `protobuf:"varint,1,opt,name=function,proto3,enum=cleave.worker.v1.KernelFunction" json:"function,omitempty"`
-	Rho          float64                `protobuf:"fixed64,2,opt,name=rho,proto3" json:"rho,omitempty"`
-	Gamma        float64                `protobuf:"fixed64,3,opt,name=gamma,proto3" json:"gamma,omitempty"`
-	Coef0        float64                `protobuf:"fixed64,4,opt,name=coef0,proto3" json:"coef0,omitempty"`
-	Degree       uint32                 `protobuf:"varint,5,opt,name=degree,proto3" json:"degree,omitempty"`
-	ZeroDiagonal bool                   `protobuf:"varint,6,opt,name=zero_diagonal,json=zeroDiagonal,proto3" json:"zero_diagonal,omitempty"`
-	GridExponent int32                  `protobuf:"varint,7,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
-	Rows         uint64                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Source MatrixSource           `protobuf:"varint,1,opt,name=source,proto3,enum=cleave.worker.v1.MatrixSource" json:"source,omitempty"`
+	// Of MATRIX_SOURCE_KERNEL.
+	Function     v1.KernelFunction `protobuf:"varint,13,opt,name=function,proto3,enum=cleave.v1.KernelFunction" json:"function,omitempty"`
+	Rho          float64           `protobuf:"fixed64,2,opt,name=rho,proto3" json:"rho,omitempty"`
+	Gamma        float64           `protobuf:"fixed64,3,opt,name=gamma,proto3" json:"gamma,omitempty"`
+	Coef0        float64           `protobuf:"fixed64,4,opt,name=coef0,proto3" json:"coef0,omitempty"`
+	Degree       uint32            `protobuf:"varint,5,opt,name=degree,proto3" json:"degree,omitempty"`
+	ZeroDiagonal bool              `protobuf:"varint,6,opt,name=zero_diagonal,json=zeroDiagonal,proto3" json:"zero_diagonal,omitempty"`
+	GridExponent int32             `protobuf:"varint,7,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
+	Rows         uint64            `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Features; 0 for graphs.
 	Columns uint64 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
 	// float64 per feature, subtracted from the points; empty for none.
@@ -145,11 +135,18 @@ func (*MatrixSpec) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_matrix_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *MatrixSpec) GetFunction() KernelFunction {
+func (x *MatrixSpec) GetSource() MatrixSource {
+	if x != nil {
+		return x.Source
+	}
+	return MatrixSource_MATRIX_SOURCE_UNSPECIFIED
+}
+
+func (x *MatrixSpec) GetFunction() v1.KernelFunction {
 	if x != nil {
 		return x.Function
 	}
-	return KernelFunction_KERNEL_FUNCTION_UNSPECIFIED
+	return v1.KernelFunction(0)
 }
 
 func (x *MatrixSpec) GetRho() float64 {
@@ -739,10 +736,11 @@ var File_cleave_worker_v1_matrix_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcleave/worker/v1/matrix.proto\x12\x10cleave.worker.v1\x1a\x1ecleave/worker/v1/payload.proto\"\x97\x03\n" +
+	"\x1dcleave/worker/v1/matrix.proto\x12\x10cleave.worker.v1\x1a\x14cleave/v1/spec.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xc8\x03\n" +
 	"\n" +
-	"MatrixSpec\x12<\n" +
-	"\bfunction\x18\x01 \x01(\x0e2 .cleave.worker.v1.KernelFunctionR\bfunction\x12\x10\n" +
+	"MatrixSpec\x126\n" +
+	"\x06source\x18\x01 \x01(\x0e2\x1e.cleave.worker.v1.MatrixSourceR\x06source\x125\n" +
+	"\bfunction\x18\r \x01(\x0e2\x19.cleave.v1.KernelFunctionR\bfunction\x12\x10\n" +
 	"\x03rho\x18\x02 \x01(\x01R\x03rho\x12\x14\n" +
 	"\x05gamma\x18\x03 \x01(\x01R\x05gamma\x12\x14\n" +
 	"\x05coef0\x18\x04 \x01(\x01R\x05coef0\x12\x16\n" +
@@ -787,17 +785,12 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"I\n" +
 	"\bMultiply\x12'\n" +
 	"\x01x\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x01x\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count*\x9d\x02\n" +
-	"\x0eKernelFunction\x12\x1f\n" +
-	"\x1bKERNEL_FUNCTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
-	"\x16KERNEL_FUNCTION_LINEAR\x10\x01\x12\x1c\n" +
-	"\x18KERNEL_FUNCTION_GAUSSIAN\x10\x02\x12\x1d\n" +
-	"\x19KERNEL_FUNCTION_LAPLACIAN\x10\x03\x12\x1e\n" +
-	"\x1aKERNEL_FUNCTION_POLYNOMIAL\x10\x04\x12\x1b\n" +
-	"\x17KERNEL_FUNCTION_SIGMOID\x10\x05\x12\x1a\n" +
-	"\x16KERNEL_FUNCTION_COSINE\x10\x06\x12\x19\n" +
-	"\x15KERNEL_FUNCTION_GIVEN\x10\a\x12\x1d\n" +
-	"\x19KERNEL_FUNCTION_ADJACENCY\x10\bB@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
+	"\x05count\x18\x02 \x01(\rR\x05count*}\n" +
+	"\fMatrixSource\x12\x1d\n" +
+	"\x19MATRIX_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14MATRIX_SOURCE_KERNEL\x10\x01\x12\x17\n" +
+	"\x13MATRIX_SOURCE_GIVEN\x10\x02\x12\x1b\n" +
+	"\x17MATRIX_SOURCE_ADJACENCY\x10\x03B@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
 
 var (
 	file_cleave_worker_v1_matrix_proto_rawDescOnce sync.Once
@@ -814,7 +807,7 @@ func file_cleave_worker_v1_matrix_proto_rawDescGZIP() []byte {
 var file_cleave_worker_v1_matrix_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_cleave_worker_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_cleave_worker_v1_matrix_proto_goTypes = []any{
-	(KernelFunction)(0),    // 0: cleave.worker.v1.KernelFunction
+	(MatrixSource)(0),      // 0: cleave.worker.v1.MatrixSource
 	(*MatrixSpec)(nil),     // 1: cleave.worker.v1.MatrixSpec
 	(*Degrees)(nil),        // 2: cleave.worker.v1.Degrees
 	(*Maxima)(nil),         // 3: cleave.worker.v1.Maxima
@@ -825,26 +818,28 @@ var file_cleave_worker_v1_matrix_proto_goTypes = []any{
 	(*MatrixAssign)(nil),   // 8: cleave.worker.v1.MatrixAssign
 	(*MatrixFarthest)(nil), // 9: cleave.worker.v1.MatrixFarthest
 	(*Multiply)(nil),       // 10: cleave.worker.v1.Multiply
-	(*Payload)(nil),        // 11: cleave.worker.v1.Payload
+	(v1.KernelFunction)(0), // 11: cleave.v1.KernelFunction
+	(*Payload)(nil),        // 12: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_matrix_proto_depIdxs = []int32{
-	0,  // 0: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.worker.v1.KernelFunction
-	11, // 1: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
-	11, // 2: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
-	11, // 3: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
-	11, // 4: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
-	11, // 5: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
-	11, // 6: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
-	11, // 7: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
-	11, // 8: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
-	7,  // 9: cleave.worker.v1.MatrixAssign.stats:type_name -> cleave.worker.v1.ClusterStats
-	7,  // 10: cleave.worker.v1.MatrixFarthest.stats:type_name -> cleave.worker.v1.ClusterStats
-	11, // 11: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	0,  // 0: cleave.worker.v1.MatrixSpec.source:type_name -> cleave.worker.v1.MatrixSource
+	11, // 1: cleave.worker.v1.MatrixSpec.function:type_name -> cleave.v1.KernelFunction
+	12, // 2: cleave.worker.v1.MatrixSpec.mean:type_name -> cleave.worker.v1.Payload
+	12, // 3: cleave.worker.v1.MatrixSpec.scale:type_name -> cleave.worker.v1.Payload
+	12, // 4: cleave.worker.v1.SetOperands.weights:type_name -> cleave.worker.v1.Payload
+	12, // 5: cleave.worker.v1.SetOperands.sparse_starts:type_name -> cleave.worker.v1.Payload
+	12, // 6: cleave.worker.v1.SetOperands.sparse_columns:type_name -> cleave.worker.v1.Payload
+	12, // 7: cleave.worker.v1.SetOperands.sparse_values:type_name -> cleave.worker.v1.Payload
+	12, // 8: cleave.worker.v1.ColumnSums.columns:type_name -> cleave.worker.v1.Payload
+	12, // 9: cleave.worker.v1.ColumnSums.ends:type_name -> cleave.worker.v1.Payload
+	7,  // 10: cleave.worker.v1.MatrixAssign.stats:type_name -> cleave.worker.v1.ClusterStats
+	7,  // 11: cleave.worker.v1.MatrixFarthest.stats:type_name -> cleave.worker.v1.ClusterStats
+	12, // 12: cleave.worker.v1.Multiply.x:type_name -> cleave.worker.v1.Payload
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_matrix_proto_init() }

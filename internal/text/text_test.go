@@ -1,10 +1,10 @@
-package shell
+package text
 
 import "testing"
 
 func TestTextForPeople(t *testing.T) {
-	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1.02e+03 B", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5.12e+03 TiB"} {
-		if got := FormatBytes(bytes); got != want {
+	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5120 TiB"} {
+		if got := Bytes(bytes); got != want {
 			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
 		}
 	}

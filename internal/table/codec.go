@@ -1,0 +1,266 @@
+package table
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// The canonical bytes of a table, little-endian:
+//
+//	magic "CLT1" | columns uint32 | rows uint64
+//	for each column: type uint8 | 1 if it has empty cells, else 0, uint8 | length of the name uint16 | name
+//	for each column: [a bit for each row, set where the cell is empty] |
+//	    integers: rows int64;  numbers: rows float64;  texts: rows uint32 lengths, and then their bytes
+//
+// Empty cells are zeros. A table has only one form.
+const (
+	magic      = "CLT1"
+	headerSize = 16
+)
+
+// EncodedSize is the number of canonical bytes.
+func (t *Table) EncodedSize() int64 {
+	size := int64(headerSize)
+	for at := range t.Columns {
+		size += t.Columns[at].encodedSize()
+	}
+	return size
+}
+
+func (c *Column) encodedSize() int64 {
+	rows := int64(c.Len())
+	size := 4 + int64(len(c.Name))
+	if c.Empty != nil {
+		size += (rows + 7) / 8
+	}
+	if c.Type != Text {
+		return size + 8*rows
+	}
+	for _, s := range c.Texts {
+		size += 4 + int64(len(s))
+	}
+	return size
+}
+
+// ID is the name of a table: the SHA-256 of its canonical bytes, in hexadecimal.
+func (t *Table) ID() string {
+	hash := sha256.New()
+	_ = t.Encode(hash) // a hash takes everything
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// Encode writes the canonical bytes.
+func (t *Table) Encode(w io.Writer) error {
+	e := &encoder{w: w}
+	e.text(magic)
+	e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(t.Columns)))
+	e.uint64(uint64(t.rows))
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		e.buffer = append(e.buffer, byte(c.Type), map[bool]byte{true: 1}[c.Empty != nil])
+		e.buffer = binary.LittleEndian.AppendUint16(e.buffer, uint16(len(c.Name)))
+		e.text(c.Name)
+	}
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		e.buffer = append(e.buffer, packBits(c.Empty)...)
+		for _, v := range c.Integers {
+			e.uint64(uint64(v))
+		}
+		for _, v := range c.Numbers {
+			e.uint64(math.Float64bits(v))
+		}
+		for _, s := range c.Texts {
+			e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(s)))
+			e.flush(encoderBlock)
+		}
+		for _, s := range c.Texts {
+			e.text(s)
+		}
+	}
+	e.flush(0)
+	return e.err
+}
+
+// encoder collects bytes and writes them in blocks.
+type encoder struct {
+	w      io.Writer
+	buffer []byte
+	err    error // the first
+}
+
+const encoderBlock = 1 << 16
+
+func (e *encoder) uint64(v uint64) {
+	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, v)
+	e.flush(encoderBlock)
+}
+
+func (e *encoder) text(s string) {
+	e.buffer = append(e.buffer, s...)
+	e.flush(encoderBlock)
+}
+
+// flush writes what has been collected, if it is at least so much.
+func (e *encoder) flush(least int) {
+	if len(e.buffer) < least || e.err != nil {
+		return
+	}
+	_, e.err = e.w.Write(e.buffer)
+	e.buffer = e.buffer[:0]
+}
+
+func packBits(marks []bool) []byte {
+	packed := make([]byte, (len(marks)+7)/8)
+	for at, mark := range marks {
+		if mark {
+			packed[at/8] |= 1 << (at % 8)
+		}
+	}
+	return packed
+}
+
+// Decode reads canonical bytes and checks them as if they came from a stranger. Memory grows with the bytes
+// that are there, never with what they claim.
+func Decode(content []byte) (*Table, error) {
+	d := &decoder{rest: content}
+	if string(d.take(4)) != magic {
+		return nil, corrupt("no header of a table")
+	}
+	count, rows := d.uint32(), d.uint64()
+	if d.short || count > MaxColumns || rows > MaxRows {
+		return nil, corrupt("impossible sizes")
+	}
+	columns := make([]Column, count)
+	marked := make([]bool, count)
+	for at := range columns {
+		head := d.take(4)
+		if d.short || head[1] > 1 {
+			return nil, corrupt("a column is not described")
+		}
+		columns[at].Type, marked[at] = Type(head[0]), head[1] == 1
+		columns[at].Name = string(d.take(int(binary.LittleEndian.Uint16(head[2:]))))
+	}
+	for at := range columns {
+		c := &columns[at]
+		if marked[at] {
+			c.Empty = d.marks(int(rows))
+		}
+		d.cells(c, int(rows))
+		if d.short || marked[at] && !slices.Contains(c.Empty, true) {
+			return nil, corrupt("the rows are fewer or others than its header says")
+		}
+	}
+	if len(d.rest) > 0 {
+		return nil, corrupt("something follows its end")
+	}
+	for at := range columns {
+		if columns[at].hides() {
+			return nil, corrupt("an empty cell holds something")
+		}
+	}
+	return New(columns)
+}
+
+// hides tells whether a cell that is empty holds something.
+func (c *Column) hides() bool {
+	for row, empty := range c.Empty {
+		if empty && (c.Type == Integer && c.Integers[row] != 0 || c.Type == Number && math.Float64bits(c.Numbers[row]) != 0 || c.Type == Text && c.Texts[row] != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// decoder takes bytes from the front, until they are too few.
+type decoder struct {
+	rest  []byte
+	short bool
+}
+
+func (d *decoder) take(count int) []byte {
+	if d.short || count > len(d.rest) {
+		d.short = true
+		return nil
+	}
+	taken := d.rest[:count]
+	d.rest = d.rest[count:]
+	return taken
+}
+
+func (d *decoder) uint32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *decoder) uint64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// marks reads a bit for each row; those beyond the last row must not be set.
+func (d *decoder) marks(rows int) []bool {
+	packed := d.take((rows + 7) / 8)
+	if d.short {
+		return nil
+	}
+	marks := make([]bool, rows)
+	for at := range 8 * len(packed) {
+		set := packed[at/8]&(1<<(at%8)) != 0
+		if at < rows {
+			marks[at] = set
+		} else if set {
+			d.short = true
+		}
+	}
+	return marks
+}
+
+func (d *decoder) cells(c *Column, rows int) {
+	switch c.Type {
+	case Integer:
+		if b := d.take(8 * rows); b != nil {
+			c.Integers = make([]int64, rows)
+			for at := range c.Integers {
+				c.Integers[at] = int64(binary.LittleEndian.Uint64(b[8*at:]))
+			}
+		}
+	case Number:
+		if b := d.take(8 * rows); b != nil {
+			c.Numbers = make([]float64, rows)
+			for at := range c.Numbers {
+				c.Numbers[at] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*at:]))
+			}
+		}
+	case Text:
+		lengths := d.take(4 * rows)
+		total := uint64(0)
+		for at := range len(lengths) / 4 {
+			total += uint64(binary.LittleEndian.Uint32(lengths[4*at:]))
+		}
+		if d.short || total > uint64(len(d.rest)) {
+			d.short = true
+			return
+		}
+		all := string(d.take(int(total))) // one string, which the texts are parts of
+		c.Texts = make([]string, rows)
+		for at := range c.Texts {
+			length := binary.LittleEndian.Uint32(lengths[4*at:])
+			c.Texts[at], all = all[:length], all[length:]
+		}
+	}
+}
+
+func corrupt(why string) error {
+	return fault.Invalid("CORRUPT_TABLE", "these bytes are not a Cleave table: %s", why)
+}

@@ -1,0 +1,277 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
+)
+
+var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{
+	cleavev1.ColumnType_COLUMN_TYPE_UNSPECIFIED: 0,
+	cleavev1.ColumnType_COLUMN_TYPE_INTEGER:     table.Integer,
+	cleavev1.ColumnType_COLUMN_TYPE_NUMBER:      table.Number,
+	cleavev1.ColumnType_COLUMN_TYPE_TEXT:        table.Text,
+}
+
+// TableProto describes a table; the id, name and time are the caller's.
+func TableProto(t *table.Table) *cleavev1.Table {
+	p := &cleavev1.Table{Rows: uint64(t.Rows()), Bytes: uint64(t.EncodedSize())}
+	for at := range t.Columns {
+		p.Columns = append(p.Columns, &cleavev1.TableColumn{Name: t.Columns[at].Name, Type: columnTypes.write(t.Columns[at].Type)})
+	}
+	return p
+}
+
+// TableRows makes a table of one message.
+func TableRows(p *cleavev1.TableRows) (*table.Table, error) {
+	var all rowsOfTable
+	if err := all.add(p); err != nil {
+		return nil, err
+	}
+	return table.New(all.columns)
+}
+
+// InlineTable is a table within a request.
+func InlineTable(t *table.Table) *cleavev1.TableInput {
+	return &cleavev1.TableInput{Source: &cleavev1.TableInput_Inline{Inline: rowsProto(t, 0, t.Rows())}}
+}
+
+// rowsProto is the rows [from, to).
+func rowsProto(t *table.Table, from, to int) *cleavev1.TableRows {
+	p := &cleavev1.TableRows{}
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		column := &cleavev1.Column{Name: c.Name}
+		switch c.Type {
+		case table.Integer:
+			column.Cells = &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: c.Integers[from:to]}}
+		case table.Number:
+			column.Cells = &cleavev1.Column_Numbers{Numbers: &cleavev1.NumberCells{Values: c.Numbers[from:to]}}
+		case table.Text:
+			column.Cells = &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: c.Texts[from:to]}}
+		}
+		if c.Empty != nil {
+			for row, empty := range c.Empty[from:to] {
+				if empty {
+					column.EmptyRows = append(column.EmptyRows, uint32(row))
+				}
+			}
+		}
+		p.Columns = append(p.Columns, column)
+	}
+	return p
+}
+
+// rowsOfTable are the rows that have arrived.
+type rowsOfTable struct {
+	columns []table.Column
+	rows    int
+}
+
+// add takes the next rows; the first say which columns there are.
+func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
+	if r.columns == nil {
+		if len(p.GetColumns()) == 0 || len(p.GetColumns()) > table.MaxColumns {
+			return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(p.GetColumns()), table.MaxColumns)
+		}
+		for _, c := range p.GetColumns() {
+			r.columns = append(r.columns, table.Column{Name: c.GetName(), Type: typeOf(c)})
+		}
+	}
+	if len(p.GetColumns()) != len(r.columns) {
+		return fault.Invalid("COLUMNS_DIFFER", "the rows from %d on have %d columns; those before have %d", r.rows, len(p.GetColumns()), len(r.columns))
+	}
+	before := r.rows
+	for at, c := range p.GetColumns() {
+		into := &r.columns[at]
+		if c.GetName() != into.Name || typeOf(c) != into.Type {
+			return fault.Invalid("COLUMNS_DIFFER", "column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the same columns in the same order",
+				at, before, c.GetName(), typeOf(c), into.Name, into.Type)
+		}
+		into.Integers = append(into.Integers, c.GetIntegers().GetValues()...)
+		into.Numbers = append(into.Numbers, c.GetNumbers().GetValues()...)
+		into.Texts = append(into.Texts, c.GetTexts().GetValues()...)
+		if at == 0 {
+			r.rows = into.Len()
+		}
+		if into.Len() != r.rows {
+			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "of the rows from %d on, column %q has %d and column %q %d", before,
+				r.columns[0].Name, r.rows-before, into.Name, into.Len()-before)
+		}
+		if err := markEmpty(into, c.GetEmptyRows(), before, r.rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markEmpty marks the empty cells of the rows [from, to).
+func markEmpty(c *table.Column, rows []uint32, from, to int) error {
+	if c.Empty == nil && len(rows) == 0 {
+		return nil
+	}
+	c.Empty = append(c.Empty, make([]bool, to-len(c.Empty))...)
+	for _, row := range rows {
+		if int64(row) >= int64(to-from) {
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "column %q says that row %d of %d is empty", c.Name, row, to-from)
+		}
+		c.Empty[from+int(row)] = true
+	}
+	return nil
+}
+
+func typeOf(c *cleavev1.Column) table.Type {
+	switch c.GetCells().(type) {
+	case *cleavev1.Column_Integers:
+		return table.Integer
+	case *cleavev1.Column_Numbers:
+		return table.Number
+	case *cleavev1.Column_Texts:
+		return table.Text
+	}
+	return 0
+}
+
+// TableUpload takes the parts of an upload in the order they come and makes the table. Memory grows with
+// what has arrived and stops at the limit.
+type TableUpload struct {
+	limit  int64 // of canonical bytes
+	header *cleavev1.TableHeader
+	bytes  uint64
+	rows   rowsOfTable
+}
+
+// NewTableUpload makes a TableUpload of at most limit bytes.
+func NewTableUpload(limit int64) *TableUpload { return &TableUpload{limit: limit} }
+
+// Name is the name for people that the header gave.
+func (u *TableUpload) Name() string { return u.header.GetDisplayName() }
+
+// Add takes the next part.
+func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
+	header := part.GetHeader()
+	switch {
+	case u.header == nil && header == nil:
+		return fault.Invalid("HEADER_MISSING", "the upload does not begin with a header").OnField("header")
+	case u.header == nil:
+		u.header = header
+		return CheckName("header.display_name", header.GetDisplayName())
+	case header != nil:
+		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
+	case part.GetRows() == nil:
+		return fault.Invalid("PART_EMPTY", "a part of the upload has no rows").OnField("rows")
+	}
+	for _, c := range part.GetRows().GetColumns() {
+		u.bytes += 8 * uint64(len(c.GetIntegers().GetValues())+len(c.GetNumbers().GetValues()))
+		for _, s := range c.GetTexts().GetValues() {
+			u.bytes += 4 + uint64(len(s))
+		}
+	}
+	if u.bytes > uint64(u.limit) {
+		return tableTooLarge(u.bytes, u.limit)
+	}
+	return onField(u.rows.add(part.GetRows()), "rows")
+}
+
+// Finish makes the table of all parts; the TableUpload is then spent.
+func (u *TableUpload) Finish() (*table.Table, error) {
+	switch {
+	case u.header == nil:
+		return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
+	case u.rows.columns == nil:
+		return nil, fault.Invalid("BAD_COLUMNS", "the upload ended without a part that has columns; an empty table has one, without cells").OnField("rows")
+	}
+	t, err := table.New(u.rows.columns)
+	if err != nil {
+		return nil, onField(err, "rows")
+	}
+	if size := t.EncodedSize(); size > u.limit {
+		return nil, tableTooLarge(uint64(size), u.limit)
+	}
+	return t, nil
+}
+
+func tableTooLarge(bytes uint64, limit int64) error {
+	return fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the table takes at least %d bytes; this coordinator takes at most %d in one table", bytes, limit).
+		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
+}
+
+// onField names the field of a fault.
+func onField(err error, field string) error {
+	if f, is := errors.AsType[*fault.Error](err); is {
+		return f.OnField(field)
+	}
+	return err
+}
+
+// partBytes is about what a part of a table on its way takes at most.
+const partBytes = 1 << 20
+
+// TableParts calls yield with the header and the parts of the upload of a table, until one fails.
+func TableParts(name string, t *table.Table, yield func(*cleavev1.CreateTableRequest) error) error {
+	header := &cleavev1.TableHeader{DisplayName: name}
+	if err := yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: header}}); err != nil {
+		return err
+	}
+	return eachPart(t, func(rows *cleavev1.TableRows) error {
+		return yield(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rows}})
+	})
+}
+
+// eachPart calls yield with the rows of a table, portion by portion, and at least once.
+func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
+	rows := max(1, t.Rows())
+	portion := max(1, int(partBytes*int64(rows)/t.EncodedSize()))
+	for from := 0; from < rows; from += portion {
+		if err := yield(rowsProto(t, from, min(from+portion, t.Rows()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SendTableRows sends the rows of a table to a client.
+func SendTableRows(t *table.Table, send func(*cleavev1.GetTableRowsResponse) error) error {
+	return eachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
+}
+
+// ReceiveTable makes a table of the parts of a stream, which ends with io.EOF. Errors of the stream are
+// returned as they are.
+func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
+	var all rowsOfTable
+	for {
+		part, err := receive()
+		if errors.Is(err, io.EOF) {
+			return table.New(all.columns)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := all.add(part.GetRows()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// SendTable uploads a table through a client and returns the coordinator's description of it.
+func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table) (*cleavev1.Table, error) {
+	ctx, cancel := context.WithCancel(ctx) // lets go of a stream that is left halfway
+	defer cancel()
+	stream, err := client.CreateTable(ctx)
+	if err != nil {
+		return nil, Fault(err)
+	}
+	// EOF from a send says that the coordinator has answered already; CloseAndRecv tells what.
+	if err := TableParts(name, t, stream.Send); err != nil && !errors.Is(err, io.EOF) {
+		return nil, Fault(err)
+	}
+	response, err := stream.CloseAndRecv()
+	if err != nil {
+		return nil, Fault(err)
+	}
+	return response.GetTable(), nil
+}
