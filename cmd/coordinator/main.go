@@ -26,7 +26,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
 		Short: "Serve the Cleave API and place tiles on workers",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 	}
 	set := cmd.Flags()
 	set.StringVar(&cfg.Listen, "listen", cfg.Listen, "`HOST:PORT` to serve on; port 0 picks a free one")

@@ -27,7 +27,7 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker --coordinator HOST:PORT",
 		Short: "Compute for a Cleave coordinator",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 	}
 	set := cmd.Flags()
 	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator")

@@ -82,7 +82,7 @@ var packages = []packageRule{
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
-	{"bench", testOnly, ""}, // make bench
+	{"bench", testOnly, ""},              // make bench
 	{"bench/cmd/bench", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},

@@ -39,7 +39,7 @@ func (c *columnCounter) Load(ctx context.Context, labels []int32) ([]kernel.Int1
 }
 
 func (c *columnCounter) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
-	if kernel.MadeAnew(c.n, len(moves)) {
+	if kernel.FullSweepIsCheaper(c.n, len(moves)) {
 		c.columns += c.n
 	} else {
 		c.columns += len(moves)
@@ -140,7 +140,7 @@ func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 	}
 	counted := &columnCounter{Executor: local, n: r.points.N}
 	seconds, err := stopwatch(func() (err error) {
-		r.result, err = kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
+		r.result, err = kernelkmeans.Run(ctx, problem, counted, clustering.NopObserver{})
 		return err
 	})
 	r.oursBuild, r.ours, r.columns = append(r.oursBuild, build), append(r.ours, seconds), counted.columns
@@ -161,7 +161,7 @@ func (b *benchmark) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) e
 		return err
 	}
 	counted := &columnCounter{Executor: local, n: r.points.N}
-	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.NopObserver{})
 	if err != nil {
 		return err
 	}

@@ -83,13 +83,13 @@ func measureCoordination(ctx context.Context, b *benchmark) error {
 func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int, both, assigns, updates *times) error {
 	const k = 4
 	weights, labels := make([]float64, n), randomLabels(n, k, 1)
-	stats := kernel.Stats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
+	stats := kernel.ClusterStats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
 	for i := range weights {
 		weights[i] = 1
 		stats.Weight[labels[i]]++
 		stats.Count[labels[i]]++
 	}
-	if err := x.Arm(ctx, kernel.Armament{ID: 1, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
+	if err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
 		return err
 	}
 	if _, err := x.Load(ctx, labels); err != nil {
@@ -103,7 +103,7 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 			moves[i] = labeling.Move{Point: point, From: labels[point], To: (labels[point] + 1) % k}
 			labels[point] = moves[i].To
 		}
-		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, []kernel.Stats{stats}); return err })
+		assign, err := stopwatch(func() error { _, err := x.Assign(ctx, []kernel.ClusterStats{stats}); return err })
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *datas
 	hash := sha256.Sum256(content)
 	executor, err := f.NewExecutor(ctx, fleet.Task{
 		JobID: "bench", DatasetID: hex.EncodeToString(hash[:]),
-		Need: planning.Problem{Matrix: problem.Matrix, DatasetBytes: int64(len(content)), K: problem.K()},
+		Need: planning.Workload{Matrix: problem.Matrix, DatasetBytes: int64(len(content)), K: problem.K()},
 	})
 	if err != nil {
 		return err

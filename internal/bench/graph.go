@@ -78,7 +78,7 @@ func (b *benchmark) cut(ctx context.Context, graph *dataset.Graph, prepare, run 
 	}
 	*prepare = append(*prepare, seconds)
 	seconds, err = stopwatch(func() (err error) {
-		result, err = kernelkmeans.Run(ctx, problem, local, clustering.Silent{})
+		result, err = kernelkmeans.Run(ctx, problem, local, clustering.NopObserver{})
 		return err
 	})
 	*run = append(*run, seconds)

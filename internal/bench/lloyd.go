@@ -65,7 +65,7 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 	measurements := []measurement{{difference(func(iterations int) (float64, int, error) {
 		var result *clustering.Result
 		seconds, err := stopwatch(func() (err error) {
-			result, err = centroid.Run(ctx, problems[iterations], executor, clustering.Silent{})
+			result, err = centroid.Run(ctx, problems[iterations], executor, clustering.NopObserver{})
 			return err
 		})
 		if err != nil {

@@ -85,7 +85,7 @@ func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, s
 		return nil, err
 	}
 	counted.Executor = shardExecutor{s}
-	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.Silent{})
+	result, err := kernelkmeans.Run(ctx, problem, counted, clustering.NopObserver{})
 	counted.Executor = nil
 	return result, err
 }
@@ -120,7 +120,7 @@ func (b *benchmark) compareStorage(ctx context.Context) error {
 	return nil
 }
 
-func sameEntry(a, b clustering.Entry) bool {
+func sameEntry(a, b clustering.HistoryEntry) bool {
 	return a.Iteration == b.Iteration && a.Moved == b.Moved && math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
 }
 

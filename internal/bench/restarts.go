@@ -14,11 +14,11 @@ const restartsGoal = 3
 
 // iterationCounter counts the iterations of a run.
 type iterationCounter struct {
-	clustering.Silent
+	clustering.NopObserver
 	count int
 }
 
-func (o *iterationCounter) Iteration(int, clustering.Entry) { o.count++ }
+func (o *iterationCounter) Iteration(int, clustering.HistoryEntry) { o.count++ }
 
 // restartRun are the measurements with one number of restarts.
 type restartRun struct {

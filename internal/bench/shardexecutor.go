@@ -22,8 +22,8 @@ func (e shardExecutor) Diagonal(ctx context.Context) ([]float64, error) {
 	return e.shard.Diagonal(ctx, e.tiles)
 }
 
-func (e shardExecutor) Arm(_ context.Context, a kernel.Armament) error {
-	return e.shard.Arm(a)
+func (e shardExecutor) SetOperands(_ context.Context, a kernel.Operands) error {
+	return e.shard.SetOperands(a)
 }
 
 func (e shardExecutor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error) {
@@ -41,11 +41,11 @@ func (e shardExecutor) Update(ctx context.Context, moves []labeling.Move) ([]ker
 	return sums, err
 }
 
-func (e shardExecutor) Assign(ctx context.Context, stats []kernel.Stats) ([]labeling.Move, error) {
+func (e shardExecutor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	return e.shard.Assign(ctx, e.tiles, e.step, stats)
 }
 
-func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.Stats) ([]labeling.Candidate, error) {
+func (e shardExecutor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	return e.shard.Farthest(ctx, e.tiles, e.step, stats)
 }
 

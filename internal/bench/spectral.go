@@ -55,7 +55,7 @@ func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, sp
 // run is the time from the built matrix to labels.
 func (e *spectralRun) run(ctx context.Context) (float64, error) {
 	return stopwatch(func() (err error) {
-		e.result, err = cut.Run(ctx, e.problem, e.local, clustering.Silent{})
+		e.result, err = cut.Run(ctx, e.problem, e.local, clustering.NopObserver{})
 		return err
 	})
 }

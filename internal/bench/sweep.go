@@ -42,7 +42,7 @@ func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *data
 		return nil, err
 	}
 	n := problem.Rows()
-	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.All(n), n: n, rng: rand.New(rand.NewPCG(1, 1))}
+	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(n), n: n, rng: rand.New(rand.NewPCG(1, 1))}
 	_, err = s.shard.Build(ctx, s.tiles, stored)
 	return s, err
 }
@@ -56,7 +56,7 @@ func (s *sweeper) setOperands(k int) error {
 		weights[i] = 1
 	}
 	s.labels = randomLabels(s.n, k, s.operandsID)
-	return s.shard.Arm(kernel.Armament{ID: s.operandsID, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
+	return s.shard.SetOperands(kernel.Operands{ID: s.operandsID, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
 // full is a sweep over all columns: of an unknown step no sums can be reused.

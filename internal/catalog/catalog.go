@@ -22,7 +22,7 @@ type Family string
 // The families.
 const (
 	KernelFamily   Family = "kernel"   // sweeps over a matrix
-	VectorFamily   Family = "vector"   // points and centroids
+	CentroidFamily Family = "vector"   // points and centroids
 	SpectralFamily Family = "spectral" // eigenvectors of a matrix
 )
 
@@ -69,7 +69,7 @@ func FindKernel(name string) (Kernel, bool) {
 }
 
 // FindOption finds an option by its name, in the form that an algorithm has it.
-func Find(name string, a Algorithm) (Option, bool) {
+func FindOption(name string, a Algorithm) (Option, bool) {
 	o, known := find(Options, func(o Option) bool { return o.Name == name })
 	if o.Spectral != nil && a.Family == SpectralFamily {
 		o = *o.Spectral
@@ -86,7 +86,7 @@ func find[T any](list []T, is func(T) bool) (found T, known bool) {
 
 // Takes tells whether a user can set this option of the algorithm.
 func (a Algorithm) Takes(option string) bool {
-	o, known := Find(option, a)
+	o, known := FindOption(option, a)
 	return known && (o.Common || slices.Contains(a.Options, option))
 }
 

@@ -108,12 +108,12 @@ func TestTheTablesAgree(t *testing.T) {
 			}
 		}
 		for option, value := range a.Implied {
-			o, known := Find(option, a)
+			o, known := FindOption(option, a)
 			if _, err := o.Parse(value); !known || err != nil || a.Takes(option) {
 				t.Errorf("%s implies %s %s", a.Name, option, value)
 			}
 		}
-		starts, _ := Find("init", a)
+		starts, _ := FindOption("init", a)
 		for _, start := range a.Starts {
 			if _, err := starts.Parse(start); err != nil {
 				t.Errorf("%s starts by %s", a.Name, start)

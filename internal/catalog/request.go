@@ -39,7 +39,7 @@ func (r *Refusal) Text(name func(option string) string) string {
 
 // Field is the path of the option in the API.
 func (r *Refusal) Field() string {
-	o, known := Find(r.Option, r.Algorithm)
+	o, known := FindOption(r.Option, r.Algorithm)
 	if !known {
 		return "spec." + strings.ReplaceAll(r.Option, "-", "_")
 	}
@@ -110,7 +110,7 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 		implied := r.implied(a, o.Name)
 		switch {
 		case a.Takes(o.Name):
-			o, _ = Find(o.Name, a)
+			o, _ = FindOption(o.Name, a)
 			if _, err := o.Parse(value); err != nil {
 				return r.refuse(a, badReason(o.Name), o.Name, "{%s} is %s; %v", o.Name, value, err)
 			}

@@ -27,7 +27,7 @@ func (a *app) evaluateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evaluate --labels FILE --truth FILE",
 		Short: "Score labels against the truth, and count the constraints they satisfy",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(*cobra.Command, []string) error { return a.evaluate(f) },
 	}
 	set := cmd.Flags()

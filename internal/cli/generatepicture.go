@@ -39,7 +39,7 @@ func (a *app) pictureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "picture --out DIR",
 		Short: "Draw a picture of two halves with noise, to be segmented",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
@@ -147,14 +147,14 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 		{Name: "picture.csv", Write: func(w io.Writer) error {
 			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_grey"},
-				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGrey}})
+				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGray}})
 		}},
 	})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
-		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGrey))
+		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGray))
 	return err
 }
 
@@ -165,7 +165,7 @@ func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
 		chosen.SigmaPosition = f.sigmaPosition.Value
 	}
 	if f.sigmaGray.Keyword == "" {
-		chosen.SigmaGrey = f.sigmaGray.Value
+		chosen.SigmaGray = f.sigmaGray.Value
 	}
 	return chosen
 }

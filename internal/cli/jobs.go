@@ -81,7 +81,7 @@ func (a *app) deleteCommand() *cobra.Command {
 func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
-	cmd := &cobra.Command{Use: "list", Short: "List jobs, the newest first", Args: shell.Flags}
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, the newest first", Args: shell.FlagsOnly}
 	server := addServerFlag(cmd.Flags())
 	cmd.Flags().Var(state, "state", "only jobs in this state")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

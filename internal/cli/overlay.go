@@ -35,7 +35,7 @@ func (a *app) overlayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
 		Short: "Draw the segments of a picture, or their relaxed indicator, over it",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(*cobra.Command, []string) error { return a.overlay(f) },
 	}
 	set := cmd.Flags()

@@ -26,7 +26,7 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Say how a job would run, here or on a coordinator, without running it",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), f) },
 	}
 	set := cmd.Flags()

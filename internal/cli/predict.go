@@ -36,7 +36,7 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict (--model DIR | --job ID) --data FILE",
 		Short: "Assign new points to the clusters that a run found",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.predict(cmd.Context(), f) },
 	}
 	set := cmd.Flags()

@@ -32,7 +32,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Cluster a data set, here or on a coordinator, and write what was found",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
 	}
 	set := cmd.Flags()

@@ -23,7 +23,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a coordinator and workers in one process, to try things out",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
 	}
 	set := cmd.Flags()

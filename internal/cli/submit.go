@@ -26,7 +26,7 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Hand a job to a coordinator and print its id",
-		Args:  shell.Flags,
+		Args:  shell.FlagsOnly,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.submit(cmd.Context(), f) },
 	}
 	set := cmd.Flags()

@@ -17,7 +17,7 @@ import (
 
 func (a *app) workersCommand() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "workers", Short: "List the workers of a coordinator", Args: shell.Flags}
+	cmd := &cobra.Command{Use: "workers", Short: "List the workers of a coordinator", Args: shell.FlagsOnly}
 	server := addServerFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

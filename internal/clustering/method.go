@@ -8,9 +8,9 @@ import (
 
 // Report is what one step of a method did.
 type Report struct {
-	Entry *Entry       // nil: nothing was accepted
-	Shift *ShiftChange // nil: the shift did not change
-	Stop  StopReason   // 0: go on
+	Entry *HistoryEntry // nil: nothing was accepted
+	Shift *ShiftChange  // nil: the shift did not change
+	Stop  StopReason    // 0: go on
 	// Notices are the warnings of this step.
 	Notices []Notice
 }
@@ -40,7 +40,7 @@ const (
 	StopTolerance
 	StopRise
 	StopCycle
-	StopCancelled
+	StopCanceled
 	StopMaxProducts // an eigensolver came to the limit of its products before it converged
 )
 
@@ -49,18 +49,18 @@ func (r StopReason) String() string {
 }
 
 // HistoryEntry is one line of a run's history: an accepted step, or the start, which is iteration 0 of kernel k-means.
-type Entry struct {
+type HistoryEntry struct {
 	Iteration int
 	Objective float64
 	Moved     int
 	// Of k-means and its relatives: the objective once points were assigned, before means and metric were updated, and
 	// the parts of Objective where it has any.
 	AssignmentObjective *float64
-	Parts               *Parts
+	Parts               *ObjectiveParts
 }
 
 // ObjectiveParts are the terms of objective = Distortion + MustLink + CannotLink - LogDet.
-type Parts struct {
+type ObjectiveParts struct {
 	metric.Parts
 	Violated int     // constraints that the labels violate
 	Spread   float64 // largest over smallest eigenvalue of the metric

@@ -4,7 +4,7 @@ package clustering
 // and the spec.
 type Observer interface {
 	Restart(restart int) // a restart begins; not called where there is only one
-	Iteration(restart int, e Entry)
+	Iteration(restart int, e HistoryEntry)
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
@@ -36,26 +36,26 @@ type Notice struct{ Code, Message string }
 type ShiftChange struct {
 	Iteration int
 	Sigma     float64
-	Why       string
+	Reason    string
 }
 
 // NopObserver ignores all events.
-type Silent struct{}
+type NopObserver struct{}
 
 // Restart implements Observer.
-func (Silent) Restart(int) {}
+func (NopObserver) Restart(int) {}
 
 // Iteration implements Observer.
-func (Silent) Iteration(int, Entry) {}
+func (NopObserver) Iteration(int, HistoryEntry) {}
 
 // Shift implements Observer.
-func (Silent) Shift(ShiftChange) {}
+func (NopObserver) Shift(ShiftChange) {}
 
 // Notice implements Observer.
-func (Silent) Notice(Notice) {}
+func (NopObserver) Notice(Notice) {}
 
 // Solver implements Observer.
-func (Silent) Solver(SolverStep) {}
+func (NopObserver) Solver(SolverStep) {}
 
 // Phase implements Observer.
-func (Silent) Phase(Phase) {}
+func (NopObserver) Phase(Phase) {}

@@ -51,7 +51,7 @@ func (r *restartObserver) pass(event func(Observer)) {
 
 func (r *restartObserver) Restart(restart int) { r.pass(func(o Observer) { o.Restart(restart) }) }
 
-func (r *restartObserver) Iteration(restart int, e Entry) {
+func (r *restartObserver) Iteration(restart int, e HistoryEntry) {
 	r.pass(func(o Observer) { o.Iteration(restart, e) })
 }
 

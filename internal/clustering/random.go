@@ -24,7 +24,7 @@ func (s Spec) Random(stream uint64) *rand.Rand {
 // Sums are taken tile by tile, as everywhere.
 func Draw(u float64, chance []float64) int {
 	n := len(chance)
-	target := u * partition.Sum(n, func(i int) float64 { return chance[i] })
+	target := u * partition.SumByTile(n, func(i int) float64 { return chance[i] })
 	last, before := -1, 0.0
 	for tile := range partition.TileCount(n) {
 		rows, part := partition.Tile(n, tile), 0.0

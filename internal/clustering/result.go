@@ -17,12 +17,12 @@ type Result struct {
 	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties of
 	// constraints: on A where Objective is on A + W (Kulis2009 Table 3). nil: the objective is not that of a graph.
 	PlainObjective *float64
-	History        []Entry
+	History        []HistoryEntry
 	Shifts         []ShiftChange
 	Warnings       []Notice
-	Sigma          float64      // the diagonal shift at the end
-	Matrix         *kernel.Spec // what the entries were; nil: there is no matrix
-	Restart        int          // the one that won
+	Sigma          float64            // the diagonal shift at the end
+	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
+	Restart        int                // the one that won
 	Satisfaction   constraint.Satisfaction
 	ClusterSizes   []int
 	Model          *Model       // nil: there are no centroids

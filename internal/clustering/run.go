@@ -46,7 +46,7 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		result.StopReason = StopCancelled
+		result.StopReason = StopCanceled
 	}
 	result.ClusterSizes = make([]int, family.K())
 	for _, c := range result.Labels {
@@ -97,7 +97,7 @@ func (a *attempt) run(ctx context.Context, m Method, maxIterations int, o Observ
 			if ctx.Err() == nil {
 				return err
 			}
-			result.StopReason = StopCancelled
+			result.StopReason = StopCanceled
 			break
 		}
 		record(report)

@@ -32,7 +32,7 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 	t.Helper()
 	domain, err := wire.Spec(spec, data.Rows(), wire.NoTables)
 	must(t, domain, err)
-	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.Silent{})
+	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.NopObserver{})
 	must(t, result, err)
 	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Embedding: result.Embedding}
 }

@@ -33,10 +33,10 @@ type script func(ctx context.Context, o clustering.Observer) (*clustering.Result
 func scripted(run script) engine {
 	return engine{
 		await: func(context.Context, *fleet.Fleet, func(fleet.Status)) error { return nil },
-		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+		execute: func(ctx context.Context, _ runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
-			return r, &fleet.Held{Stored: 1, EverStored: true, EntryBytes: 256}, err
+			return r, &fleet.Usage{Stored: 1, EverStored: true, EntryBytes: 256}, err
 		},
 	}
 }
@@ -53,8 +53,8 @@ func steps(n int) script {
 	}
 }
 
-func entry(i int) clustering.Entry {
-	return clustering.Entry{Iteration: i, Objective: 100 / float64(i+1), Moved: 10 - i%10}
+func entry(i int) clustering.HistoryEntry {
+	return clustering.HistoryEntry{Iteration: i, Objective: 100 / float64(i+1), Moved: 10 - i%10}
 }
 
 func result(iterations int, stop clustering.StopReason) *clustering.Result {
@@ -84,7 +84,7 @@ func (g *gate) run(ctx context.Context, o clustering.Observer) (*clustering.Resu
 		o.Iteration(0, entry(1))
 		return result(1, clustering.StopConverged), nil
 	case <-ctx.Done():
-		return result(0, clustering.StopCancelled), nil
+		return result(0, clustering.StopCanceled), nil
 	}
 }
 

@@ -94,7 +94,7 @@ func (o *observer) Restart(restart int) {
 }
 
 // Iteration implements clustering.Observer.
-func (o *observer) Iteration(restart int, e clustering.Entry) {
+func (o *observer) Iteration(restart int, e clustering.HistoryEntry) {
 	iteration := wire.IterationProto(restart, e)
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: iteration}})
 	o.job.progress.step(iteration)

@@ -15,7 +15,7 @@ import (
 // prepared is a job that is ready to run, and the resources that it needs.
 type prepared struct {
 	runner runner
-	need   planning.Problem
+	need   planning.Workload
 }
 
 // prepare checks a spec and prepares its problem. What can be checked without the values of the data set
@@ -91,7 +91,7 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 
 // actualPlan says how the rows were cut into tiles and how the tiles were held in the end. The tiles of a
 // graph are views of the data set and take no memory beyond it.
-func actualPlan(need planning.Problem, held fleet.Held, workers int) *cleavev1.Plan {
+func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1.Plan {
 	rows := need.Rows()
 	p := &cleavev1.Plan{
 		Tiles:         uint32(partition.TileCount(rows)),

@@ -20,7 +20,7 @@ const (
 )
 
 // noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
-func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Problem) {
+func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Workload) {
 	h.t.Helper()
 	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3))
 	if err != nil {
@@ -36,8 +36,8 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 }
 
 // memoryFor is the memory by which a worker with one thread stores this many tiles.
-func memoryFor(need planning.Problem, tiles int64) uint64 {
-	return uint64(max(need.JoinBytes(1), need.SeatBytes(1)+tiles*need.TileSize(0).Stored))
+func memoryFor(need planning.Workload, tiles int64) uint64 {
+	return uint64(max(need.MinFreeBytes(1), need.FixedBytes(1)+tiles*need.TileSize(0).Stored))
 }
 
 func (h *harness) plan(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
@@ -118,7 +118,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 			s, need := h.noiseJob(c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
-				defer h.startWorkerWith(name, max(memoryFor(need, c.tiles), uint64(need.SeatBytes(1)+10*need.TileSize(0).Computed)))()
+				defer h.startWorkerWith(name, max(memoryFor(need, c.tiles), uint64(need.FixedBytes(1)+10*need.TileSize(0).Computed)))()
 			}
 			if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 				t.Fatal(err)

@@ -122,7 +122,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 	defer c.datasets.release(id)
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id,
-		Need: planning.Problem{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
+		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
 	})
 	if err != nil {
 		return nil, err

@@ -117,9 +117,9 @@ func TestReplayMustRepeatTheEvents(t *testing.T) {
 	}{
 		{"another value", func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 			o.Iteration(0, entry(0))
-			o.Iteration(0, clustering.Entry{Iteration: 1, Objective: 7})
+			o.Iteration(0, clustering.HistoryEntry{Iteration: 1, Objective: 7})
 			<-ctx.Done()
-			return result(1, clustering.StopCancelled), nil
+			return result(1, clustering.StopCanceled), nil
 		}},
 		{"fewer events", steps(0)},
 	} {

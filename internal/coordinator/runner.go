@@ -19,12 +19,12 @@ type runner interface {
 	// objective is the name of what is minimized or maximized.
 	objective() string
 	// need is what the job needs of the workers and the coordinator.
-	need() planning.Problem
+	need() planning.Workload
 	// limitLanes limits how many restarts run side by side.
 	limitLanes(lanes int)
 	// execute places the job on workers, runs it and releases them. It returns what they held in the end,
 	// nil if they never held anything.
-	execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error)
+	execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
 // newRunner prepares a job; bytes is the size of the data set.
@@ -59,19 +59,19 @@ type kernelRunner struct {
 
 func (r *kernelRunner) objective() string { return r.problem.Objective.String() }
 
-func (r *kernelRunner) need() planning.Problem {
-	n := planning.Problem{
+func (r *kernelRunner) need() planning.Workload {
+	n := planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
 		K:             r.spec.K,
 		Lanes:         r.problem.Lanes(),
-		Products:      r.problem.Products(),
+		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
 		Restarts:      r.spec.Restarts,
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
 	}
 	if r.spec.Start == clustering.StartSpectral {
-		n.Eigen = &planning.Eigen{Pairs: r.spec.K, Start: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
+		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
 	}
 	switch r.problem.Objective {
 	case kernelkmeans.ObjectiveRatioCut:
@@ -83,16 +83,16 @@ func (r *kernelRunner) need() planning.Problem {
 	return n
 }
 
-func (r *kernelRunner) limitLanes(lanes int) { r.problem.MostLanes = lanes }
+func (r *kernelRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x, err := f.NewExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer x.Release()
 	result, err := kernelkmeans.Run(ctx, r.problem, x, o)
-	held := x.Held()
+	held := x.Usage()
 	return result, &held, err
 }
 
@@ -107,9 +107,9 @@ type vectorRunner struct {
 
 func (r *vectorRunner) objective() string { return r.spec.Algorithm.Name() }
 
-func (r *vectorRunner) need() planning.Problem {
+func (r *vectorRunner) need() planning.Workload {
 	vectors := r.problem.Vectors
-	return planning.Problem{
+	return planning.Workload{
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
 			FullMetric: r.fullMetric, Entries: r.entries,
@@ -122,7 +122,7 @@ func (r *vectorRunner) need() planning.Problem {
 
 func (r *vectorRunner) limitLanes(int) {}
 
-func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors = r.problem.Vectors
 	x, err := f.NewVectorExecutor(ctx, task)
 	if err != nil {
@@ -130,6 +130,6 @@ func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 	}
 	defer x.Release()
 	result, err := centroid.Run(ctx, r.problem, x, o)
-	held := x.Held()
+	held := x.Usage()
 	return result, &held, err
 }

@@ -22,34 +22,34 @@ type spectralRunner struct {
 
 func (r *spectralRunner) objective() string { return r.problem.Objective.String() }
 
-func (r *spectralRunner) need() planning.Problem {
-	return planning.Problem{
+func (r *spectralRunner) need() planning.Workload {
+	return planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
 		K:             r.spec.K,
-		Products:      r.problem.Products(),
+		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: r.problem.SparseEntries(),
 		Degrees:       true,
-		Eigen: &planning.Eigen{
-			Pairs:    r.problem.Pairs(),
-			Pencil:   r.options.Algorithm == cut.Constrained,
-			AtOnce:   r.problem.AtOnce(),
-			Sparse:   r.problem.OwnEntries(),
-			Columns:  r.problem.Columns(),
-			Restarts: cmp.Or(r.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
+		Eigen: &planning.Eigensolver{
+			Pairs:         r.problem.Eigenpairs(),
+			Generalized:   r.options.Algorithm == cut.Constrained,
+			Dense:         r.problem.SolvesDense(),
+			SparseEntries: r.problem.CoordinatorEntries(),
+			Columns:       r.problem.EmbeddingColumns(),
+			Restarts:      cmp.Or(r.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
 		},
 	}
 }
 
 func (r *spectralRunner) limitLanes(int) {}
 
-func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x, err := f.NewExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer x.Release()
 	result, err := cut.Run(ctx, r.problem, x, o)
-	held := x.Held()
+	held := x.Usage()
 	return result, &held, err
 }

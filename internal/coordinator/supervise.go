@@ -16,13 +16,13 @@ type engine struct {
 	// await waits until a worker is ready.
 	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error
 	// execute runs a job on the workers.
-	execute func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error)
+	execute func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
 }
 
 func realEngine() engine {
 	return engine{
 		await: awaitWorker,
-		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Held, error) {
+		execute: func(ctx context.Context, r runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			return r.execute(ctx, f, task, o)
 		},
 	}
@@ -105,7 +105,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	ready.fitLanes(c.fleet)
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
-	var held *fleet.Held
+	var held *fleet.Usage
 	task := fleet.Task{JobID: j.id, DatasetID: j.datasetID, Need: ready.need, Report: o.report}
 	out.result, held, out.err = c.engine.execute(j.ctx, ready.runner, c.fleet, task, o)
 	if held != nil {

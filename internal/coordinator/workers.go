@@ -91,6 +91,6 @@ func workerProto(w fleet.WorkerInfo) *cleavev1.Worker {
 		Threads: uint32(w.Threads), MemoryBytes: w.MemoryBytes,
 		Version: w.Version, NumericClass: w.NumericClass,
 		AttachTime: timestamppb.New(w.AttachedAt), LastHeartbeatTime: timestamppb.New(w.LastHeartbeat),
-		Tiles: uint32(w.Tiles), TileBytes: w.TileBytes, JobIds: w.JobIDs,
+		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: w.JobIDs,
 	}
 }

@@ -50,7 +50,7 @@ func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := solver.Solve(t.Context(), data, s, 1, clustering.Silent{})
+	r, err := solver.Solve(t.Context(), data, s, 1, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}

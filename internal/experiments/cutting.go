@@ -47,7 +47,7 @@ func affinityOf(data dataset.Dataset, rho float64) affinity {
 func spectralMethod(name string, o cut.Options) cutMethod {
 	return cutMethod{name, func(a affinity) clustering.Spec {
 		o := o
-		o.Rho, o.KeepDiag = a.rho, a.keepDiagonal
+		o.Rho, o.KeepDiagonal = a.rho, a.keepDiagonal
 		return clustering.Spec{Algorithm: &o}
 	}}
 }
@@ -59,7 +59,7 @@ var (
 	learningCut   = spectralMethod(rowLearning, cut.Options{Algorithm: cut.Learning})
 	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
 		return clustering.Spec{MaxIterations: 100, Algorithm: &kernelkmeans.Options{
-			Objective: kernelkmeans.ObjectiveNormalizedCut, Rho: a.rho, KeepDiag: a.keepDiagonal,
+			Objective: kernelkmeans.ObjectiveNormalizedCut, Rho: a.rho, KeepDiagonal: a.keepDiagonal,
 		}}
 	}}
 )
@@ -80,7 +80,7 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	spec := m.spec(affinityOf(s.data, rho))
 	spec.K, spec.Constraints = s.k, list
 	begun := time.Now()
-	result, err := local.Solve(ctx, s.data, spec, 1, clustering.Silent{})
+	result, err := local.Solve(ctx, s.data, spec, 1, clustering.NopObserver{})
 	c := cutRun{seconds: time.Since(begun).Seconds()}
 	switch {
 	case fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS"):

@@ -99,7 +99,7 @@ func (r *runner) solve(ctx context.Context, s set, spec clustering.Spec, test []
 		return outcome{}, err
 	}
 	begun := time.Now()
-	result, err := centroid.Run(ctx, p, x, clustering.Silent{})
+	result, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
 		return outcome{}, err
 	}

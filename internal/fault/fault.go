@@ -20,7 +20,7 @@ const (
 	NotFound                           // no such job, dataset, worker
 	AlreadyExists                      // a request id reused with another body
 	ResourceExhausted                  // over a limit that the message names
-	Cancelled                          // the user asked for it
+	Canceled                           // the user asked for it
 	Internal                           // a mistake of the program, not of the user
 )
 

@@ -16,7 +16,7 @@ import (
 // kernelkmeans.Executor.
 type Executor struct {
 	*job
-	spec        kernel.Spec
+	spec        kernel.MatrixSpec
 	mean, scale *payload
 	operands    *packedOperands // guarded by opMu; nil before the first SetOperands
 }
@@ -96,7 +96,7 @@ func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 
 // SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and counts for itself, so that no two
 // operands of a job have the same.
-func (e *Executor) Arm(ctx context.Context, a kernel.Armament) error {
+func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	sparse := a.Sparse
 	if sparse == nil {
 		sparse = &kernel.Sparse{RowStart: make([]int64, e.spec.Rows+1)}
@@ -216,7 +216,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 }
 
 // Assign implements kernelkmeans.Executor.
-func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]labeling.Move, error) {
+func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
 	return e.assign(ctx, 12*len(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
@@ -224,7 +224,7 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.Stats) ([]labeling
 }
 
 // Farthest implements kernelkmeans.Executor.
-func (e *Executor) Farthest(ctx context.Context, stats []kernel.Stats) ([]labeling.Candidate, error) {
+func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	packed := wire.StatsToProto(stats)
 	return e.farthest(ctx, len(stats), func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}

@@ -140,7 +140,7 @@ type WorkerInfo struct {
 	AttachedAt    time.Time
 	LastHeartbeat time.Time
 	Tiles         int
-	TileBytes     uint64 // reserved for tiles, data sets and what else jobs hold
+	ReservedBytes uint64 // reserved for tiles, data sets and what else jobs hold
 	JobIDs        []string
 }
 
@@ -165,7 +165,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		Threads: s.threads, MemoryBytes: s.memory,
 		Version: s.version, NumericClass: s.numericClass,
 		AttachedAt: s.attachedAt, LastHeartbeat: s.lastSeen,
-		Tiles: s.tiles, TileBytes: uint64(max(0, s.used)),
+		Tiles: s.tiles, ReservedBytes: uint64(max(0, s.used)),
 	}
 	switch {
 	case s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval:

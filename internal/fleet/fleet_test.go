@@ -56,7 +56,7 @@ func TestMeanAndScaleReachTheWorkers(t *testing.T) {
 	for i := range scale {
 		scale[i] = 1 / float64(i+1)
 	}
-	p := newProblem(t, randomPoints(t, 100, 3, 5), kernel.Spec{
+	p := newProblem(t, randomPoints(t, 100, 3, 5), kernel.MatrixSpec{
 		Function: kernel.Polynomial, Gamma: 0.5, Coef0: 1, Degree: 2, Columns: 3, ZeroDiagonal: true,
 		Mean: []float64{0.5, -0.25, 1}, Scale: scale,
 	})
@@ -316,7 +316,7 @@ func TestCancelEndsAWaitingAndAFetchingJob(t *testing.T) {
 	}
 	<-c.datasets.ended // the worker canceled its fetch when the job was released
 	c.datasets.block.Store(false)
-	if w := c.worker("a"); w.Tiles != 0 || w.TileBytes != 0 || len(w.JobIDs) != 0 {
+	if w := c.worker("a"); w.Tiles != 0 || w.ReservedBytes != 0 || len(w.JobIDs) != 0 {
 		t.Errorf("the worker still holds %+v", w)
 	}
 	newSequence(c, c.submit(p, nil), p, 10).run(5, noDisturbance)
@@ -380,8 +380,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("the second job: %v", err)
 	}
 	for _, w := range c.fleet.Workers() {
-		if w.TileBytes != 0 {
-			t.Errorf("worker %s still accounts for %d bytes", w.Name, w.TileBytes)
+		if w.ReservedBytes != 0 {
+			t.Errorf("worker %s still accounts for %d bytes", w.Name, w.ReservedBytes)
 		}
 	}
 }

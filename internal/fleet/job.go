@@ -27,9 +27,9 @@ type Status struct {
 type Task struct {
 	JobID     string
 	DatasetID string
-	Need      planning.Problem // the matrix or the vectors, and the memory they take
-	Vectors   *vector.Spec     // for a job of the vector family
-	Report    func(Status)     // called with every change of the status, one call at a time; may be nil
+	Need      planning.Workload // the matrix or the vectors, and the memory they take
+	Vectors   *vector.RowSpec   // for a job of the vector family
+	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
 }
 
 // job is what the executors of both families have in common: the placement of a job's tiles on workers,
@@ -43,7 +43,7 @@ type job struct {
 	jobID          string
 	key            string // the job's id in commands; no two executors have the same
 	datasetID      string
-	need           planning.Problem
+	need           planning.Workload
 	rows           int
 	sizes          []partition.Size                               // of the tiles
 	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
@@ -68,7 +68,7 @@ type job struct {
 	ops        int               // operations since tiles were last placed
 	balancedAt <-chan struct{}   // Fleet.changed when the placement was last balanced; nil: it must be checked
 	storedAt   <-chan struct{}   // Fleet.changed when tiles were last stored wherever there is room
-	usage      Held              // only EverStored and EverComputed are kept up to date
+	usage      Usage             // only EverStored and EverComputed are kept up to date
 }
 
 // tile is where a tile is placed, and its state there.
@@ -95,7 +95,7 @@ func (f *Fleet) newJob(task Task) *job {
 		datasetID: task.DatasetID,
 		need:      task.Need,
 		rows:      task.Need.Rows(),
-		sizes:     task.Need.Sizes(),
+		sizes:     task.Need.TileSizes(),
 		tiles:     make([]tile, tiles),
 		members:   map[*session]*membership{},
 		failing:   map[*session]bool{},

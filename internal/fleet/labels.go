@@ -73,7 +73,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	step, next := j.step, j.step+1
 	op := &operation{
 		name:          name,
-		wholeMatrix:   kernel.MadeAnew(j.rows, len(moves)), // it reads nearly every column
+		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // it reads nearly every column
 		maxBytes:      func([]int) int { return j.sumBytes },
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
@@ -86,7 +86,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	}
 	if name == "load" {
 		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
-		op.wholeMatrix = kernel.MadeAnew(j.rows, countLabeled(labels))
+		op.wholeMatrix = kernel.FullSweepIsCheaper(j.rows, countLabeled(labels))
 	}
 	err := j.perform(ctx, op)
 	// After an error only some tiles are at the next step. Its number is not used again, so that the

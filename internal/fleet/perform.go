@@ -114,7 +114,7 @@ func (j *job) perform(ctx context.Context, op *operation) error {
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
-		pending = partition.All(j.rows)
+		pending = partition.AllTiles(j.rows)
 	}
 	failures := &failureCounts{}
 	for betweenOps := true; len(pending) > 0; betweenOps = false {

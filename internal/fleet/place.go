@@ -81,30 +81,30 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	case j.ctx.Err() != nil:
 		return "", ErrReleased
 	}
-	storeMore := wholeMatrix && j.need.Rule() == partition.StoreWhatFits && f.changed != j.storedAt
+	storeMore := wholeMatrix && j.need.StorageRule() == partition.StoreWhatFits && f.changed != j.storedAt
 	if f.changed == j.balancedAt && !storeMore {
 		return "", nil // nothing changed since the last time
 	}
 	j.unplaceLost()
 	sessions, hosts := j.hosts()
 	layout, unplaced := j.layout(sessions, hosts, betweenOps)
-	ok := layout.Place(j.need.Rule())
+	ok := layout.Place(j.need.StorageRule())
 	if !ok {
 		// Tiles stay on a draining worker as long as no other can take them.
 		layout, _ = j.layout(sessions, hosts, false)
-		ok = layout.Place(j.need.Rule())
+		ok = layout.Place(j.need.StorageRule())
 	}
 	if !ok {
 		return j.cannotPlace(sessions, hosts)
 	}
 	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
-		if layout.Balance(j.need.Rule()) {
+		if layout.Balance(j.need.StorageRule()) {
 			f.log.Info("balancing job", "job", j.jobID)
 		}
 		j.balancedAt = f.changed
 	}
 	if storeMore {
-		layout.Store()
+		layout.StoreMore()
 		j.storedAt = f.changed
 	}
 	j.apply(layout, sessions)
@@ -125,7 +125,7 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, offDraining bo
 			unplaced = true
 			continue
 		}
-		layout.Keep(t, index[s], j.tiles[t].wantStored)
+		layout.MarkPlaced(t, index[s], j.tiles[t].wantStored)
 		if offDraining && s.draining {
 			layout.Remove(t)
 		}
@@ -161,7 +161,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].Open = s.takesTiles() && (!healthy || !j.failing[s])
+		hosts[h].Accepting = s.takesTiles() && (!healthy || !j.failing[s])
 	}
 	return sessions, hosts
 }
@@ -170,7 +170,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 func (j *job) host(s *session) partition.Host {
 	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
-		host.Room = -1
+		host.FreeBytes = -1
 	}
 	return host
 }
@@ -194,7 +194,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		if s.stream == nil {
 			silent++
 		}
-		if !hosts[h].Open {
+		if !hosts[h].Accepting {
 			continue
 		}
 		free += max(0, s.capacity()-s.used)
@@ -256,7 +256,7 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 			changed = true
 			if j.members[to] == nil {
 				j.members[to] = &membership{}
-				to.used += j.need.SeatBytes(to.threads)
+				to.used += j.need.FixedBytes(to.threads)
 			}
 			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
 			j.tiles[t].epoch++
@@ -280,12 +280,12 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 }
 
 // tileBytes is the memory of a tile on its worker.
-func (j *job) tileBytes(t int) int64 { return j.sizes[t].Of(j.tiles[t].wantStored) }
+func (j *job) tileBytes(t int) int64 { return j.sizes[t].Bytes(j.tiles[t].wantStored) }
 
 // setStored decides whether a tile is stored on its worker, which is told in the next operation. The
 // caller holds f.mu.
 func (j *job) setStored(t int, stored bool) {
-	j.tiles[t].worker.used += j.sizes[t].Of(stored) - j.tileBytes(t)
+	j.tiles[t].worker.used += j.sizes[t].Bytes(stored) - j.tileBytes(t)
 	j.tiles[t].wantStored = stored
 }
 
@@ -315,7 +315,7 @@ func (j *job) unplace(t int) {
 // endMembership ends the part of a worker in the job. The caller holds f.mu.
 func (j *job) endMembership(s *session) {
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	s.used -= j.need.SeatBytes(s.threads)
+	s.used -= j.need.FixedBytes(s.threads)
 	delete(j.members, s)
 	j.fleet.dismissIfIdle(s)
 }

@@ -17,17 +17,17 @@ import (
 // problem is a matrix with its data set, and a local shard of all its tiles to compare with.
 type problem struct {
 	data    dataset.Dataset
-	spec    kernel.Spec
+	spec    kernel.MatrixSpec
 	storage planning.Storage
 	shard   *kernel.Shard
 	tiles   []int
 	step    uint64
 }
 
-func newProblem(t *testing.T, data dataset.Dataset, spec kernel.Spec) *problem {
+func newProblem(t *testing.T, data dataset.Dataset, spec kernel.MatrixSpec) *problem {
 	t.Helper()
 	spec.Rows = data.Rows()
-	bound, err := kernel.Bound(spec, data)
+	bound, err := kernel.FindBounds(spec, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func newProblem(t *testing.T, data dataset.Dataset, spec kernel.Spec) *problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &problem{data: data, spec: spec, shard: kernel.NewShard(source, 1), tiles: partition.All(spec.Rows)}
+	p := &problem{data: data, spec: spec, shard: kernel.NewShard(source, 1), tiles: partition.AllTiles(spec.Rows)}
 	if _, err := p.shard.Build(context.Background(), p.tiles, true); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func randomPoints(t *testing.T, n, d int, seed uint64) *dataset.Points {
 
 func gaussianProblem(t *testing.T, n int, seed uint64) *problem {
 	t.Helper()
-	return newProblem(t, randomPoints(t, n, 3, seed), kernel.Spec{Function: kernel.Gaussian, Rho: 1, Columns: 3})
+	return newProblem(t, randomPoints(t, n, 3, seed), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1, Columns: 3})
 }
 
 func graphProblem(t *testing.T, n, edges int, seed uint64) *problem {
@@ -78,7 +78,7 @@ func graphProblem(t *testing.T, n, edges int, seed uint64) *problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newProblem(t, graph, kernel.Spec{Function: kernel.Adjacency})
+	return newProblem(t, graph, kernel.MatrixSpec{Function: kernel.Adjacency})
 }
 
 func kernelProblem(t *testing.T, n int, seed uint64) *problem {
@@ -96,7 +96,7 @@ func kernelProblem(t *testing.T, n int, seed uint64) *problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newProblem(t, given, kernel.Spec{Function: kernel.Given, Columns: n})
+	return newProblem(t, given, kernel.MatrixSpec{Function: kernel.Given, Columns: n})
 }
 
 func (c *cluster) submit(p *problem, report func(fleet.Status)) *fleet.Executor {
@@ -116,8 +116,8 @@ func (p *problem) maxLanes() int {
 	return 3
 }
 
-func (p *problem) need(size int64) planning.Problem {
-	return planning.Problem{
+func (p *problem) need(size int64) planning.Workload {
+	return planning.Workload{
 		Matrix: p.spec, DatasetBytes: size, K: maxClusters, Lanes: p.maxLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
@@ -129,7 +129,7 @@ func (p *problem) task(job, id string, size int64, report func(fleet.Status)) fl
 // memory gives a worker of two threads memory for a number of stored tiles.
 func (p *problem) memory(size int64, tiles int64) func(*worker.Config) {
 	need := p.need(size)
-	bytes := max(need.JoinBytes(2), need.SeatBytes(2)+tiles*need.TileSize(0).Stored)
+	bytes := max(need.MinFreeBytes(2), need.FixedBytes(2)+tiles*need.TileSize(0).Stored)
 	return func(cfg *worker.Config) { cfg.MemoryBytes = uint64(bytes) }
 }
 

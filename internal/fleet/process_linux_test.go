@@ -20,18 +20,18 @@ import (
 // and with a kernel matrix whose rows are fetched.
 func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 	program := buildWorker(t)
-	exactly := func(need planning.Problem) int64 { return plannedBytes(t, need) }
+	exactly := func(need planning.Workload) int64 { return plannedBytes(t, need) }
 	for _, c := range []struct {
 		name    string
 		problem func(t *testing.T) *problem
-		memory  func(planning.Problem) int64
+		memory  func(planning.Workload) int64
 		partly  bool // some tiles are stored and some are not
 	}{
 		{"tiles that do not fit", func(t *testing.T) *problem { return gaussianProblem(t, 8000, 1) },
-			func(planning.Problem) int64 { return 48 * mib }, true},
+			func(planning.Workload) int64 { return 48 * mib }, true},
 		{"data that barely fit", func(t *testing.T) *problem {
-			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.Spec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})
-		}, func(need planning.Problem) int64 { return need.JoinBytes(2) }, false},
+			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})
+		}, func(need planning.Workload) int64 { return need.MinFreeBytes(2) }, false},
 		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 2_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
 			exactly, false},
@@ -44,7 +44,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 			process := k.spawn(program, memory)
 			e := k.submit(p, nil)
 			newSequence(k, e, p, 1).run(12, noDisturbance)
-			held := e.Held()
+			held := e.Usage()
 			if c.partly != (held.Stored > 0 && held.Computed > 0) {
 				t.Errorf("held is %+v", held)
 			}
@@ -99,7 +99,7 @@ func buildWorker(t *testing.T) (program string) {
 }
 
 // plannedBytes is the memory that the job is planned to take on one worker of two threads.
-func plannedBytes(t *testing.T, need planning.Problem) int64 {
+func plannedBytes(t *testing.T, need planning.Workload) int64 {
 	t.Helper()
 	plan, err := planning.Make(need, []planning.Worker{{Threads: 2, Free: planning.Unlimited}})
 	if err != nil {

@@ -160,7 +160,7 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("a")
 	c.startWorker("b")
-	p := newProblem(t, randomPoints(t, 203, 3, 1), kernel.Spec{Function: kernel.Linear, Columns: 3})
+	p := newProblem(t, randomPoints(t, 203, 3, 1), kernel.MatrixSpec{Function: kernel.Linear, Columns: 3})
 	_, local := p.shard.Degrees(c.ctx, p.tiles)
 	e := c.submit(p, nil)
 	for range 3 {

@@ -136,11 +136,11 @@ func (s *sequence) setOperands() {
 		sparse.RowStart = append(sparse.RowStart, int64(len(sparse.Column)))
 	}
 	s.operandsID++
-	a := kernel.Armament{ID: s.operandsID, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
-	if err := s.local.shard.Arm(a); err != nil {
+	a := kernel.Operands{ID: s.operandsID, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
+	if err := s.local.shard.SetOperands(a); err != nil {
 		s.Fatalf("set operands: %v", err)
 	}
-	if err := s.remote.Arm(s.ctx, a); err != nil {
+	if err := s.remote.SetOperands(s.ctx, a); err != nil {
 		s.Fatalf("set operands: %v", err)
 	}
 }
@@ -200,14 +200,14 @@ func (s *sequence) move(moves []labeling.Move) {
 }
 
 // stats computes the statistics of a random subset of the lanes.
-func (s *sequence) stats() []kernel.Stats {
-	var all []kernel.Stats
+func (s *sequence) stats() []kernel.ClusterStats {
+	var all []kernel.ClusterStats
 	n := s.local.spec.Rows
 	for lane := range s.lanes {
 		if s.lanes > 1 && s.random.IntN(3) == 0 {
 			continue
 		}
-		stats := kernel.Stats{Lane: lane, Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
+		stats := kernel.ClusterStats{Lane: lane, Weight: make([]float64, s.k), SelfAffinity: make([]float64, s.k), Count: make([]int32, s.k)}
 		for i, label := range s.labels[lane*n : (lane+1)*n] {
 			if c := int(label) - lane*s.k; label >= 0 {
 				stats.Weight[c] += s.weights[i]

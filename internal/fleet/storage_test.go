@@ -15,8 +15,8 @@ import (
 func (c *cluster) checkReserved() {
 	c.Helper()
 	for _, w := range c.fleet.Workers() {
-		if w.MemoryBytes > 0 && w.TileBytes > w.MemoryBytes {
-			c.Errorf("worker %s is to hold %d bytes of %d", w.Name, w.TileBytes, w.MemoryBytes)
+		if w.MemoryBytes > 0 && w.ReservedBytes > w.MemoryBytes {
+			c.Errorf("worker %s is to hold %d bytes of %d", w.Name, w.ReservedBytes, w.MemoryBytes)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestAnyStorageGivesTheSameBits(t *testing.T) {
 				}
 				e := k.submit(p, nil)
 				newSequence(k, e, p, 1).run(30, func(int) { k.checkReserved() })
-				held := e.Held()
+				held := e.Usage()
 				if c.stored+c.computed > 0 && (held.Stored != c.stored || held.Computed != c.computed) {
 					t.Errorf("%d tiles are stored, %d are not; want %d and %d", held.Stored, held.Computed, c.stored, c.computed)
 				}
@@ -74,7 +74,7 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			c.startWorker("a", p.memory(size, 7))
 			b := c.startWorker("b", p.memory(size, 7))
 			e := c.submit(p, nil)
-			if held := e.Held(); held.Stored != 13 || held.Computed != 0 {
+			if held := e.Usage(); held.Stored != 13 || held.Computed != 0 {
 				t.Fatalf("at first %+v", held)
 			}
 			s := newSequence(c, e, p, seed)
@@ -84,7 +84,7 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 					b.kill()
 				}
 			})
-			held := e.Held()
+			held := e.Usage()
 			if held.Computed < 6 || held.Stored == 0 || held.Stored+held.Computed != 13 || len(held.Shares) != 1 {
 				t.Errorf("after the loss %+v", held)
 			}
@@ -93,7 +93,7 @@ func TestLostTilesGoOnWithoutStorage(t *testing.T) {
 			s.load()   // sets nearly every label, so it reads the whole matrix
 			s.update() // may read only a part of it
 			s.comparePerRow("degrees", e.Degrees, p.shard.Degrees)
-			if held := e.Held(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
+			if held := e.Usage(); held.Computed != 0 || !held.EverComputed || len(held.Shares) != 2 {
 				t.Errorf("after memory came back %+v", held)
 			}
 		})
@@ -125,7 +125,7 @@ func TestAStrictJobWaitsForLostMemory(t *testing.T) {
 		c.startWorker("late", p.memory(size, 7))
 	}()
 	s.run(10, noDisturbance)
-	if held := e.Held(); held.Stored != 13 || held.EverComputed {
+	if held := e.Usage(); held.Stored != 13 || held.EverComputed {
 		t.Errorf("held is %+v", held)
 	}
 }
@@ -166,7 +166,7 @@ func TestAPlanCountsOnlyFreeMemory(t *testing.T) {
 		t.Fatalf("alone: %+v, %v", plan, err)
 	}
 	e := c.submit(p, nil)
-	if got, want := c.worker("a").TileBytes, plan.Shares[0].Bytes; int64(got) > want {
+	if got, want := c.worker("a").ReservedBytes, plan.Shares[0].Bytes; int64(got) > want {
 		t.Errorf("the job holds %d bytes, planned were %d", got, want)
 	}
 	if second, err := c.fleet.Plan(need); err != nil || second.Computed == 0 || strings.Contains(second.Why, "wait") {
@@ -177,8 +177,8 @@ func TestAPlanCountsOnlyFreeMemory(t *testing.T) {
 		t.Errorf("a strict one beside another job: %+v, %v", second, err)
 	}
 	e.Release()
-	if w := c.worker("a"); w.TileBytes != 0 {
-		t.Errorf("still %d bytes", w.TileBytes)
+	if w := c.worker("a"); w.ReservedBytes != 0 {
+		t.Errorf("still %d bytes", w.ReservedBytes)
 	}
 }
 

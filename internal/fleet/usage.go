@@ -9,20 +9,20 @@ import (
 )
 
 // Usage is what a job uses on its workers.
-type Held struct {
+type Usage struct {
 	Stored, Computed         int  // tiles whose entries are stored now, or computed when needed
 	EverStored, EverComputed bool // whether any tile ever was
 	EntryBytes               int64
 	Shares                   []planning.Share
 }
 
-func (u *Held) record(stored bool) {
+func (u *Usage) record(stored bool) {
 	u.EverStored = u.EverStored || stored
 	u.EverComputed = u.EverComputed || !stored
 }
 
 // Usage tells what the job uses now, with its workers in the order of their names.
-func (j *job) Held() Held {
+func (j *job) Usage() Usage {
 	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -30,7 +30,7 @@ func (j *job) Held() Held {
 	for s := range j.members {
 		shares[s] = &planning.Share{
 			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
-			Bytes:  j.need.SeatBytes(s.threads),
+			Bytes:  j.need.FixedBytes(s.threads),
 		}
 	}
 	for t := range j.tiles {
@@ -49,7 +49,7 @@ func (j *job) Held() Held {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, j.need.JoinBytes(s.threads))
+		share.Bytes = max(share.Bytes, j.need.MinFreeBytes(s.threads))
 		usage.Shares = append(usage.Shares, *share)
 	}
 	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
@@ -59,7 +59,7 @@ func (j *job) Held() Held {
 // Plan says how a job would be placed on the workers that accept tiles now, without placing it. It
 // counts only memory that is free, unless the job needs more: then it counts the memory of other jobs
 // too, and says that the job would wait for them.
-func (f *Fleet) Plan(need planning.Problem) (*planning.Plan, error) {
+func (f *Fleet) Plan(need planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
 	for _, s := range f.sessions {

@@ -18,7 +18,7 @@ import (
 // centroid.Executor. Every operation carries its model; workers keep none.
 type VectorExecutor struct {
 	*job
-	spec        *vector.Spec
+	spec        *vector.RowSpec
 	mean, grids *payload
 }
 
@@ -159,7 +159,7 @@ func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points 
 	packed := e.packModel(m)
 	defer packed.free()
 	distances := make([]float64, 0, len(points)*m.Clusters)
-	for portion := range slices.Chunk(points, e.need.PointsAtOnce()) {
+	for portion := range slices.Chunk(points, e.need.MaxPointsPerRequest()) {
 		part := distances[len(distances) : len(distances)+len(portion)*m.Clusters]
 		if err := e.distances(ctx, packed, portion, part); err != nil {
 			return nil, err
@@ -215,18 +215,18 @@ func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points [
 
 // Scatter implements centroid.Executor. It adds up tiles in tile order, whichever workers they
 // come from, and asks for only as many at a time as fit in the memory that was planned.
-func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
+func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
 	packed := e.packModel(m)
 	defer packed.free()
 	size, atOnce := 1, len(e.tiles)
 	switch kind {
 	case vector.Diagonal:
-		size, atOnce = e.spec.Columns, e.need.TilesAtOnce()
+		size, atOnce = e.spec.Columns, e.need.MaxTilesPerRequest()
 	case vector.Full:
-		size, atOnce = e.spec.Columns*e.spec.Columns, e.need.TilesAtOnce()
+		size, atOnce = e.spec.Columns*e.spec.Columns, e.need.MaxTilesPerRequest()
 	}
 	var total []float64
-	for tiles := range slices.Chunk(partition.All(e.rows), atOnce) {
+	for tiles := range slices.Chunk(partition.AllTiles(e.rows), atOnce) {
 		values, err := e.scatter(ctx, packed, kind, tiles, size)
 		if err != nil {
 			return nil, err
@@ -237,7 +237,7 @@ func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vect
 }
 
 // scatter gives the scatter of consecutive tiles, size values each.
-func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.Scatter, tiles []int, size int) ([]float64, error) {
+func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.ScatterKind, tiles []int, size int) ([]float64, error) {
 	values := make([]float64, len(tiles)*size)
 	err := e.atStep(ctx, &operation{
 		name:     "scatter",

@@ -28,7 +28,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 				p := make(t)
 				e := c.submitVectors(p, nil)
 				newVectorSequence(c, e, p, 1).run(30, noDisturbance)
-				held := e.Held()
+				held := e.Usage()
 				if held.Stored != len(p.tiles) || held.Computed != 0 || len(held.Shares) != workers {
 					t.Errorf("held is %+v", held)
 				}
@@ -111,12 +111,12 @@ func TestVectorsKeepWithinMemory(t *testing.T) {
 		c.startWorker("late", p.memory(size, 12))
 	}()
 	s.run(10, func(int) { c.checkReserved() })
-	if held := e.Held(); held.Stored != len(p.tiles) || held.EverComputed {
+	if held := e.Usage(); held.Stored != len(p.tiles) || held.EverComputed {
 		t.Errorf("held is %+v", held)
 	}
 	e.Release()
 	for _, w := range c.fleet.Workers() {
-		if w.TileBytes != 0 || w.Tiles != 0 {
+		if w.ReservedBytes != 0 || w.Tiles != 0 {
 			t.Errorf("still held: %+v", w)
 		}
 	}
@@ -131,7 +131,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		p := newVectorProblem(t, randomPoints(t, 203, 1000, 1), metric.SquaredEuclidean, true)
 		e := c.submitVectors(p, nil)
 		defer e.Release()
-		if most := p.need(0).TilesAtOnce(); most >= len(p.tiles) {
+		if most := p.need(0).MaxTilesPerRequest(); most >= len(p.tiles) {
 			t.Fatalf("all of %d tiles at once are no portions", most)
 		}
 		s := newVectorSequence(c, e, p, 1)
@@ -152,7 +152,7 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		for i := range 44_000 {
 			points = append(points, int32(i+500))
 		}
-		if most := p.need(0).PointsAtOnce(); most >= len(points) {
+		if most := p.need(0).MaxPointsPerRequest(); most >= len(points) {
 			t.Fatalf("all of %d points at once are no portions", most)
 		}
 		s := newVectorSequence(c, e, p, 1)

@@ -21,7 +21,7 @@ import (
 // vectorProblem is vectors with their data set, and a local shard of all their tiles to compare with.
 type vectorProblem struct {
 	data       dataset.Dataset
-	spec       *vector.Spec
+	spec       *vector.RowSpec
 	distortion metric.Distortion
 	full       bool // models have a full metric
 	k          int
@@ -35,7 +35,7 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 	preparation := map[metric.Distortion]vector.Preparation{
 		metric.SquaredEuclidean: vector.Plain, metric.Cosine: vector.Unit, metric.KL: vector.Probability, metric.IDivergence: vector.NonNegative,
 	}[distortion]
-	spec, err := vector.NewSpec(data, preparation)
+	spec, err := vector.NewRowSpec(data, preparation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +43,15 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, shard: vector.NewShard(source, 1), tiles: partition.All(data.Rows())}
+	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
 	if _, err := p.shard.Build(t.Context(), p.tiles); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func (p *vectorProblem) need(size int64) planning.Problem {
-	return planning.Problem{DatasetBytes: size, K: p.k, Vectors: &planning.Vectors{
+func (p *vectorProblem) need(size int64) planning.Workload {
+	return planning.Workload{DatasetBytes: size, K: p.k, Vectors: &planning.Vectors{
 		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
 }
 
@@ -62,7 +62,7 @@ func (p *vectorProblem) task(id string, size int64, report func(fleet.Status)) f
 // memory gives a worker of two threads memory for a number of tiles.
 func (p *vectorProblem) memory(size, tiles int64) func(*worker.Config) {
 	need := p.need(size)
-	bytes := max(need.JoinBytes(2), need.SeatBytes(2)+tiles*need.TileSize(0).Stored)
+	bytes := max(need.MinFreeBytes(2), need.FixedBytes(2)+tiles*need.TileSize(0).Stored)
 	return func(cfg *worker.Config) { cfg.MemoryBytes = uint64(bytes) }
 }
 
@@ -185,7 +185,7 @@ func (s *vectorSequence) randomOp() {
 	case r < 17:
 		kind := vector.Total
 		if l.distortion == metric.SquaredEuclidean {
-			kind = []vector.Scatter{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
+			kind = []vector.ScatterKind{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
 		}
 		tiles, err := l.shard.Scatter(s.ctx, l.tiles, l.step, m, kind)
 		s.check("scatter", err)
@@ -220,7 +220,7 @@ func (s *vectorSequence) model() *vector.Model {
 		mean := m.Centroids[c*d : (c+1)*d]
 		if m.Absent[c] = s.counts[c] == 0; !m.Absent[c] {
 			l.spec.Centroid(mean, s.sums[c*width:(c+1)*width], int(s.counts[c]))
-			m.Absent[c] = !l.distortion.Centre(mean)
+			m.Absent[c] = !l.distortion.NormalizeMean(mean)
 		}
 	}
 	if slices.Equal(m.Absent, make([]bool, l.k)) && s.random.IntN(2) == 0 {

@@ -4,10 +4,10 @@ import "testing"
 
 // midSized has 300 points, 10 labels and 500 pairs. As a linear program it has 3,000 shares and 5,000 violations, and
 // its optimum is fractional.
-func midSized() (*Problem, []int32) {
+func midSized() (*PairwiseEnergy, []int32) {
 	rng := newRand(5)
 	const points, k, pairs = 300, 10, 500
-	p := &Problem{K: k, Unary: make([]float64, points*k)}
+	p := &PairwiseEnergy{K: k, Unary: make([]float64, points*k)}
 	for i := range p.Unary {
 		p.Unary[i] = rng.Float64()
 	}

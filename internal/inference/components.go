@@ -75,7 +75,7 @@ type edge struct {
 
 // wholeGraph merges the pairs. They are sorted by all their fields, so that the order in which they are given changes
 // no bit.
-func wholeGraph(p *Problem) *graph {
+func wholeGraph(p *PairwiseEnergy) *graph {
 	pairs := slices.Clone(p.Pairs)
 	for at, pair := range pairs {
 		if pair.I > pair.J {

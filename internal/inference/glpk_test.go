@@ -51,7 +51,7 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 }
 
 // glpkValue writes the relaxation in the CPLEX format and solves it with glpsol.
-func glpkValue(t *testing.T, glpsol string, p *Problem) float64 {
+func glpkValue(t *testing.T, glpsol string, p *PairwiseEnergy) float64 {
 	t.Helper()
 	folder := t.TempDir()
 	problem, solution := filepath.Join(folder, "relaxation.lp"), filepath.Join(folder, "solution.txt")

@@ -12,7 +12,7 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // randomProblem draws pairs of both kinds, some of the same two points, some with cost 0. Half of the time the unary
 // costs are on a coarse grid, so that there are ties.
-func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
+func randomProblem(rng *rand.Rand, points, k, pairs int) *PairwiseEnergy {
 	grid := rng.IntN(2) == 0
 	strength := []float64{0.3, 1, 3}[rng.IntN(3)]
 	draw := func(scale float64) float64 {
@@ -21,7 +21,7 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
 		}
 		return rng.Float64() * scale
 	}
-	p := &Problem{K: k, Unary: make([]float64, points*k)}
+	p := &PairwiseEnergy{K: k, Unary: make([]float64, points*k)}
 	for at := range p.Unary {
 		p.Unary[at] = draw(1) - 0.5
 	}
@@ -35,7 +35,7 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *Problem {
 }
 
 // randomForest gives each point at most one neighbor with a lower number, with several pairs for some.
-func randomForest(rng *rand.Rand, points, k int) *Problem {
+func randomForest(rng *rand.Rand, points, k int) *PairwiseEnergy {
 	p := randomProblem(rng, points, k, 0)
 	for i := 1; i < points; i++ {
 		j := int32(rng.IntN(i))
@@ -46,7 +46,7 @@ func randomForest(rng *rand.Rand, points, k int) *Problem {
 	return p
 }
 
-func randomLabels(rng *rand.Rand, p *Problem) []int32 {
+func randomLabels(rng *rand.Rand, p *PairwiseEnergy) []int32 {
 	labels := make([]int32, p.Points())
 	for i := range labels {
 		labels[i] = int32(rng.IntN(p.K+1)) - 1
@@ -74,7 +74,7 @@ func eachLabeling(points, k int) iter.Seq[[]int32] {
 }
 
 // bruteForce returns the least energy of all labelings.
-func bruteForce(p *Problem) float64 {
+func bruteForce(p *PairwiseEnergy) float64 {
 	best := math.Inf(1)
 	for labels := range eachLabeling(p.Points(), p.K) {
 		best = min(best, p.Energy(labels))
@@ -83,7 +83,7 @@ func bruteForce(p *Problem) float64 {
 }
 
 // optimaOf returns all labelings of least energy, up to rounding.
-func optimaOf(p *Problem) [][]int32 {
+func optimaOf(p *PairwiseEnergy) [][]int32 {
 	var optima [][]int32
 	least := bruteForce(p)
 	for labels := range eachLabeling(p.Points(), p.K) {
@@ -94,7 +94,7 @@ func optimaOf(p *Problem) [][]int32 {
 	return optima
 }
 
-func solve(t testing.TB, engine Engine, p *Problem, current []int32, seed uint64, o Options) Result {
+func solve(t testing.TB, engine Engine, p *PairwiseEnergy, current []int32, seed uint64, o Options) Result {
 	t.Helper()
 	r, err := Solve(t.Context(), engine, p, current, newRand(seed), o)
 	if err != nil {

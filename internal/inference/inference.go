@@ -21,7 +21,7 @@ import (
 
 // PairwiseEnergy is an energy over the labels 0..K-1 of m points: a cost of each label for each point, and costs of
 // pairs of points.
-type Problem struct {
+type PairwiseEnergy struct {
 	K     int
 	Unary []float64 // m x K, row by row: the cost of each label for each point
 	Pairs []Pair
@@ -36,11 +36,11 @@ type Pair struct {
 }
 
 // Points is the number of points m.
-func (p *Problem) Points() int { return len(p.Unary) / max(p.K, 1) }
+func (p *PairwiseEnergy) Points() int { return len(p.Unary) / max(p.K, 1) }
 
 // Energy computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a
 // label.
-func (p *Problem) Energy(labels []int32) float64 {
+func (p *PairwiseEnergy) Energy(labels []int32) float64 {
 	total := 0.0
 	for i, label := range labels {
 		total += p.Unary[i*p.K+int(label)]
@@ -148,7 +148,7 @@ const (
 // Solve finds labels of low energy. ICM starts from the current labels, and the result is never worse than them; -1
 // means no label. If energies are equal, the current labels are kept, so that a caller that repeats the step
 // converges.
-func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng *rand.Rand, o Options) (Result, error) {
+func Solve(ctx context.Context, engine Engine, p *PairwiseEnergy, current []int32, rng *rand.Rand, o Options) (Result, error) {
 	if err := check(engine, p, current, o); err != nil {
 		return Result{}, err
 	}
@@ -176,7 +176,7 @@ func Solve(ctx context.Context, engine Engine, p *Problem, current []int32, rng 
 }
 
 // keepCurrent returns to the current labels if rounding of the total makes them better.
-func (s *solver) keepCurrent(p *Problem, current []int32) {
+func (s *solver) keepCurrent(p *PairwiseEnergy, current []int32) {
 	for _, label := range current {
 		if label < 0 {
 			return

@@ -41,7 +41,7 @@ func TestEnginesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-func checkResult(t *testing.T, engine Engine, p *Problem, current []int32, r Result, least float64) {
+func checkResult(t *testing.T, engine Engine, p *PairwiseEnergy, current []int32, r Result, least float64) {
 	t.Helper()
 	switch {
 	case r.Energy != p.Energy(r.Labels):
@@ -86,7 +86,7 @@ func TestForestsAreExact(t *testing.T) {
 // Evidence at one end reaches the other end of a chain of 100,000 must-links.
 func TestLongChain(t *testing.T) {
 	const points = 100_000
-	p := &Problem{K: 3, Unary: make([]float64, points*3)}
+	p := &PairwiseEnergy{K: 3, Unary: make([]float64, points*3)}
 	p.Unary[0], p.Unary[1] = 0.5, 0.5 // the first point wants label 2
 	for i := range int32(points - 1) {
 		p.Pairs = append(p.Pairs, Pair{i, i + 1, true, 1})
@@ -132,7 +132,7 @@ func TestSameBits(t *testing.T) {
 		p.Pairs[len(p.Pairs)-1-at].MustLink = !p.Pairs[len(p.Pairs)-1-at].MustLink
 		p.Pairs[len(p.Pairs)-1-at].Cost /= 3
 	}
-	shuffled := &Problem{K: p.K, Unary: p.Unary, Pairs: slices.Clone(p.Pairs)}
+	shuffled := &PairwiseEnergy{K: p.K, Unary: p.Unary, Pairs: slices.Clone(p.Pairs)}
 	newRand(4).Shuffle(len(p.Pairs), func(a, b int) {
 		shuffled.Pairs[a], shuffled.Pairs[b] = shuffled.Pairs[b], shuffled.Pairs[a]
 	})
@@ -216,7 +216,7 @@ func TestCanceled(t *testing.T) {
 
 // A pair that costs 0, and opposite pairs of equal cost, have no effect.
 func TestPairsThatBindNothing(t *testing.T) {
-	p := &Problem{K: 2, Unary: []float64{0, 1, 1, 0, 0, 1}, Pairs: []Pair{
+	p := &PairwiseEnergy{K: 2, Unary: []float64{0, 1, 1, 0, 0, 1}, Pairs: []Pair{
 		{0, 1, true, 0}, {1, 2, false, 0}, {0, 2, true, 2}, {2, 0, false, 1.5}, {0, 2, false, 0.5}}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{-1, -1, -1}, 1, Options{})
@@ -230,29 +230,31 @@ func TestPairsThatBindNothing(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	good := func() *Problem { return &Problem{K: 2, Unary: []float64{0, 1, 1, 0}, Pairs: []Pair{{0, 1, true, 1}}} }
+	good := func() *PairwiseEnergy {
+		return &PairwiseEnergy{K: 2, Unary: []float64{0, 1, 1, 0}, Pairs: []Pair{{0, 1, true, 1}}}
+	}
 	for _, c := range []struct {
 		reason string
-		spoil  func(*Problem, []int32) []int32
+		spoil  func(*PairwiseEnergy, []int32) []int32
 	}{
-		{"BAD_K", func(p *Problem, l []int32) []int32 { p.K = 0; return l }},
-		{"BAD_K", func(p *Problem, l []int32) []int32 { p.K = -3; return l }},
-		{"SIZE_MISMATCH", func(p *Problem, l []int32) []int32 { p.K = 3; return l }},
-		{"SIZE_MISMATCH", func(_ *Problem, l []int32) []int32 { return l[:1] }},
-		{"LABEL_OUT_OF_RANGE", func(_ *Problem, l []int32) []int32 { l[0] = 2; return l }},
-		{"LABEL_OUT_OF_RANGE", func(_ *Problem, l []int32) []int32 { l[0] = -2; return l }},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Unary[1] = math.NaN(); return l }},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Unary[1] = math.Inf(-1); return l }},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 {
+		{"BAD_K", func(p *PairwiseEnergy, l []int32) []int32 { p.K = 0; return l }},
+		{"BAD_K", func(p *PairwiseEnergy, l []int32) []int32 { p.K = -3; return l }},
+		{"SIZE_MISMATCH", func(p *PairwiseEnergy, l []int32) []int32 { p.K = 3; return l }},
+		{"SIZE_MISMATCH", func(_ *PairwiseEnergy, l []int32) []int32 { return l[:1] }},
+		{"LABEL_OUT_OF_RANGE", func(_ *PairwiseEnergy, l []int32) []int32 { l[0] = 2; return l }},
+		{"LABEL_OUT_OF_RANGE", func(_ *PairwiseEnergy, l []int32) []int32 { l[0] = -2; return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 { p.Unary[1] = math.NaN(); return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 { p.Unary[1] = math.Inf(-1); return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 {
 			p.Unary[1], p.Unary[0] = math.MaxFloat64, math.MaxFloat64
 			return l
 		}},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = -1; return l }},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = math.NaN(); return l }},
-		{"BAD_COST", func(p *Problem, l []int32) []int32 { p.Pairs[0].Cost = math.Inf(1); return l }},
-		{"POINT_OUT_OF_RANGE", func(p *Problem, l []int32) []int32 { p.Pairs[0].J = 2; return l }},
-		{"POINT_OUT_OF_RANGE", func(p *Problem, l []int32) []int32 { p.Pairs[0].I = -1; return l }},
-		{"SELF_PAIR", func(p *Problem, l []int32) []int32 { p.Pairs[0].J = 0; return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].Cost = -1; return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].Cost = math.NaN(); return l }},
+		{"BAD_COST", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].Cost = math.Inf(1); return l }},
+		{"POINT_OUT_OF_RANGE", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].J = 2; return l }},
+		{"POINT_OUT_OF_RANGE", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].I = -1; return l }},
+		{"SELF_PAIR", func(p *PairwiseEnergy, l []int32) []int32 { p.Pairs[0].J = 0; return l }},
 	} {
 		p := good()
 		labels := c.spoil(p, []int32{0, 1})
@@ -272,7 +274,7 @@ func TestBadInput(t *testing.T) {
 
 func TestNothingToLabel(t *testing.T) {
 	for _, engine := range engines {
-		if r := solve(t, engine, &Problem{K: 3}, nil, 1, Options{}); len(r.Labels) != 0 || r.Energy != 0 || !r.Exact {
+		if r := solve(t, engine, &PairwiseEnergy{K: 3}, nil, 1, Options{}); len(r.Labels) != 0 || r.Energy != 0 || !r.Exact {
 			t.Errorf("%v: %+v", engine, r)
 		}
 	}
@@ -280,7 +282,7 @@ func TestNothingToLabel(t *testing.T) {
 
 // Points without constraints take their cheapest label; among equals their current one, or else the lowest.
 func TestAlone(t *testing.T) {
-	p := &Problem{K: 3, Unary: []float64{2, 1, 1, 2, 1, 1, 0, 5, 5}}
+	p := &PairwiseEnergy{K: 3, Unary: []float64{2, 1, 1, 2, 1, 1, 0, 5, 5}}
 	for _, engine := range engines {
 		r := solve(t, engine, p, []int32{2, -1, 1}, 1, Options{})
 		if !slices.Equal(r.Labels, []int32{2, 1, 0}) || r.Used.Unconstrained != 3 {

@@ -7,7 +7,7 @@ import (
 )
 
 // distinctPairs draws a problem in which any two points have at most one pair.
-func distinctPairs(rng *rand.Rand, points, k int, density float64) *Problem {
+func distinctPairs(rng *rand.Rand, points, k int, density float64) *PairwiseEnergy {
 	p := randomProblem(rng, points, k, 0)
 	strength := math.Pow(10, 3*rng.Float64()-1)
 	must := rng.Float64()
@@ -131,7 +131,7 @@ func TestMustLinksOfTwoLabelsAreIntegral(t *testing.T) {
 // With cannot-links and no preferences, shares of 1/k violate nothing, so that the value is 0, although a clique of
 // k + 1 points must violate one pair.
 func TestTiesAtOneOverK(t *testing.T) {
-	p := &Problem{K: 3, Unary: make([]float64, 4*3)}
+	p := &PairwiseEnergy{K: 3, Unary: make([]float64, 4*3)}
 	for i := range int32(4) {
 		for j := range i {
 			p.Pairs = append(p.Pairs, Pair{i, j, false, 1})

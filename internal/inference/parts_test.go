@@ -49,7 +49,7 @@ func TestICMMovesLowerTheEnergy(t *testing.T) {
 // Among equal labels a point keeps its own; without a label it takes the lowest; if no neighbor has a label, the
 // cheapest.
 func TestICMTies(t *testing.T) {
-	p := &Problem{K: 3, Unary: []float64{1, 1, 1, 0, 2, 2}, Pairs: []Pair{{0, 1, false, 1}}}
+	p := &PairwiseEnergy{K: 3, Unary: []float64{1, 1, 1, 0, 2, 2}, Pairs: []Pair{{0, 1, false, 1}}}
 	for _, c := range []struct{ current, want []int32 }{
 		{[]int32{2, 0}, []int32{2, 0}},
 		{[]int32{1, -1}, []int32{1, 0}},
@@ -170,7 +170,7 @@ func TestAscentTightens(t *testing.T) {
 
 // In floating point 0.1 + 0.2 is not 0.3, but that is no reason to move.
 func TestRoundingMovesNothing(t *testing.T) {
-	p := &Problem{K: 2, Unary: []float64{0, 0, 0, 9, 0, 9, 9, 0}, Pairs: []Pair{
+	p := &PairwiseEnergy{K: 2, Unary: []float64{0, 0, 0, 9, 0, 9, 9, 0}, Pairs: []Pair{
 		{0, 1, true, 0.1}, {0, 2, true, 0.2}, {0, 3, true, 0.3}}}
 	for label := range int32(2) {
 		current := []int32{label, 0, 0, 1}

@@ -7,7 +7,7 @@ import (
 
 // literalRelaxation is Bilenko2004 (8)-(15) word for word, with all violation variables and both inequalities, solved by
 // a dense simplex that has nothing in common with the solver under test.
-func literalRelaxation(t *testing.T, p *Problem) float64 {
+func literalRelaxation(t *testing.T, p *PairwiseEnergy) float64 {
 	t.Helper()
 	n, k := p.Points(), p.K
 	tableau := &denseSimplex{}

@@ -7,7 +7,7 @@ import (
 )
 
 // check refuses invalid input. The sum of all magnitudes must be finite too, so that no energy overflows.
-func check(engine Engine, p *Problem, current []int32, o Options) error {
+func check(engine Engine, p *PairwiseEnergy, current []int32, o Options) error {
 	if engine < ICM || engine > Exact {
 		return fault.Invalid("UNKNOWN_ENGINE", "there is no inference engine %d; use icm, bp, lp or exact", engine)
 	}
@@ -34,7 +34,7 @@ func check(engine Engine, p *Problem, current []int32, o Options) error {
 	return checkCosts(p)
 }
 
-func checkCosts(p *Problem) error {
+func checkCosts(p *PairwiseEnergy) error {
 	total := 0.0
 	for at, cost := range p.Unary {
 		if math.IsNaN(cost) || math.IsInf(cost, 0) {

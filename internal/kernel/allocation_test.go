@@ -17,15 +17,15 @@ func TestSweepsAllocateNothing(t *testing.T) {
 		for _, lanes := range []int{1, 3} {
 			const n, k = 1100, 4
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
-			s, tiles := NewShard(p.source, 2), partition.All(n)
+			s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
 			must(s.Build(ctx, tiles, stored))
 			armament := p.operands
 			armament.Lanes = lanes
 			setOperands(t, s, armament)
-			labels, stats := make([]int32, lanes*n), make([]Stats, lanes)
+			labels, stats := make([]int32, lanes*n), make([]ClusterStats, lanes)
 			back, forth := make([]labeling.Move, 0, lanes*n), make([]labeling.Move, 0, lanes*n)
 			for lane := range lanes {
-				stats[lane] = Stats{Lane: lane, Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
+				stats[lane] = ClusterStats{Lane: lane, Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
 				for i := range n {
 					c := int32(lane*k + (i+lane)%k)
 					labels[lane*n+i] = c

@@ -13,7 +13,7 @@ import (
 //
 // Among equally near clusters a point keeps its own, or else takes the lowest. Only lanes with stats
 // are assigned. The moves of a tile are in the order of the stats, then of the rows.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Move, error) {
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([]labeling.Move, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Shard) assignment(t *tile, lane int) assignment {
 
 // Farthest finds, in each lane with stats, the point with the largest a_i d_i,l(i) among clusters of at
 // least two points; among equals, the lowest point.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []Stats) ([]labeling.Candidate, error) {
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([]labeling.Candidate, error) {
 	tiles, err := s.ready(numbers, step, stats)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	return best, nil
 }
 
-func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *Stats, terms *clusterTerms) labeling.Candidate {
+func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *ClusterStats, terms *clusterTerms) labeling.Candidate {
 	asked := s.assignment(t, stats.Lane)
 	for r, a := range asked.weights {
 		c := asked.own(r)
@@ -128,7 +128,7 @@ func (s *Shard) loadDiagonal(t *tile) error {
 
 // ready checks that the tiles are loaded at the step and that the stats fit the operands, and prepares the
 // clusters' terms from the stats.
-func (s *Shard) ready(numbers []int, step uint64, stats []Stats) ([]*tile, error) {
+func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err

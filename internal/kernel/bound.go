@@ -9,19 +9,19 @@ import (
 
 // Bounds are upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel,
 // never on constraints.
-type Extent struct {
+type Bounds struct {
 	RowSum float64 // of the sum of |M_ij| in every row; the grid is chosen from it
 	Entry  float64 // of |M_ij|; the scale of half precision is chosen from it
 }
 
 // HalfScale is what entries are divided by before they are rounded to half precision.
-func (e Extent) HalfScale() float64 { return halfScaleFor(e.Entry) }
+func (e Bounds) HalfScale() float64 { return halfScaleFor(e.Entry) }
 
 // FindBounds finds the bounds of the base matrix.
 //
 // For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj).
 // The simpler bound, n times the largest diagonal entry, would waste bits on a single outlier.
-func Bound(spec Spec, data dataset.Dataset) (Extent, error) {
+func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 	switch data := data.(type) {
 	case *dataset.Graph:
 		return graphBound(spec, data)
@@ -30,38 +30,38 @@ func Bound(spec Spec, data dataset.Dataset) (Extent, error) {
 	case *dataset.Points:
 		source, err := NewSource(spec, data, nil)
 		if err != nil {
-			return Extent{}, err
+			return Bounds{}, err
 		}
 		return source.pointsBound()
 	}
-	return Extent{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+	return Bounds{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
 }
 
-func (s *Source) pointsBound() (Extent, error) {
+func (s *Source) pointsBound() (Bounds, error) {
 	if s.spec.Function == Cosine {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return Extent{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
+				return Bounds{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
 			}
 		}
 	}
 	if largest, indefinite := s.indefiniteBound(); indefinite {
 		if !(largest <= math.MaxFloat32) {
-			return Extent{}, outOfRange(0, 0, largest)
+			return Bounds{}, outOfRange(0, 0, largest)
 		}
-		return Extent{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
+		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
 	}
 	largest, total := 0.0, 0.0
 	for i := range s.spec.Rows {
 		entry := s.diagonalEntry(i)
 		if !(entry <= math.MaxFloat32) {
-			return Extent{}, outOfRange(i, i, entry)
+			return Bounds{}, outOfRange(i, i, entry)
 		}
 		root := math.Sqrt(max(0, entry))
 		largest = max(largest, root)
 		total += root
 	}
-	return Extent{RowSum: largest * total, Entry: largest * largest}, nil
+	return Bounds{RowSum: largest * total, Entry: largest * largest}, nil
 }
 
 // indefiniteBound bounds the entries of kernels that Cauchy-Schwarz does not cover: |tanh| <= 1, and
@@ -90,8 +90,8 @@ func (s *Source) indefiniteBound() (float64, bool) {
 	return largest, true
 }
 
-func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
-	var bound Extent
+func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
+	var bound Bounds
 	for i := range k.N {
 		row := 0.0
 		for j, v := range k.Row(i) {
@@ -99,7 +99,7 @@ func givenBound(spec Spec, k *dataset.Kernel) (Extent, error) {
 				v *= spec.Scale[i] * spec.Scale[j]
 			}
 			if !(math.Abs(v) <= math.MaxFloat32) {
-				return Extent{}, outOfRange(i, j, v)
+				return Bounds{}, outOfRange(i, j, v)
 			}
 			row += math.Abs(v)
 			bound.Entry = max(bound.Entry, math.Abs(v))
@@ -116,8 +116,8 @@ const (
 	minDegree = 1e-150
 )
 
-func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
-	var bound Extent
+func graphBound(spec MatrixSpec, g *dataset.Graph) (Bounds, error) {
+	var bound Bounds
 	for i := range g.N {
 		row := 0.0
 		columns, weights := g.Row(i)
@@ -131,7 +131,7 @@ func graphBound(spec Spec, g *dataset.Graph) (Extent, error) {
 		bound.RowSum = max(bound.RowSum, row)
 	}
 	if sum := bound.RowSum; sum != 0 && !(sum >= minDegree && sum <= maxDegree) {
-		return Extent{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, minDegree, maxDegree)
+		return Bounds{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, minDegree, maxDegree)
 	}
 	return bound, nil
 }

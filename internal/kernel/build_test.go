@@ -23,7 +23,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 				if half {
 					spec.HalfScale = p.bounds.HalfScale()
 				}
-				s, tiles := NewShard(p.source, 2), partition.All(n)
+				s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
 				for _, numbers := range [][]int{tiles[:1], tiles[2:], tiles} {
 					if _, err := s.Build(ctx, numbers, true); err != nil {
 						t.Fatal(err)

@@ -23,7 +23,7 @@ func benchmarkPoints(t testing.TB, n, d int) *Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}
+	spec := MatrixSpec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}
 	source, err := NewSource(spec, points, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func BenchmarkDenseBuild(b *testing.B) {
 	for _, size := range []struct{ n, d int }{{20_000, 16}, {10_000, 784}} {
 		b.Run(fmt.Sprintf("d=%d", size.d), func(b *testing.B) {
 			source := benchmarkPoints(b, size.n, size.d)
-			numbers := partition.All(size.n)
+			numbers := partition.AllTiles(size.n)
 			for b.Loop() {
 				s := NewShard(source, 2)
 				if _, err := s.Build(context.Background(), numbers, true); err != nil {
@@ -59,7 +59,7 @@ type denseBenchmark struct {
 
 func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	t.Helper()
-	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.All(n), rng: rand.New(rand.NewPCG(6, 6))}
+	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(6, 6))}
 	if _, err := d.Build(context.Background(), d.tiles, true); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	for i := range weights {
 		weights[i], d.labels[i] = 1, d.rng.Int32N(int32(k))
 	}
-	setOperands(t, d.Shard, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+	setOperands(t, d.Shard, Operands{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 	must(d.Load(context.Background(), d.tiles, 1, d.labels))
 	return d
 }
@@ -121,7 +121,7 @@ func BenchmarkDenseAssign(b *testing.B) {
 	for _, k := range []int{10, 100} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			d := newDenseBenchmark(b, 20_000, k)
-			stats := []Stats{{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}}
+			stats := []ClusterStats{{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}}
 			for _, c := range d.labels {
 				stats[0].Weight[c]++
 				stats[0].Count[c]++

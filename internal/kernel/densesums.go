@@ -18,7 +18,7 @@ type denseSums struct {
 	routines *routines
 }
 
-func (t *denseTile) newSums(a *Armament) rowSums {
+func (t *denseTile) newSums(a *Operands) rowSums {
 	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
 }
 

@@ -90,7 +90,7 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 }
 
 // store puts kernel values into column j: scaled by a_i a_j, rounded once to float32 and once to the grid.
-func (s *Spec) store(column []float32, rows partition.Range, j int, values []float64) error {
+func (s *MatrixSpec) store(column []float32, rows partition.Range, j int, values []float64) error {
 	if s.Scale != nil {
 		for r := range values {
 			values[r] *= s.Scale[rows.From+r] * s.Scale[j]
@@ -109,7 +109,7 @@ func (s *Spec) store(column []float32, rows partition.Range, j int, values []flo
 }
 
 // clearDiagonal sets the diagonal entry to 0 for objectives that ignore it.
-func (s *Spec) clearDiagonal(column []float32, rows partition.Range, j int) {
+func (s *MatrixSpec) clearDiagonal(column []float32, rows partition.Range, j int) {
 	if s.ZeroDiagonal && j >= rows.From && j < rows.To {
 		column[j-rows.From] = 0
 	}

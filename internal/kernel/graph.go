@@ -11,7 +11,7 @@ import (
 // per row of the tile, padded.
 type matrix interface {
 	// newSums allocates sums in the layout that suits the matrix; a full sweep computes them.
-	newSums(a *Armament) rowSums
+	newSums(a *Operands) rowSums
 	// addColumns adds the given columns to dst.
 	addColumns(dst []float64, columns []int32) error
 	// multiply computes the rows' products with vectors, each row in column order.

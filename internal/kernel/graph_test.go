@@ -50,7 +50,7 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Function: Adjacency, Rows: n, Grid: GridFor(40 * float64(n))}
+	spec := MatrixSpec{Function: Adjacency, Rows: n, Grid: GridFor(40 * float64(n))}
 	source, err := NewSource(spec, g, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,14 +61,14 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 		links[[2]int32{i, j}], links[[2]int32{j, i}] = v, v
 	}
 	p := &problem{source: source, n: n, k: k, rng: rng}
-	p.operands = Armament{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
+	p.operands = Operands{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
 	for i := range p.operands.Weights {
 		p.operands.Weights[i] = 1
 		if !coarse {
 			p.operands.Weights[i] += rng.Float64()
 		}
 	}
-	c := &graphCase{problem: p, shard: p.shard(t, 1+rng.IntN(3)), tiles: partition.All(n), step: 1}
+	c := &graphCase{problem: p, shard: p.shard(t, 1+rng.IntN(3)), tiles: partition.AllTiles(n), step: 1}
 	c.labels = p.labels()
 	if rng.IntN(2) == 0 { // many empty clusters
 		for i := range c.labels {
@@ -136,8 +136,8 @@ func (c *graphCase) dense(number int) *denseSums {
 	return s
 }
 
-func (c *graphCase) stats() Stats {
-	stats := Stats{Weight: make([]float64, c.k), SelfAffinity: make([]float64, c.k), Count: make([]int32, c.k)}
+func (c *graphCase) stats() ClusterStats {
+	stats := ClusterStats{Weight: make([]float64, c.k), SelfAffinity: make([]float64, c.k), Count: make([]int32, c.k)}
 	if c.rng.IntN(2) == 0 {
 		stats.Sigma = float64(c.rng.IntN(9) - 4)
 	}
@@ -156,7 +156,7 @@ func (c *graphCase) stats() Stats {
 
 // denseRule applies the rule of Assign to all k clusters, once written out row by row, and once by the code
 // for dense tiles. It also finds the farthest point.
-func (c *graphCase) denseRule(t *testing.T, stats Stats) (written, layout []labeling.Move, farthest labeling.Candidate) {
+func (c *graphCase) denseRule(t *testing.T, stats ClusterStats) (written, layout []labeling.Move, farthest labeling.Candidate) {
 	t.Helper()
 	diagonal, err := c.shard.Diagonal(context.Background(), c.tiles)
 	if err != nil {
@@ -226,11 +226,11 @@ func TestGraphEqualsDenseRule(t *testing.T) {
 			if !slices.Equal(layout, want) {
 				t.Fatalf("seed %d: the dense layout moves %v, want %v", seed, layout, want)
 			}
-			got, err := c.shard.Assign(ctx, c.tiles, c.step, []Stats{stats})
+			got, err := c.shard.Assign(ctx, c.tiles, c.step, []ClusterStats{stats})
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: n = %d, k = %d: moves %v, %v; want %v", seed, c.n, c.k, got, err, want)
 			}
-			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, []Stats{stats}); err != nil || far[0] != farthest {
+			if far, err := c.shard.Farthest(ctx, c.tiles, c.step, []ClusterStats{stats}); err != nil || far[0] != farthest {
 				t.Fatalf("seed %d: farthest %v, %v; want %v", seed, far, err, farthest)
 			}
 			for _, m := range got {
@@ -303,7 +303,7 @@ func TestGraphWithoutLabels(t *testing.T) {
 	}
 	c.step++
 	c.checkSums(t, 5)
-	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, []Stats{c.stats()}); err != nil || len(moves) > 0 {
+	if moves, err := c.shard.Assign(context.Background(), c.tiles, c.step, []ClusterStats{c.stats()}); err != nil || len(moves) > 0 {
 		t.Errorf("moves %v, %v", moves, err)
 	}
 }
@@ -386,7 +386,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	for i := range labels {
 		labels[i] = int32(i)
 	}
-	tiles := partition.All(n)
+	tiles := partition.AllTiles(n)
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}

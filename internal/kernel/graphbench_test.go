@@ -12,7 +12,7 @@ import (
 
 // benchmarkGraph is a graph of n vertices in k communities, with most edges inside them, and with the weights of
 // the normalized cut.
-func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Armament) {
+func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Operands) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(9, 9))
 	edges := make([]dataset.Edge, 0, n*edgesPerVertex)
@@ -29,8 +29,8 @@ func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Armament) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Function: Adjacency, Rows: n}
-	bound, err := Bound(spec, g)
+	spec := MatrixSpec{Function: Adjacency, Rows: n}
+	bound, err := FindBounds(spec, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Armament) 
 			weights[i] += v
 		}
 	}
-	return source, Armament{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}}
+	return source, Operands{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}}
 }
 
 // graphBenchmark is a loaded shard of 200,000 vertices and 2,000,000 edges.
@@ -64,7 +64,7 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	b.Helper()
 	const n = 200_000
 	source, armament := benchmarkGraph(b, n, 10, benchmarkClusters)
-	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.All(n), rng: rand.New(rand.NewPCG(3, 3))}
+	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(3, 3))}
 	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func BenchmarkGraphDelta(b *testing.B) {
 
 func BenchmarkGraphAssign(b *testing.B) {
 	g := newGraphBenchmark(b)
-	stats := Stats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters), Count: make([]int32, benchmarkClusters)}
+	stats := ClusterStats{Weight: make([]float64, benchmarkClusters), SelfAffinity: make([]float64, benchmarkClusters), Count: make([]int32, benchmarkClusters)}
 	for i, c := range g.labels {
 		stats.Count[c]++
 		stats.Weight[c] += g.operands.Weights[i]
@@ -131,7 +131,7 @@ func BenchmarkGraphAssign(b *testing.B) {
 		stats.SelfAffinity[c] = g.source.spec.Grid.Value(g.self[c])
 	}
 	for b.Loop() {
-		if _, err := g.Assign(context.Background(), g.tiles, 1, []Stats{stats}); err != nil {
+		if _, err := g.Assign(context.Background(), g.tiles, 1, []ClusterStats{stats}); err != nil {
 			b.Fatal(err)
 		}
 	}

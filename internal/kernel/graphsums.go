@@ -23,7 +23,7 @@ type adjacency struct {
 	contributors int32 // entries of the row, of base and sparse part, whose columns are in the cluster
 }
 
-func (t *graphTile) newSums(a *Armament) rowSums {
+func (t *graphTile) newSums(a *Operands) rowSums {
 	height := t.rows.Len()
 	s := &graphSums{base: t, sparse: a.Sparse, start: make([]int, height+1), used: make([]int32, height)}
 	for r := range height {

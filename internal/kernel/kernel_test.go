@@ -99,16 +99,16 @@ func TestGridIsFinestThatIsExact(t *testing.T) {
 // problem is a small random matrix with a sparse part.
 type problem struct {
 	data     dataset.Dataset
-	bounds   Extent
+	bounds   Bounds
 	source   *Source
-	operands Armament
+	operands Operands
 	n, k     int
 	rng      *rand.Rand
 }
 
 func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *problem {
 	t.Helper()
-	spec := Spec{Function: function, Rho: 1.5, Gamma: 0.2, Coef0: 0.5, Degree: 2, Rows: n, Columns: 3}
+	spec := MatrixSpec{Function: function, Rho: 1.5, Gamma: 0.2, Coef0: 0.5, Degree: 2, Rows: n, Columns: 3}
 	var data dataset.Dataset
 	var rows RowFetcher
 	switch function {
@@ -139,7 +139,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 			spec.Scale[i] = 0.1 + rng.Float64()
 		}
 	}
-	bound, err := Bound(spec, data)
+	bound, err := FindBounds(spec, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,22 +166,22 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{data: data, bounds: bound, source: source, operands: Armament{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, bounds: bound, source: source, operands: Operands{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
 	t.Helper()
 	s := NewShard(p.source, threads)
-	if _, err := s.Build(context.Background(), partition.All(p.n), true); err != nil {
+	if _, err := s.Build(context.Background(), partition.AllTiles(p.n), true); err != nil {
 		t.Fatal(err)
 	}
 	setOperands(t, s, p.operands)
 	return s
 }
 
-func setOperands(t testing.TB, s *Shard, a Armament) {
+func setOperands(t testing.TB, s *Shard, a Operands) {
 	t.Helper()
-	if err := s.Arm(a); err != nil {
+	if err := s.SetOperands(a); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -220,7 +220,7 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, function := range functions {
 			p := newProblem(t, rand.New(rand.NewPCG(seed, uint64(function))), 70+int(seed)*13, 5, function)
-			delta, tiles := p.shard(t, 2), partition.All(p.n)
+			delta, tiles := p.shard(t, 2), partition.AllTiles(p.n)
 			labels := p.labels()
 			if _, err := delta.Load(ctx, tiles, 1, labels); err != nil {
 				t.Fatal(err)
@@ -264,7 +264,7 @@ func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {
 func TestStepsAreIdempotent(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 1)), 100, 4, Gaussian)
-	s, tiles := p.shard(t, 2), partition.All(p.n)
+	s, tiles := p.shard(t, 2), partition.AllTiles(p.n)
 	labels := make([]int32, p.n)
 	if _, err := s.Update(ctx, tiles, 0, nil); err != ErrNotReady {
 		t.Errorf("update before load: %v", err)
@@ -300,7 +300,7 @@ func TestEntriesAreSymmetricAndBounded(t *testing.T) {
 	for _, function := range functions {
 		p := newProblem(t, rand.New(rand.NewPCG(5, uint64(function))), 90, 3, function)
 		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
-		s, tiles := p.shard(t, 1), partition.All(p.n)
+		s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
 		columns := make([][]float64, p.n)
 		for j := range p.n {
 			var err error
@@ -356,7 +356,7 @@ func TestBoundByCauchySchwarz(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := Bound(Spec{Function: Linear, Rows: 1000, Columns: 1}, points)
+	bound, err := FindBounds(MatrixSpec{Function: Linear, Rows: 1000, Columns: 1}, points)
 	if err != nil || bound.RowSum != 1e6*(1e6+999) || bound.Entry != 1e12 {
 		t.Errorf("bound %+v, %v", bound, err)
 	}
@@ -367,7 +367,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 	b.SetBytes(4 * 4096 * 4096)
 	for b.Loop() {
 		s := NewShard(p, 1)
-		if _, err := s.Build(context.Background(), partition.All(4096), true); err != nil {
+		if _, err := s.Build(context.Background(), partition.AllTiles(4096), true); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -375,7 +375,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 
 func BenchmarkFullSweep(b *testing.B) {
 	s := NewShard(newBenchmark(b, 4096, 16), 1)
-	tiles := partition.All(4096)
+	tiles := partition.AllTiles(4096)
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		b.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func BenchmarkFullSweep(b *testing.B) {
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
-	setOperands(b, s, Armament{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	setOperands(b, s, Operands{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
 	b.SetBytes(4 * 4096 * 4096)
 	for step := uint64(1); b.Loop(); step++ {
 		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {
@@ -403,7 +403,7 @@ func newBenchmark(b *testing.B, n, d int) *Source {
 	if err != nil {
 		b.Fatal(err)
 	}
-	source, err := NewSource(Spec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}, points, nil)
+	source, err := NewSource(MatrixSpec{Function: Gaussian, Rho: 4, Rows: n, Columns: d, Grid: GridFor(float64(n))}, points, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		p := newProblem(t, rng, 60+rng.IntN(90), 2+rng.IntN(5), []Function{Gaussian, Linear, Polynomial}[seed%3])
-		tiles, k := partition.All(p.n), int32(p.k)
+		tiles, k := partition.AllTiles(p.n), int32(p.k)
 		together := NewShard(p.source, 2)
 		if _, err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
 			t.Fatal(err)
@@ -55,14 +55,14 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 			if got := must(together.Update(ctx, tiles, step, moves)); !slices.Equal(got, slices.Concat(want...)) {
 				t.Fatalf("seed %d, step %d: update differs", seed, step)
 			}
-			var asked []Stats
+			var asked []ClusterStats
 			var nearer []labeling.Move
 			var far []labeling.Candidate
 			for lane := range lanes {
 				if rng.IntN(3) > 0 {
 					stats := randomStats(rng, p.k)
-					own := must(alone[lane].Assign(ctx, tiles, step+1, []Stats{stats}))
-					far = append(far, must(alone[lane].Farthest(ctx, tiles, step+1, []Stats{stats}))...)
+					own := must(alone[lane].Assign(ctx, tiles, step+1, []ClusterStats{stats}))
+					far = append(far, must(alone[lane].Farthest(ctx, tiles, step+1, []ClusterStats{stats}))...)
 					for _, m := range own {
 						nearer = append(nearer, labeling.Move{Point: m.Point, From: compound(m.From, int32(lane), k), To: compound(m.To, int32(lane), k)})
 					}
@@ -102,8 +102,8 @@ func randomMoves(rng *rand.Rand, labels []int32, k int, share float64) []labelin
 }
 
 // randomStats are not those of any labels, which the formulas do not need.
-func randomStats(rng *rand.Rand, k int) Stats {
-	s := Stats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
+func randomStats(rng *rand.Rand, k int) ClusterStats {
+	s := ClusterStats{Sigma: float64(rng.IntN(2)) * rng.Float64(), Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
 	for c := range k {
 		s.Weight[c], s.SelfAffinity[c], s.Count[c] = 1+rng.Float64(), rng.Float64(), int32(rng.IntN(4))
 	}
@@ -114,7 +114,7 @@ func randomStats(rng *rand.Rand, k int) Stats {
 func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
-	s, tiles := p.shard(t, 1), partition.All(p.n)
+	s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
 	p.operands.ID, p.operands.Lanes = 2, 2
 	setOperands(t, s, p.operands)
 	labels := make([]int32, 2*p.n)
@@ -139,12 +139,12 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	}
 	stats := randomStats(p.rng, 3)
 	stats.Lane = 2
-	if _, err := s.Assign(ctx, tiles, 1, []Stats{stats}); err == nil {
+	if _, err := s.Assign(ctx, tiles, 1, []ClusterStats{stats}); err == nil {
 		t.Error("a third lane is asked about")
 	}
 	graph := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Adjacency)
 	graph.operands.Lanes = 2
-	if err := NewShard(graph.source, 1).Arm(graph.operands); err == nil {
+	if err := NewShard(graph.source, 1).SetOperands(graph.operands); err == nil {
 		t.Error("a graph has two lanes")
 	}
 }

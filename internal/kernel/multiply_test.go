@@ -19,7 +19,7 @@ func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	defer func() { setOperands(t, s, p.operands) }()
 	entries := make([][]float64, p.n)
 	for j := range entries {
-		entries[j] = must(columnSum(s, partition.All(p.n), []int32{int32(j)}))
+		entries[j] = must(columnSum(s, partition.AllTiles(p.n), []int32{int32(j)}))
 	}
 	return entries
 }
@@ -59,7 +59,7 @@ func TestProductsAreChains(t *testing.T) {
 				}
 				stored := rng.IntN(2) == 0
 				s := NewShard(p.source, 1+rng.IntN(3))
-				must(s.Build(ctx, partition.All(n), stored))
+				must(s.Build(ctx, partition.AllTiles(n), stored))
 				entries := p.entriesOf(t, s)
 				for _, count := range []int{1, 1 + rng.IntN(13), 1 + rng.IntN(70)} {
 					x := randomVectors(rng, count, n)
@@ -105,7 +105,7 @@ func TestPanelsAgreeBitForBit(t *testing.T) {
 		ahead := values[:rng.IntN(len(values))]
 		var want []float64
 		for _, r := range availableRoutines() {
-			s := NewShard(&Source{spec: Spec{Rows: from + columns}, routines: r}, 1)
+			s := NewShard(&Source{spec: MatrixSpec{Rows: from + columns}, routines: r}, 1)
 			if err := s.makeBundles(context.Background(), x); err != nil {
 				t.Fatal(err)
 			}
@@ -128,11 +128,11 @@ func TestProductsRefuseOtherLengths(t *testing.T) {
 		p := newProblem(t, rand.New(rand.NewPCG(1, 9)), 40, 2, function)
 		s := p.shard(t, 1)
 		for _, length := range []int{0, 39, 41} {
-			if _, err := product(s, partition.All(40), make([]float64, length)); err == nil {
+			if _, err := product(s, partition.AllTiles(40), make([]float64, length)); err == nil {
 				t.Errorf("function %d: a vector of %d values has a product with 40 rows", function, length)
 			}
 		}
-		if products, err := s.Multiply(context.Background(), partition.All(40), nil); err != nil || len(products) != 0 {
+		if products, err := s.Multiply(context.Background(), partition.AllTiles(40), nil); err != nil || len(products) != 0 {
 			t.Errorf("function %d: no vectors have %d products, %v", function, len(products), err)
 		}
 	}

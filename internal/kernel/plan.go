@@ -60,7 +60,7 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 	}
 	p.moves = moves
 	for lane, count := range p.counts {
-		if MadeAnew(p.n, count) {
+		if FullSweepIsCheaper(p.n, count) {
 			p.recompute[lane] = true
 			p.moves = nil
 		}
@@ -80,7 +80,7 @@ func (s *Shard) planDenseDelta(moves []labeling.Move) *plan {
 
 // FullSweepIsCheaper tells whether, with this many moves of n points in a lane, summing all columns is less
 // work than moving some of them from one cluster's sums to another's.
-func MadeAnew(n, moves int) bool { return 4*moves > 3*n }
+func FullSweepIsCheaper(n, moves int) bool { return 4*moves > 3*n }
 
 // buildEntries lists the columns and the entries.
 func (p *plan) buildEntries() {

@@ -42,7 +42,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
 
 // entry computes the kernel value of two points from their inner product and squared lengths.
-func (s *Spec) entry(product, normX, normY float64) float64 {
+func (s *MatrixSpec) entry(product, normX, normY float64) float64 {
 	switch s.Function {
 	case Linear:
 		return product
@@ -61,7 +61,7 @@ func (s *Spec) entry(product, normX, normY float64) float64 {
 }
 
 // inverseWidth is the factor of the squared distance in the Gaussian kernel.
-func (s *Spec) inverseWidth() float64 { return 1 / (2 * s.Rho * s.Rho) }
+func (s *MatrixSpec) inverseWidth() float64 { return 1 / (2 * s.Rho * s.Rho) }
 
 // squaredDistance is (|x|^2 + |y|^2) - 2 x.y. Rounding never makes it negative, and it is exactly 0 for x = y.
 func squaredDistance(product, normX, normY float64) float64 {

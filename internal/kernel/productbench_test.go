@@ -25,9 +25,9 @@ func randomVectors(rng *rand.Rand, count, n int) [][]float64 {
 func BenchmarkDenseMultiply(b *testing.B) {
 	const n = 10_000
 	for _, stored := range []bool{true, false} {
-		s, tiles := NewShard(benchmarkPoints(b, n, 4), 2), partition.All(n)
+		s, tiles := NewShard(benchmarkPoints(b, n, 4), 2), partition.AllTiles(n)
 		must(s.Build(context.Background(), tiles, stored))
-		setOperands(b, s, Armament{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+		setOperands(b, s, Operands{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 		for _, vectors := range []int{1, 4, 8, 16, 64} {
 			b.Run(fmt.Sprintf("stored=%v/vectors=%d", stored, vectors), func(b *testing.B) {
 				x := randomVectors(rand.New(rand.NewPCG(7, 7)), vectors, n)
@@ -45,7 +45,7 @@ func BenchmarkDenseMultiply(b *testing.B) {
 func BenchmarkGraphMultiply(b *testing.B) {
 	const n = 1_000_000
 	source, armament := benchmarkGraph(b, n, 10, 100)
-	s, tiles := NewShard(source, 2), partition.All(n)
+	s, tiles := NewShard(source, 2), partition.AllTiles(n)
 	must(s.Build(context.Background(), tiles, true))
 	setOperands(b, s, armament)
 	for _, vectors := range []int{1, 2, 4, 8, 16, 32} {

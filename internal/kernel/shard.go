@@ -23,7 +23,7 @@ type Shard struct {
 	source     *Source
 	threads    int
 	tiles      map[int]*tile
-	operands   Armament
+	operands   Operands
 	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
@@ -32,7 +32,7 @@ type Shard struct {
 	sweepTile, assignTile func(at int) error
 	activeTiles           []*tile
 	activeStep            uint64
-	activeStats           []Stats
+	activeStats           []ClusterStats
 	// Buffers that are reused from call to call.
 	totals       []Int128
 	moves        []labeling.Move
@@ -150,7 +150,7 @@ func (t *tile) bytes() int64 {
 }
 
 // SetOperands sets the weights and the sparse part. Sums that were computed with other operands are dropped.
-func (s *Shard) Arm(a Armament) error {
+func (s *Shard) SetOperands(a Operands) error {
 	if s.operands.K > 0 && s.operands.ID == a.ID {
 		return nil
 	}

@@ -36,7 +36,7 @@ func DenseTileBytes(n, tile int) int64 {
 // TileSize is the memory of one tile with the sums of k clusters in every lane, with its entries stored
 // and without. Tiles of a graph are views of it, and how many sums they have depends on the degrees of
 // their vertices: SharedBytes counts those of all tiles.
-func (s *Spec) TileSize(tile, k, lanes int) partition.Size {
+func (s *MatrixSpec) TileSize(tile, k, lanes int) partition.Size {
 	rows := int64(padded(partition.Tile(s.Rows, tile).Len()))
 	if s.Function == Adjacency {
 		bytes := rows * (tileRowBytes + tileLaneRowBytes)
@@ -53,7 +53,7 @@ func (s *Spec) TileSize(tile, k, lanes int) partition.Size {
 // SharedBytes is what a shard holds beside its tiles and the data set: what belongs to the rows, the
 // centered points in float32, or the weights, changes and sums of a graph. graphEntries includes those of
 // the sparse part.
-func (s *Spec) SharedBytes(k int, graphEntries int64) int64 {
+func (s *MatrixSpec) SharedBytes(k int, graphEntries int64) int64 {
 	n := int64(s.Rows)
 	shared := n * sharedRowBytes
 	switch s.Function {
@@ -68,7 +68,7 @@ func (s *Spec) SharedBytes(k int, graphEntries int64) int64 {
 // ThreadBytes is what each thread works with: its clusters; and for points a tile's points and those of
 // some columns in float64, the products of both, the entries made of them, and the squared lengths and
 // kernel values of a column.
-func (s *Spec) ThreadBytes(k, lanes int) int64 {
+func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 	clusters := int64(lanes) * int64(k) * threadClusterBytes
 	if s.Function == Given || s.Function == Adjacency {
 		return clusters

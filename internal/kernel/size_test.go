@@ -13,12 +13,12 @@ import (
 // workedShard is a shard that was asked for everything, with moves of all points.
 func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Shard {
 	t.Helper()
-	ctx, tiles := context.Background(), partition.All(p.n)
+	ctx, tiles := context.Background(), partition.AllTiles(p.n)
 	s := NewShard(p.source, threads)
 	must(s.Build(ctx, tiles, stored))
 	p.operands.Lanes = lanes
 	setOperands(t, s, p.operands)
-	labels, stats := make([]int32, lanes*p.n), make([]Stats, lanes)
+	labels, stats := make([]int32, lanes*p.n), make([]ClusterStats, lanes)
 	var moves []labeling.Move
 	for at := range labels {
 		lane := at / p.n
@@ -27,7 +27,7 @@ func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Sha
 			moves = append(moves, labeling.Move{Point: int32(at % p.n), From: labels[at], To: labels[at] + 1})
 		}
 		// Every point is as far as can be from its cluster, so that all of them move.
-		stats[lane] = Stats{Lane: lane, Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
+		stats[lane] = ClusterStats{Lane: lane, Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
 		for c := range p.k {
 			stats[lane].Weight[c], stats[lane].Count[c] = 1, 2
 		}
@@ -56,7 +56,7 @@ func TestTileSizeIsWhatTilesTake(t *testing.T) {
 		s := workedShard(t, p, c.stored, c.lanes, 2)
 		for number, tile := range s.tiles {
 			size := p.source.spec.TileSize(number, p.k, c.lanes)
-			planned := size.Of(c.stored)
+			planned := size.Bytes(c.stored)
 			rest := 8*int64(cap(tile.diagonal)+cap(tile.own)) + 12*int64(cap(tile.moves))
 			exact := tile.base.bytes() + tile.sums.bytes()
 			if c.function == Adjacency {
@@ -85,7 +85,7 @@ func TestSharedAndThreadBytes(t *testing.T) {
 	if got := spec.SharedBytes(k, 0); got != int64(shared) {
 		t.Errorf("%d bytes are planned for what tiles share; they take %d", got, shared)
 	}
-	must(s.Load(context.Background(), partition.All(n), 9, slices.Clone(s.labels)))
+	must(s.Load(context.Background(), partition.AllTiles(n), 9, slices.Clone(s.labels)))
 	w := s.workspaces.idle[0]
 	maker := w.window.maker
 	clusters := 16*len(w.self) + 4*len(w.place)
@@ -97,7 +97,7 @@ func TestSharedAndThreadBytes(t *testing.T) {
 	for v := range vectors {
 		vectors[v] = make([]float64, n)
 	}
-	must(s.Multiply(context.Background(), partition.All(n), vectors))
+	must(s.Multiply(context.Background(), partition.AllTiles(n), vectors))
 	if got, want := 8*(len(s.bundleValues)+len(s.products)), len(vectors)*n*ProductRowBytes; got != want {
 		t.Errorf("%d bytes are planned for products; they take %d", want, got)
 	}

@@ -16,7 +16,7 @@ type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
 // Source is what the tiles of one base matrix are made of.
 type Source struct {
-	spec   Spec
+	spec   MatrixSpec
 	points *pointSet
 	graph  *dataset.Graph
 	// weights are the graph's entries on the grid, parallel to graph.Column.
@@ -29,7 +29,7 @@ type Source struct {
 
 // NewSource makes the source of a matrix over points or a graph. A given kernel matrix is read through rows
 // instead, so that a worker fetches only what its tiles need; data may then be nil.
-func NewSource(spec Spec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
+func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
 	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
 	for j := range s.columns {
 		s.columns[j] = int32(j)
@@ -60,7 +60,7 @@ func GivenRows(k *dataset.Kernel) RowFetcher {
 }
 
 // graphWeights puts a graph's weights on the grid.
-func graphWeights(spec Spec, g *dataset.Graph) []float64 {
+func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
 	weights := make([]float64, len(g.Weight))
 	c := spec.Grid.rounder()
 	for i := range g.N {
@@ -88,7 +88,7 @@ func (s *Source) maxLanes() int {
 	if s.graph != nil {
 		return 1
 	}
-	return MostLanes
+	return MaxLanes
 }
 
 // allColumns returns the numbers of all columns.

@@ -44,7 +44,7 @@ func (f Function) String() string {
 
 // MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and
 // small except for Mean and Scale.
-type Spec struct {
+type MatrixSpec struct {
 	Function          Function
 	Rho, Gamma, Coef0 float64
 	Degree            int
@@ -64,7 +64,7 @@ type Move = labeling.Move
 type Candidate = labeling.Candidate
 
 // ClusterStats is what distances need, beside the row sums, to know about the clusters of one lane.
-type Stats struct {
+type ClusterStats struct {
 	Lane         int
 	Sigma        float64   // the diagonal shift
 	Weight       []float64 // s_c, the sum of a_i over the cluster
@@ -89,7 +89,7 @@ func (s *Sparse) Row(i int) ([]int32, []float64) {
 //
 // Lanes are independent labelings, such as restarts, that share the matrix: a column is read once for all of
 // them. Clusters and labels are numbered as in labeling.Shape.
-type Armament struct {
+type Operands struct {
 	ID      uint64    // a new one whenever anything below changes
 	K       int       // clusters of each lane
 	Lanes   int       // 0 means 1; a graph has one
@@ -98,13 +98,13 @@ type Armament struct {
 }
 
 // MaxLanes is how many lanes a shard may have. More would gain nothing.
-const MostLanes = 16
+const MaxLanes = 16
 
 // lanes is the number of lanes.
-func (a *Armament) lanes() int { return max(1, a.Lanes) }
+func (a *Operands) lanes() int { return max(1, a.Lanes) }
 
 // clusters is the number of clusters of all lanes together.
-func (a *Armament) clusters() int { return a.lanes() * a.K }
+func (a *Operands) clusters() int { return a.lanes() * a.K }
 
 // ErrNotReady says that a tile is not built, has no operands, or is at another step than the operation
 // expects. The caller should rebuild it and try again.

@@ -21,7 +21,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			if n == 90 { // half precision is a different matrix, but again the same one stored or not
 				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
-			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.All(p.n)
+			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.AllTiles(p.n)
 			if _, err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			for i := range x {
 				x[i] = p.rng.NormFloat64()
 			}
-			stats := Stats{Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
+			stats := ClusterStats{Weight: []float64{3, 4, 5, 6}, SelfAffinity: []float64{1, 2, 3, 4}, Count: []int32{3, 4, 5, 6}}
 			compare := func(what string, run func(*Shard) (any, error), equal func(a, b any) bool) {
 				t.Helper()
 				want, err := run(stored)
@@ -54,7 +54,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("load", func(s *Shard) (any, error) { return s.Load(ctx, tiles, 1, labels) }, sums)
 			moves := []labeling.Move{{Point: 2, From: labels[2], To: 1}, {Point: 7, From: labels[7], To: 3}, {Point: 8, From: labels[8], To: -1}}
 			compare("update", func(s *Shard) (any, error) { return s.Update(ctx, tiles, 1, moves) }, sums)
-			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []Stats{stats}) },
+			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []ClusterStats{stats}) },
 				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
 			// The tiles change their storage and go on.
 			if _, err := stored.Build(ctx, tiles, false); err != nil {
@@ -106,7 +106,7 @@ func TestHalfPrecisionError(t *testing.T) {
 	ctx := context.Background()
 	for _, function := range []Function{Linear, Gaussian, Polynomial} {
 		p := newProblem(t, rand.New(rand.NewPCG(9, uint64(function))), 200, 3, function)
-		full, tiles := p.shard(t, 1), partition.All(p.n)
+		full, tiles := p.shard(t, 1), partition.AllTiles(p.n)
 		spec := p.source.spec
 		spec.HalfScale = p.bounds.HalfScale()
 		source, err := NewSource(spec, p.data, nil)
@@ -148,7 +148,7 @@ func TestBuildOrderChangesNoBit(t *testing.T) {
 		if half {
 			p.source.spec.HalfScale = p.bounds.HalfScale()
 		}
-		tiles := partition.All(p.n)
+		tiles := partition.AllTiles(p.n)
 		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)
 		for at := range tiles {
 			number := tiles[(at*5+3)%len(tiles)]

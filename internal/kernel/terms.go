@@ -23,7 +23,7 @@ type clusterTerms struct {
 }
 
 // set computes the terms from stats. It reuses its buffers.
-func (terms *clusterTerms) set(stats Stats) {
+func (terms *clusterTerms) set(stats ClusterStats) {
 	terms.sigma, terms.weight = stats.Sigma, stats.Weight
 	terms.square, terms.nonEmpty, terms.maxSquare = resized(terms.square, len(stats.Weight)), terms.nonEmpty[:0], 0
 	for c, weight := range stats.Weight {

@@ -29,8 +29,8 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 	}
 	const d = 7
 	for _, form := range []Form{Diagonal, Full} {
-		for _, penalty := range []Convention{Potts, Basu2003, Bilenko2004} {
-			step := &Step{Convention: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
+		for _, penalty := range []PenaltyKind{Potts, Basu2003, Bilenko2004} {
+			step := &Step{PenaltyKind: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
 			for range 20 {
 				form.AddOuter(step.Scatter, 1, uniform(d), uniform(d))
 				kind := constraint.Kind(1 + rng.IntN(2))

@@ -77,7 +77,7 @@ func (d Distortion) smooth(i int, row []float64) error {
 // NormalizeMean makes the mean of prepared rows, in place, their centroid: for cosines it is scaled to length 1,
 // otherwise it stays. It is not ok if unit vectors cancel out: then no direction is better than another, and
 // the cluster keeps its centroid.
-func (d Distortion) Centre(mean []float64) (ok bool) { return d != Cosine || normalize(mean) }
+func (d Distortion) NormalizeMean(mean []float64) (ok bool) { return d != Cosine || normalize(mean) }
 
 // normalize scales a vector to length 1; false if it is 0. The scaling by a power of two before that is exact,
 // and keeps the squares in range.

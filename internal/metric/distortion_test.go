@@ -97,7 +97,7 @@ func TestMeansAreTheBestCentroids(t *testing.T) {
 				}
 				rows = append(rows, row)
 			}
-			if !distortion.Centre(mean) {
+			if !distortion.NormalizeMean(mean) {
 				t.Fatal("positive rows have no direction")
 			}
 			total := func(centroid []float64) (sum float64) {
@@ -112,7 +112,7 @@ func TestMeansAreTheBestCentroids(t *testing.T) {
 				for i := range candidate {
 					candidate[i] += share * (other[i] - candidate[i])
 				}
-				distortion.Centre(candidate)
+				distortion.NormalizeMean(candidate)
 				if best, got := total(mean), total(candidate); got < best-1e-12*(1+best) {
 					t.Fatalf("%s: the mean costs %g, another centroid %g", distortion, best, got)
 				}
@@ -156,7 +156,7 @@ func TestPreparedRows(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if Cosine.Centre([]float64{0, 0}) || !KL.Centre([]float64{0, 0}) {
+	if Cosine.NormalizeMean([]float64{0, 0}) || !KL.NormalizeMean([]float64{0, 0}) {
 		t.Error("unit vectors that cancel out have a direction")
 	}
 }

@@ -115,9 +115,9 @@ type problem struct {
 }
 
 // randomProblem draws n points, labels that do not depend on them, and links between random pairs.
-func randomProblem(rng *rand.Rand, form Form, penalty Convention, n, d, links int) *problem {
+func randomProblem(rng *rand.Rand, form Form, penalty PenaltyKind, n, d, links int) *problem {
 	k := 1 + rng.IntN(3)
-	p := &problem{d: d, means: make([][]float64, k), step: &Step{Convention: penalty}}
+	p := &problem{d: d, means: make([][]float64, k), step: &Step{PenaltyKind: penalty}}
 	scales := randomRow(rng, d)
 	for range n {
 		row := randomRow(rng, d)
@@ -211,11 +211,11 @@ func (p *problem) naive(m *Metric) Parts {
 	}
 	for at, l := range p.step.Links {
 		phi := all[at]
-		costs := map[Convention][2]float64{
+		costs := map[PenaltyKind][2]float64{
 			Potts:       {l.Weight, l.Weight},
 			Basu2003:    {l.Weight * math.Max(0, aMax-phi), l.Weight * math.Min(phi, aMax)},
 			Bilenko2004: {l.Weight * phi, l.Weight * (phiMax - phi)},
-		}[p.step.Convention]
+		}[p.step.PenaltyKind]
 		if l.Violated && l.Kind == constraint.MustLink {
 			parts.MustLink += costs[0]
 		} else if l.Violated {
@@ -226,9 +226,9 @@ func (p *problem) naive(m *Metric) Parts {
 }
 
 // everyKind calls a test for each kind of penalty and each form that can be learned.
-func everyKind(t *testing.T, call func(t *testing.T, form Form, penalty Convention)) {
+func everyKind(t *testing.T, call func(t *testing.T, form Form, penalty PenaltyKind)) {
 	for _, form := range []Form{Diagonal, Full} {
-		for _, penalty := range []Convention{Potts, Basu2003, Bilenko2004} {
+		for _, penalty := range []PenaltyKind{Potts, Basu2003, Bilenko2004} {
 			t.Run(form.String()+"/"+penalty.String(), func(t *testing.T) { call(t, form, penalty) })
 		}
 	}

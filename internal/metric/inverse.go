@@ -23,7 +23,7 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 		sizes[i] = math.Abs(s.Scatter[form.onDiagonal(d, i)])
 	}
 	measure := Measure{SquaredEuclidean, old}
-	bound := measure.Bound(s.Convention, s.Links, s.Ranges)
+	bound := measure.Bound(s.PenaltyKind, s.Links, s.Ranges)
 	for _, l := range s.Links {
 		slope := s.slope(l, measure, bound)
 		if slope == 0 {
@@ -31,7 +31,7 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 		}
 		form.AddOuter(inverse, slope, l.X, l.Y)
 		Diagonal.AddOuter(sizes, l.Weight, l.X, l.Y)
-		if s.Convention == Bilenko2004 && !l.mustLink() {
+		if s.PenaltyKind == Bilenko2004 && !l.mustLink() {
 			s.addRanges(old, inverse, sizes, l.Weight)
 		}
 	}
@@ -41,11 +41,11 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 // slope is the derivative of a link's penalty with respect to the distance of its points.
 func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 	switch {
-	case !l.Violated || s.Convention == Potts:
+	case !l.Violated || s.PenaltyKind == Potts:
 		return 0
-	case s.Convention == Basu2003 && measure.Between(l.X, l.Y) >= bound:
+	case s.PenaltyKind == Basu2003 && measure.Between(l.X, l.Y) >= bound:
 		return 0
-	case l.mustLink() == (s.Convention == Bilenko2004):
+	case l.mustLink() == (s.PenaltyKind == Bilenko2004):
 		return l.Weight
 	}
 	return -l.Weight

@@ -43,7 +43,7 @@ func (f Form) String() string {
 }
 
 // MaxFullFeatures is the largest number of features of a full metric, whose update takes time O(d^3) (see eigen).
-const MaxFull = 1000
+const MaxFullFeatures = 1000
 
 // Size is the number of values of a matrix of this form over d features: d x d for a full matrix, otherwise the d
 // of its diagonal. Scatter matrices have the same form.
@@ -130,8 +130,8 @@ func NewFull(d int, values []float64) (*Metric, error) {
 }
 
 func checkFull(d int) error {
-	if d < 1 || d > MaxFull {
-		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFull, d)
+	if d < 1 || d > MaxFullFeatures {
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric is supported for 1 to %d features, and there are %d; use a diagonal one", MaxFullFeatures, d)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (m *Metric) Distance(x, y []float64) float64 {
 
 // TotalDistance computes the sum of the distances of points to their means from their scatter
 // S = sum (x - mu)(x - mu)': sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
-func (m *Metric) Within(scatter []float64) float64 {
+func (m *Metric) TotalDistance(scatter []float64) float64 {
 	sum := 0.0
 	for i, s := range scatter {
 		if m.form == Identity {

@@ -40,7 +40,7 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 				form.AddOuter(scatter, 1, x, y)
 				total += naiveDistance(a, x, y)
 			}
-			if got := m.Within(scatter); !near(got, total, total) {
+			if got := m.TotalDistance(scatter); !near(got, total, total) {
 				t.Fatalf("%s scatter gives %g, the points %g", form, got, total)
 			}
 		}

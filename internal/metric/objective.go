@@ -17,6 +17,6 @@ func (p Parts) Total() float64 {
 // under this metric too.
 func (s *Step) Objective(m *Metric) Parts {
 	measure := Measure{SquaredEuclidean, m}
-	must, cannot := measure.Penalties(s.Convention, s.Links, measure.Bound(s.Convention, s.Links, s.Ranges))
-	return Parts{Distortion: m.Within(s.Scatter), LogDet: m.LogDet(), MustLink: must, CannotLink: cannot}
+	must, cannot := measure.Penalties(s.PenaltyKind, s.Links, measure.Bound(s.PenaltyKind, s.Links, s.Ranges))
+	return Parts{Distortion: m.TotalDistance(s.Scatter), LogDet: m.LogDet(), MustLink: must, CannotLink: cannot}
 }

@@ -5,16 +5,16 @@ import (
 )
 
 // PenaltyKind says what a violated link costs. The papers contradict each other, so each has its own kind.
-type Convention uint8
+type PenaltyKind uint8
 
 // The kinds of penalties.
 const (
-	Potts       Convention = iota + 1 // every link costs its weight: Basu2003 (1)
-	Basu2003                          // near must-links and far cannot-links cost more: Basu2003 (4)
-	Bilenko2004                       // far must-links and near cannot-links cost more: Bilenko2004 (6)
+	Potts       PenaltyKind = iota + 1 // every link costs its weight: Basu2003 (1)
+	Basu2003                           // near must-links and far cannot-links cost more: Basu2003 (4)
+	Bilenko2004                        // far must-links and near cannot-links cost more: Bilenko2004 (6)
 )
 
-func (c Convention) String() string {
+func (c PenaltyKind) String() string {
 	switch c {
 	case Potts:
 		return "potts"
@@ -34,7 +34,7 @@ func (c Convention) String() string {
 //	Bilenko2004  w phi                    w (bound - phi)
 //
 // The bound is Measure.Bound. Only by rounding can a distance exceed the bound of Bilenko2004.
-func Penalty(c Convention, mustLink bool, weight, distance, bound float64) float64 {
+func Penalty(c PenaltyKind, mustLink bool, weight, distance, bound float64) float64 {
 	switch {
 	case c == Basu2003 && mustLink:
 		return weight * max(0, bound-distance)
@@ -65,7 +65,7 @@ func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 //   - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared
 //     Euclidean distances, 2 for cosines, the largest distance of the links for divergences.
 //   - Potts: 0, which is not used.
-func (m Measure) Bound(c Convention, links []Link, ranges []float64) float64 {
+func (m Measure) Bound(c PenaltyKind, links []Link, ranges []float64) float64 {
 	switch {
 	case c == Potts:
 		return 0
@@ -91,7 +91,7 @@ func (m Measure) Bound(c Convention, links []Link, ranges []float64) float64 {
 }
 
 // Penalties sums the costs of the violated must-links and of the violated cannot-links, in the links' order.
-func (m Measure) Penalties(c Convention, links []Link, bound float64) (must, cannot float64) {
+func (m Measure) Penalties(c PenaltyKind, links []Link, bound float64) (must, cannot float64) {
 	for _, l := range links {
 		if !l.Violated {
 			continue

@@ -9,7 +9,7 @@ import (
 func TestPenalty(t *testing.T) {
 	const w, bound = 2, 10
 	for _, c := range []struct {
-		penalty  Convention
+		penalty  PenaltyKind
 		must     bool
 		distance float64
 		want     float64
@@ -40,7 +40,7 @@ func TestBounds(t *testing.T) {
 	kl := Measure{Distortion: KL}
 	for name, c := range map[string]struct {
 		measure Measure
-		penalty Convention
+		penalty PenaltyKind
 		links   []Link
 		want    float64
 	}{

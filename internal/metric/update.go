@@ -13,10 +13,10 @@ const (
 // Step is one update of the metric: everything that the labels and means determine while A is optimized. M-KMeans,
 // which has no constraints, is a Step without links.
 type Step struct {
-	Convention Convention
-	Scatter    []float64 // sum over points of (x - mu)(x - mu)', in the metric's form
-	Links      []Link    // all constrained pairs, violated or not
-	Ranges     []float64 // of each feature, largest minus smallest value; only Bilenko2004 needs them
+	PenaltyKind PenaltyKind
+	Scatter     []float64 // sum over points of (x - mu)(x - mu)', in the metric's form
+	Links       []Link    // all constrained pairs, violated or not
+	Ranges      []float64 // of each feature, largest minus smallest value; only Bilenko2004 needs them
 }
 
 // Proposal is the metric where the derivative of J vanishes, where that exists.
@@ -51,7 +51,7 @@ func (s *Step) check(old *Metric) error {
 	if want := old.form.Size(old.d); len(s.Scatter) != want {
 		return fmt.Errorf("metric: a scatter of %d values for a %s metric of %d features", len(s.Scatter), old.form, old.d)
 	}
-	if s.Convention == Bilenko2004 && len(s.Links) > 0 && len(s.Ranges) != old.d {
+	if s.PenaltyKind == Bilenko2004 && len(s.Links) > 0 && len(s.Ranges) != old.d {
 		return fmt.Errorf("metric: %d ranges for %d features", len(s.Ranges), old.d)
 	}
 	return nil

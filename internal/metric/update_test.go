@@ -20,7 +20,7 @@ func TestUpdateByHand(t *testing.T) {
 		{Kind: constraint.CannotLink, Weight: 5, X: []float64{0, 3}, Y: origin, Violated: true},
 		{Kind: constraint.CannotLink, Weight: 100, X: []float64{1, 1}, Y: origin},
 	}
-	for penalty, inverse := range map[Convention][]float64{
+	for penalty, inverse := range map[PenaltyKind][]float64{
 		Potts:       {10, 20},
 		Basu2003:    {10 - 2*1 + 4*1, 20 + 4*1},                                           // 3.3, with M* and C*
 		Bilenko2004: {10 + 3*1 + 2*1 + 4*(4-1) + 5*(4-0), 20 + 3*4 + 4*(16-1) + 5*(16-9)}, // (6)
@@ -29,7 +29,7 @@ func TestUpdateByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := &Step{Convention: penalty, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
+		step := &Step{PenaltyKind: penalty, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
 		got, err := step.Propose(old)
 		if err != nil || got.Kept != 0 || got.Floored != 0 {
 			t.Fatalf("%s: %+v, %v", penalty, got, err)
@@ -69,14 +69,14 @@ func (p *problem) surrogate(a, old [][]float64) float64 {
 		phi := naiveDistance(a, l.X, l.Y)
 		switch {
 		case !l.Violated:
-		case p.step.Convention == Basu2003 && all[at] < slices.Max(must)*(1-1e-12):
+		case p.step.PenaltyKind == Basu2003 && all[at] < slices.Max(must)*(1-1e-12):
 			if l.Kind == constraint.MustLink {
 				phi = -phi
 			}
 			j += l.Weight * phi
-		case p.step.Convention == Bilenko2004 && l.Kind == constraint.MustLink:
+		case p.step.PenaltyKind == Bilenko2004 && l.Kind == constraint.MustLink:
 			j += l.Weight * phi
-		case p.step.Convention == Bilenko2004:
+		case p.step.PenaltyKind == Bilenko2004:
 			j += l.Weight * (phiMax - phi)
 		}
 	}
@@ -85,7 +85,7 @@ func (p *problem) surrogate(a, old [][]float64) float64 {
 
 // Basu2003, appendix A: the derivative of J with respect to A vanishes at the new metric.
 func TestProposalIsAStationaryPoint(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
+	everyKind(t, func(t *testing.T, form Form, penalty PenaltyKind) {
 		rng := rand.New(rand.NewPCG(13, uint64(form)))
 		checked := 0
 		for range 300 {
@@ -151,7 +151,7 @@ func sameSigns(a, b [][]float64) bool {
 // problems, most of them with violations that outweigh the scatter, some with fewer points than features, and
 // some with features that do not vary, or vary a million times more than others.
 func TestUpdateNeverRaisesTheObjective(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
+	everyKind(t, func(t *testing.T, form Form, penalty PenaltyKind) {
 		rng := rand.New(rand.NewPCG(17, uint64(penalty)))
 		kept, floored, halved, fell := 0, 0, 0, 0
 		for range 250 {
@@ -205,7 +205,7 @@ func TestUpdateNeverRaisesTheObjective(t *testing.T) {
 }
 
 func TestDegenerateDataKeepsTheMetricPositive(t *testing.T) {
-	everyKind(t, func(t *testing.T, form Form, penalty Convention) {
+	everyKind(t, func(t *testing.T, form Form, penalty PenaltyKind) {
 		rng := rand.New(rand.NewPCG(19, 20))
 		for name, c := range map[string]struct{ n, d, constant, kept int }{
 			"a constant feature":          {30, 4, 1, 1},
@@ -248,7 +248,7 @@ func TestKeptEigenvalue(t *testing.T) {
 		t.Fatal(err)
 	}
 	// B = 4 uu' - 1 vv' with u = (1, 1)/sqrt 2 and v = (1, -1)/sqrt 2.
-	step := &Step{Convention: Potts, Scatter: []float64{1.5, 2.5, 2.5, 1.5}}
+	step := &Step{PenaltyKind: Potts, Scatter: []float64{1.5, 2.5, 2.5, 1.5}}
 	got, err := step.Propose(old)
 	if err != nil || got.Kept != 1 || got.Floored != 0 {
 		t.Fatalf("%+v, %v", got, err)
@@ -273,7 +273,7 @@ func TestRoundingIsNotPositive(t *testing.T) {
 		{Kind: constraint.MustLink, Weight: 0.3, X: []float64{1, 0}, Y: []float64{0, 0}, Violated: true},
 		{Kind: constraint.MustLink, Weight: 1, X: []float64{2, 0}, Y: []float64{0, 0}}, // a_max is 4
 	}
-	step := &Step{Convention: Basu2003, Scatter: []float64{tenth + fifth, 2}, Links: links}
+	step := &Step{PenaltyKind: Basu2003, Scatter: []float64{tenth + fifth, 2}, Links: links}
 	if inverse, _ := step.inverse(old); !(inverse[0] > 0) {
 		t.Fatalf("0.1 + 0.2 - 0.3 is %g: nothing is tested", inverse[0])
 	}
@@ -288,7 +288,7 @@ func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := (&Step{Convention: Potts, Scatter: []float64{1, 1e8, 1e12}}).Propose(old)
+	got, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 1e8, 1e12}}).Propose(old)
 	if err != nil || got.Floored != 1 || got.Kept != 0 || !slices.Equal(got.Metric.Values(), []float64{1, 1e-8, 1e-9}) {
 		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
 	}
@@ -296,7 +296,7 @@ func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err = (&Step{Convention: Potts, Scatter: []float64{1, 0, 0, 1e12}}).Propose(full)
+	got, err = (&Step{PenaltyKind: Potts, Scatter: []float64{1, 0, 0, 1e12}}).Propose(full)
 	if err != nil || got.Floored != 1 || !slices.Equal(got.Metric.Values(), []float64{1, 0, 0, 1e-9}) {
 		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
 	}
@@ -313,7 +313,7 @@ func TestUpdateWithoutNumbersKeepsTheMetric(t *testing.T) {
 		for i := range scatter {
 			scatter[i] = math.NaN()
 		}
-		got, err := (&Step{Convention: Potts, Scatter: scatter}).Propose(old)
+		got, err := (&Step{PenaltyKind: Potts, Scatter: scatter}).Propose(old)
 		if err != nil || got.Kept != 2 || !slices.Equal(got.Metric.Values(), old.Values()) {
 			t.Errorf("%s: %+v, %v", form, got, err)
 		}
@@ -325,15 +325,15 @@ func TestUpdateChecksItsInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Step{Convention: Potts, Scatter: []float64{1, 2}}).Update(full); err == nil {
+	if _, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 2}}).Update(full); err == nil {
 		t.Error("a diagonal scatter was taken for a full one")
 	}
 	link := Link{Kind: constraint.CannotLink, Weight: 1, X: []float64{0, 0}, Y: []float64{1, 1}, Violated: true}
-	if _, err := (&Step{Convention: Bilenko2004, Scatter: make([]float64, 4), Links: []Link{link}}).Update(full); err == nil {
+	if _, err := (&Step{PenaltyKind: Bilenko2004, Scatter: make([]float64, 4), Links: []Link{link}}).Update(full); err == nil {
 		t.Error("missing ranges were not noticed")
 	}
 	same := NewIdentity(2)
-	outcome, err := (&Step{Convention: Potts, Scatter: []float64{1, 2}}).Update(same)
+	outcome, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 2}}).Update(same)
 	if err != nil || outcome.Metric != same || outcome.Parts.Total() != 3 {
 		t.Errorf("identity: %+v, %v", outcome, err)
 	}

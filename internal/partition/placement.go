@@ -10,10 +10,10 @@ const Nowhere = -1
 
 // Host is what placement needs to know about a worker.
 type Host struct {
-	ID     string
-	Weight int   // its share of the tiles is proportional to this; at least 1
-	Room   int64 // for tiles beyond those that it has already
-	Open   bool  // whether it takes new tiles
+	ID        string
+	Weight    int   // its share of the tiles is proportional to this; at least 1
+	FreeBytes int64 // for tiles beyond those that it has already
+	Accepting bool  // whether it takes new tiles
 }
 
 // Size is the memory of a tile, in bytes: with its entries stored, and without, when they are computed whenever
@@ -21,7 +21,7 @@ type Host struct {
 type Size struct{ Stored, Computed int64 }
 
 // Bytes is the memory of a tile that is stored, or not.
-func (s Size) Of(stored bool) int64 {
+func (s Size) Bytes(stored bool) int64 {
 	if stored {
 		return s.Stored
 	}
@@ -29,11 +29,11 @@ func (s Size) Of(stored bool) int64 {
 }
 
 // StorageRule says which tiles are stored.
-type Rule uint8
+type StorageRule uint8
 
 // The rules.
 const (
-	StoreWhatFits Rule = iota
+	StoreWhatFits StorageRule = iota
 	StoreAll
 	StoreNone
 )
@@ -61,13 +61,13 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 		l.Owner[tile] = Nowhere
 	}
 	for h, host := range hosts {
-		l.room[h] = host.Room
+		l.room[h] = host.FreeBytes
 	}
 	return l
 }
 
 // MarkPlaced records that a tile is on a host already. The host's free memory does not include it.
-func (l *Layout) Keep(tile, host int, stored bool) {
+func (l *Layout) MarkPlaced(tile, host int, stored bool) {
 	l.Owner[tile], l.Stored[tile] = host, stored
 	l.load[host]++
 }
@@ -75,15 +75,15 @@ func (l *Layout) Keep(tile, host int, stored bool) {
 // Remove takes a tile off its host.
 func (l *Layout) Remove(tile int) {
 	if h := l.Owner[tile]; h != Nowhere {
-		l.room[h] += l.sizes[tile].Of(l.Stored[tile])
+		l.room[h] += l.sizes[tile].Bytes(l.Stored[tile])
 		l.load[h]--
 		l.Owner[tile] = Nowhere
 	}
 }
 
 func (l *Layout) put(tile, host int, stored bool) {
-	l.Keep(tile, host, stored)
-	l.room[host] -= l.sizes[tile].Of(stored)
+	l.MarkPlaced(tile, host, stored)
+	l.room[host] -= l.sizes[tile].Bytes(stored)
 }
 
 // Place gives every tile without a host one, and leaves all others where they are, so that the loss of a worker
@@ -96,7 +96,7 @@ func (l *Layout) put(tile, host int, stored bool) {
 //
 // Under StoreWhatFits, a tile is stored if any host has room for that. Otherwise it goes where it fits without
 // being stored, and if it fits nowhere, other tiles give up their storage for it.
-func (l *Layout) Place(rule Rule) bool {
+func (l *Layout) Place(rule StorageRule) bool {
 	share := shares(len(l.Owner), l.hosts)
 	for tile, at := range l.Owner {
 		if at != Nowhere {
@@ -127,7 +127,7 @@ func (l *Layout) Place(rule Rule) bool {
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
 	best := Nowhere
 	for _, h := range preference(l.key, tile, l.hosts) {
-		if !l.hosts[h].Open || l.room[h] < bytes {
+		if !l.hosts[h].Accepting || l.room[h] < bytes {
 			continue
 		}
 		if l.load[h] < share[h] {
@@ -151,7 +151,7 @@ func (l *Layout) makeRoom(bytes int64) int {
 	}
 	best := Nowhere
 	for h, host := range l.hosts {
-		if host.Open && spare[h] >= bytes &&
+		if host.Accepting && spare[h] >= bytes &&
 			(best == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
 			best = h
 		}
@@ -166,9 +166,9 @@ func (l *Layout) makeRoom(bytes int64) int {
 }
 
 // StoreMore stores every tile for whose storage its host has room, on hosts that take new tiles.
-func (l *Layout) Store() {
+func (l *Layout) StoreMore() {
 	for tile, h := range l.Owner {
-		if h != Nowhere && l.hosts[h].Open {
+		if h != Nowhere && l.hosts[h].Accepting {
 			l.store(tile)
 		}
 	}
@@ -193,7 +193,7 @@ const worthMoving = 0.9
 // that lowers the larger of the two loads (in tiles per weight). Under StoreWhatFits, a tile that moves is stored
 // if there is room, because it must be built again anyway. Balance moves nothing and returns false if the largest
 // load would not fall by a tenth. All tiles must have a host.
-func (l *Layout) Balance(rule Rule) bool {
+func (l *Layout) Balance(rule StorageRule) bool {
 	if len(l.hosts) == 0 {
 		return false
 	}
@@ -205,7 +205,7 @@ func (l *Layout) Balance(rule Rule) bool {
 			if from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from]) {
 				from = h
 			}
-			if host.Open && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
+			if host.Accepting && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
 				to = h
 			}
 		}
@@ -234,7 +234,7 @@ func (l *Layout) Balance(rule Rule) bool {
 func (l *Layout) mostPreferred(from, to int) int {
 	best, high := Nowhere, math.Inf(-1)
 	for tile, at := range l.Owner {
-		if at != from || l.sizes[tile].Of(l.Stored[tile]) > l.room[to] {
+		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
 			continue
 		}
 		if s := score(l.key, tile, l.hosts[to]); s > high {
@@ -249,13 +249,13 @@ func (l *Layout) mostPreferred(from, to int) int {
 func shares(tiles int, hosts []Host) []int {
 	total := 0
 	for _, h := range hosts {
-		if h.Open {
+		if h.Accepting {
 			total += weight(h)
 		}
 	}
 	share := make([]int, len(hosts))
 	for i, h := range hosts {
-		if h.Open {
+		if h.Accepting {
 			share[i] = (tiles*weight(h) + total - 1) / total
 		}
 	}

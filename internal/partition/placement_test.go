@@ -12,7 +12,7 @@ import (
 func drawHosts(t *rapid.T, room int64) []Host {
 	hosts := make([]Host, rapid.IntRange(1, 8).Draw(t, "hosts"))
 	for i := range hosts {
-		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: rapid.IntRange(1, 16).Draw(t, "weight"), Room: room, Open: true}
+		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: rapid.IntRange(1, 16).Draw(t, "weight"), FreeBytes: room, Accepting: true}
 	}
 	return hosts
 }
@@ -54,7 +54,7 @@ func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, 0), drawTiles(t, 100)
 		for h := range hosts {
-			hosts[h].Room = rapid.Int64Range(0, 400).Draw(t, "room")
+			hosts[h].FreeBytes = rapid.Int64Range(0, 400).Draw(t, "room")
 		}
 		shuffled := rapid.Permutation(hosts).Draw(t, "order")
 		a, b := NewLayout("job", sizes, hosts), NewLayout("job", sizes, shuffled)
@@ -90,7 +90,7 @@ func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 			case h > lost:
 				left[tile] = h - 1
 			}
-			after.Keep(tile, left[tile], true)
+			after.MarkPlaced(tile, left[tile], true)
 		}
 		if !after.Place(StoreAll) {
 			t.Fatal("a tile was not placed although there is room for all")
@@ -115,15 +115,15 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 		hosts, sizes := drawHosts(t, 0), drawTiles(t, 60)
 		stored, computed := 0, 0
 		for i := range hosts {
-			hosts[i].Room = rapid.Int64Range(-5, 200).Draw(t, "room")
-			hosts[i].Open = rapid.IntRange(0, 4).Draw(t, "open") > 0
-			if hosts[i].Open && hosts[i].Room > 0 {
-				stored += int(hosts[i].Room / 10)
-				computed += int(hosts[i].Room / 2)
+			hosts[i].FreeBytes = rapid.Int64Range(-5, 200).Draw(t, "room")
+			hosts[i].Accepting = rapid.IntRange(0, 4).Draw(t, "open") > 0
+			if hosts[i].Accepting && hosts[i].FreeBytes > 0 {
+				stored += int(hosts[i].FreeBytes / 10)
+				computed += int(hosts[i].FreeBytes / 2)
 			}
 		}
 		for _, c := range []struct {
-			rule Rule
+			rule StorageRule
 			can  bool
 		}{{StoreAll, stored >= len(sizes)}, {StoreNone, computed >= len(sizes)}, {StoreWhatFits, computed >= len(sizes)}} {
 			l := NewLayout("job", sizes, hosts)
@@ -137,10 +137,10 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 				if l.Stored[tile] {
 					stores++
 				}
-				used[h] += sizes[tile].Of(l.Stored[tile])
+				used[h] += sizes[tile].Bytes(l.Stored[tile])
 			}
 			for h := range hosts {
-				if used[h] > 0 && (!hosts[h].Open || used[h] > hosts[h].Room || l.Free(h) != hosts[h].Room-used[h]) {
+				if used[h] > 0 && (!hosts[h].Accepting || used[h] > hosts[h].FreeBytes || l.Free(h) != hosts[h].FreeBytes-used[h]) {
 					t.Fatalf("host %+v holds %d bytes, %d free", hosts[h], used[h], l.Free(h))
 				}
 			}
@@ -151,7 +151,7 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 				t.Fatalf("%d of %d tiles are stored, with room for %d", stores, len(sizes), stored)
 			}
 			if c.rule == StoreWhatFits {
-				l.Store()
+				l.StoreMore()
 				for tile := range sizes {
 					if !l.Stored[tile] && l.Free(l.Owner[tile]) >= 8 {
 						t.Fatalf("tile %d could still be stored on host %d", tile, l.Owner[tile])
@@ -164,10 +164,10 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 
 // For a tile that does not fit, a stored one gives up its storage, and nothing moves.
 func TestStorageIsGivenUpForALostTile(t *testing.T) {
-	hosts := []Host{{ID: "a", Weight: 1, Room: 1, Open: true}, {ID: "shut", Weight: 1, Room: 100}}
+	hosts := []Host{{ID: "a", Weight: 1, FreeBytes: 1, Accepting: true}, {ID: "shut", Weight: 1, FreeBytes: 100}}
 	l := NewLayout("job", unplacedTiles(3), hosts)
-	l.Keep(0, 0, true)
-	l.Keep(1, 0, true)
+	l.MarkPlaced(0, 0, true)
+	l.MarkPlaced(1, 0, true)
 	if !l.Place(StoreWhatFits) {
 		t.Fatal("a stored tile could have given up its storage")
 	}
@@ -175,19 +175,19 @@ func TestStorageIsGivenUpForALostTile(t *testing.T) {
 		t.Errorf("owners %v, stored %v, %d free", l.Owner, l.Stored, l.Free(0))
 	}
 	l.Remove(0)
-	if l.Store(); !l.Stored[1] || !l.Stored[2] || l.Free(0) != 1 {
+	if l.StoreMore(); !l.Stored[1] || !l.Stored[2] || l.Free(0) != 1 {
 		t.Errorf("stored %v, %d free", l.Stored, l.Free(0))
 	}
 	strict := NewLayout("job", unplacedTiles(3), hosts)
-	strict.Keep(0, 0, true)
-	strict.Keep(1, 0, true)
+	strict.MarkPlaced(0, 0, true)
+	strict.MarkPlaced(1, 0, true)
 	if strict.Place(StoreAll) {
 		t.Error("a tile was placed where it does not fit")
 	}
 }
 
 func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
-	hosts := []Host{{ID: "a", Weight: 1, Room: 100, Open: true}, {ID: "b", Weight: 3, Room: 100, Open: true}}
+	hosts := []Host{{ID: "a", Weight: 1, FreeBytes: 100, Accepting: true}, {ID: "b", Weight: 3, FreeBytes: 100, Accepting: true}}
 	counts := [2]int{}
 	for job := range 4000 {
 		counts[placed(t, fmt.Sprint("job-", job), unplacedTiles(1), hosts).Owner[0]]++
@@ -201,10 +201,10 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
 		before := placed(t, "job", sizes, hosts)
-		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: rapid.IntRange(1, 16).Draw(t, "weight"), Room: math.MaxInt64 / 2, Open: true})
+		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: rapid.IntRange(1, 16).Draw(t, "weight"), FreeBytes: math.MaxInt64 / 2, Accepting: true})
 		after := NewLayout("job", sizes, grown)
 		for tile, h := range before.Owner {
-			after.Keep(tile, h, true)
+			after.MarkPlaced(tile, h, true)
 		}
 		loadBefore := slices.Clone(after.load)
 		moved := after.Balance(StoreAll)
@@ -239,11 +239,11 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 }
 
 func TestBalanceRespectsMemory(t *testing.T) {
-	hosts := []Host{{ID: "old", Weight: 1, Open: true}, {ID: "small", Weight: 1, Room: 25, Open: true}}
+	hosts := []Host{{ID: "old", Weight: 1, Accepting: true}, {ID: "small", Weight: 1, FreeBytes: 25, Accepting: true}}
 	for _, stored := range []bool{true, false} {
 		l := NewLayout("job", unplacedTiles(8), hosts)
 		for tile := range 8 {
-			l.Keep(tile, 0, stored)
+			l.MarkPlaced(tile, 0, stored)
 		}
 		moved := l.Balance(StoreWhatFits)
 		stores := 0

@@ -39,7 +39,7 @@ func Tile(n, tile int) Range {
 func TileOf(n, row int) int { return row / TileRows(n) }
 
 // AllTiles lists the numbers of all tiles of n rows.
-func All(n int) []int {
+func AllTiles(n int) []int {
 	tiles := make([]int, TileCount(n))
 	for t := range tiles {
 		tiles[t] = t
@@ -49,7 +49,7 @@ func All(n int) []int {
 
 // SumByTile adds up one value per row in the order of all totals: each tile in row order, then the tiles in tile
 // order.
-func Sum(n int, value func(row int) float64) float64 {
+func SumByTile(n int, value func(row int) float64) float64 {
 	total := 0.0
 	for tile := range TileCount(n) {
 		rows, part := Tile(n, tile), 0.0

@@ -23,7 +23,7 @@ type ClustersPlot struct {
 	Graph  *dataset.Graph // nil for points
 	Truth  []int32        // optional: the true classes, any numbers
 	// Centers are those of the K clusters, or empty for methods without centers.
-	Centres [][2]float64
+	Centers [][2]float64
 
 	Title, Subtitle string
 }
@@ -65,10 +65,10 @@ func (c ClustersPlot) check() error {
 		return fmt.Errorf("%d points but %d true classes", n, len(c.Truth))
 	case c.Graph != nil && c.Graph.N != n:
 		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
-	case len(c.Centres) != 0 && len(c.Centres) != c.K:
-		return fmt.Errorf("%d clusters but %d centers", c.K, len(c.Centres))
+	case len(c.Centers) != 0 && len(c.Centers) != c.K:
+		return fmt.Errorf("%d clusters but %d centers", c.K, len(c.Centers))
 	}
-	for i, xy := range slices.Concat(c.XY, c.Centres) {
+	for i, xy := range slices.Concat(c.XY, c.Centers) {
 		if !isFinite(xy[0]) || !isFinite(xy[1]) {
 			return fmt.Errorf("point %d is at (%v, %v)", i, xy[0], xy[1])
 		}
@@ -100,7 +100,7 @@ const maxScaleRatio = 4
 // is round) unless they measure different things or the picture would become a thin strip.
 func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
 	var xs, ys []float64
-	for _, xy := range slices.Concat(c.XY, c.Centres) {
+	for _, xy := range slices.Concat(c.XY, c.Centers) {
 		xs, ys = append(xs, xy[0]), append(ys, xy[1])
 	}
 	x, y := axis{name: c.Axes[0]}, axis{name: c.Axes[1]}
@@ -237,7 +237,7 @@ const centerRadius = vg.Length(7)
 // drawCenters marks the centers of the clusters on top of everything.
 func (c ClustersPlot) drawCenters(s *sheet, f frame, clusters []int) {
 	for _, cluster := range clusters {
-		xy := c.Centres[cluster]
+		xy := c.Centers[cluster]
 		s.drawCenter(markerOf(cluster), f.at(xy[0], xy[1]), centerRadius)
 	}
 }
@@ -267,8 +267,8 @@ func pointStyle(points int) (radius vg.Length, outline *draw.LineStyle) {
 func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
 	l := s.newLegend(s.Max.X-margin, top)
 	l.clusters(clusterSizes(c.Labels, c.K), markerOf)
-	if len(c.Centres) > 0 {
-		l.centroid(markerOf(0), formatCount(len(c.Centres)))
+	if len(c.Centers) > 0 {
+		l.centroid(markerOf(0), formatCount(len(c.Centers)))
 	}
 	l.constraints(d.counts)
 	if d.totalEdges > 0 {

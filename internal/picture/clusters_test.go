@@ -73,7 +73,7 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 
 func TestCentersLieOnTop(t *testing.T) {
 	xy, labels := [][2]float64{{0, 0}, {1, 0}, {2, 1}, {9, 0}}, []int32{0, 0, 1, 1}
-	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centres: [][2]float64{{0.5, 0}, {20, 0.5}},
+	elements, _ := render(t, paintClusters(ClustersPlot{XY: xy, Labels: labels, K: 2, Centers: [][2]float64{{0.5, 0}, {20, 0.5}},
 		Pairs: []constraint.Pair{{I: 0, J: 3, Kind: constraint.MustLink}}}))
 	rim, cross := []string{"stroke:#22262B", "stroke-width:1.5"}, []string{"stroke:#FFFFFF", "stroke-width:1.8"}
 	if rims, arms := countPaths(elements, rim...), countPaths(elements, cross...); rims != 3 || arms != 6 {
@@ -89,7 +89,7 @@ func TestCentersLieOnTop(t *testing.T) {
 	many := ClustersPlot{K: 2 * maxCenters}
 	for i := range many.K {
 		at := [2]float64{float64(i), float64(i % 7)}
-		many.XY, many.Labels, many.Centres = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centres, at)
+		many.XY, many.Labels, many.Centers = append(many.XY, at), append(many.Labels, int32(i)), append(many.Centers, at)
 	}
 	elements, _ = render(t, paintClusters(many))
 	if rims := countPaths(elements, rim...); rims != maxCenters+1 {
@@ -272,8 +272,8 @@ func TestClustersRefusesInconsistentInput(t *testing.T) {
 		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
 		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
 		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
-		"centers":          func(c *ClustersPlot) { c.Centres = xy[:1] },
-		"center":           func(c *ClustersPlot) { c.Centres = [][2]float64{{0, 0}, {math.NaN(), 0}} },
+		"centers":          func(c *ClustersPlot) { c.Centers = xy[:1] },
+		"center":           func(c *ClustersPlot) { c.Centers = [][2]float64{{0, 0}, {math.NaN(), 0}} },
 		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
 	} {
 		c := good

@@ -71,7 +71,7 @@ func (c ClustersPlot) choose() drawing {
 	}
 	d.points = samplePoints(c.Labels, c.K, maxPoints, required)
 	d.edges, d.totalEdges = c.chooseEdges(d.points)
-	d.centers = evenSample(len(c.Centres), maxCenters)
+	d.centers = evenSample(len(c.Centers), maxCenters)
 	if len(c.Truth) > 0 {
 		d.mismatch = classMismatches(c.Labels, c.Truth, c.K)
 	}
@@ -85,7 +85,7 @@ func (c ClustersPlot) choose() drawing {
 	note(len(d.points), len(c.XY), "points")
 	note(len(d.satisfied)+len(d.violated), len(c.Pairs), "constraints")
 	note(len(d.edges), d.totalEdges, "edges")
-	note(len(d.centers), len(c.Centres), "centroids")
+	note(len(d.centers), len(c.Centers), "centroids")
 	if len(partial) > 0 {
 		d.notes = "Drawn: " + strings.Join(partial, ", ") + "."
 	}

@@ -9,12 +9,12 @@ import (
 
 // Eigensolver describes the search for a job's eigenvectors. The coordinator keeps the basis of the search; workers
 // multiply the matrix with vectors.
-type Eigen struct {
-	Pairs  int   // how many are wanted
-	Pencil bool  // the problem has two matrices, as constrained spectral clustering does
-	AtOnce bool  // small matrices are solved from all their entries
-	Start  bool  // the eigenvectors only start iterations that follow
-	Sparse int64 // entries of a sparse matrix that the coordinator multiplies itself
+type Eigensolver struct {
+	Pairs         int   // how many are wanted
+	Generalized   bool  // the problem has two matrices, as constrained spectral clustering does
+	Dense         bool  // small matrices are solved from all their entries
+	OnlyForStart  bool  // the eigenvectors only start iterations that follow
+	SparseEntries int64 // entries of a sparse matrix that the coordinator multiplies itself
 
 	// The k-means on the eigenvectors: how many of them, and how often.
 	Columns  int
@@ -29,7 +29,7 @@ const (
 )
 
 // block is how many vectors a step multiplies the matrix with at first.
-func (e *Eigen) block() int64 {
+func (e *Eigensolver) block() int64 {
 	block, _ := spectral.SearchSize(e.Pairs)
 	return int64(block)
 }
@@ -48,46 +48,46 @@ const gcFactor = 2
 
 // CoordinatorBytes is the coordinator's memory for a job's eigenvectors at its peak, beside the data set; 0 if the job
 // has none.
-func (p Problem) CoordinatorBytes() int64 {
+func (p Workload) CoordinatorBytes() int64 {
 	if p.Eigen == nil {
 		return 0
 	}
 	n := int64(p.Rows())
-	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Pencil))
-	if p.Eigen.AtOnce {
+	search := n * int64(spectral.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized))
+	if p.Eigen.Dense {
 		search = spectral.DenseMatrices * n * n
 	}
-	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + coordinatorEntryBytes*p.Eigen.Sparse)
+	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + coordinatorEntryBytes*p.Eigen.SparseEntries)
 }
 
 // AssumedProducts is how many vectors the matrix is multiplied with. For a search it is an assumption.
-func (p Problem) AssumedProducts() int64 {
+func (p Workload) AssumedProducts() int64 {
 	switch {
 	case p.Eigen == nil:
 		return 0
-	case p.Eigen.AtOnce:
+	case p.Eigen.Dense:
 		return int64(p.Rows())
 	}
 	products := kernelSteps * p.Eigen.block()
-	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Pencil { // a pencil's steps are mostly done on the surrogate
+	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Generalized { // a pencil's steps are mostly done on the surrogate
 		products = graphSteps * p.Eigen.block()
 	}
 	return products
 }
 
 // labelsFromEigenvectors tells whether the labels come from the eigenvectors, with no iterations after them.
-func (p Problem) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.Start }
+func (p Workload) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.OnlyForStart }
 
 // vectorsPerPass is how many vectors the matrix is read once for.
-func (p Problem) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
+func (p Workload) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
 
 // eigenPasses is the number of passes over the matrix for eigenvectors.
-func (p Problem) eigenPasses() float64 {
+func (p Workload) eigenPasses() float64 {
 	if p.Eigen == nil {
 		return 0
 	}
 	block := p.vectorsPerPass()
-	if !p.Eigen.AtOnce {
+	if !p.Eigen.Dense {
 		block = p.Eigen.block()
 	}
 	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // of the matrix, for one block
@@ -105,14 +105,14 @@ const (
 // searchWork is the coordinator's time in nanoseconds: every new column is made orthogonal to the basis, twice, and
 // multiplied with it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters the
 // eigenvectors.
-func (p Problem) searchWork(workers int) float64 {
+func (p Workload) searchWork(workers int) float64 {
 	if p.Eigen == nil {
 		return 0
 	}
 	n, products := float64(p.Rows()), float64(p.AssumedProducts())
 	work := products * n * 8 * moveByte * float64(workers+1)
 	work += float64(p.Eigen.Restarts*iterations*p.K*p.Eigen.Columns) * n * scoreValue
-	if p.Eigen.AtOnce {
+	if p.Eigen.Dense {
 		return work + 20*n*n*n*searchValue
 	}
 	_, basis := spectral.SearchSize(p.Eigen.Pairs)
@@ -121,11 +121,11 @@ func (p Problem) searchWork(workers int) float64 {
 }
 
 // explainEigen says what is assumed about the search.
-func (p Problem) explainEigen() string {
+func (p Workload) explainEigen() string {
 	switch {
 	case p.Eigen == nil:
 		return ""
-	case p.Eigen.AtOnce:
+	case p.Eigen.Dense:
 		return fmt.Sprintf("; eigenvectors are found at once, from all %d columns of the matrix", p.Rows())
 	}
 	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: eigenvalues that lie apart take fewer, those that crowd many times as many",

@@ -7,13 +7,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-func withEigenvectors(p Problem, pairs int) Problem {
+func withEigenvectors(p Workload, pairs int) Workload {
 	p.Products, p.Degrees = 16, true
-	p.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
+	p.Eigen = &Eigensolver{Pairs: pairs, Columns: p.K, Restarts: 10}
 	return p
 }
 
-func planFor(t *testing.T, p Problem) *Plan {
+func planFor(t *testing.T, p Workload) *Plan {
 	t.Helper()
 	plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})
 	if err != nil {
@@ -25,10 +25,10 @@ func planFor(t *testing.T, p Problem) *Plan {
 func TestPlansOfEigenvectors(t *testing.T) {
 	leading := planFor(t, withEigenvectors(points(10_000, 16, 10, Auto), 10))
 	cuts := withEigenvectors(graph(100_000, 2_000_000, 2), 8)
-	cuts.Eigen.Pencil, cuts.Eigen.Columns = true, 1
+	cuts.Eigen.Generalized, cuts.Eigen.Columns = true, 1
 	constrained := planFor(t, cuts)
 	small := withEigenvectors(graph(1000, 5000, 2), 8)
-	small.Eigen.AtOnce = true
+	small.Eigen.Dense = true
 	exact := planFor(t, small)
 	for _, c := range []struct {
 		plan     *Plan
@@ -55,7 +55,7 @@ func TestPlansOfEigenvectors(t *testing.T) {
 	}
 	// As the start of other iterations they are additional.
 	start := withEigenvectors(points(10_000, 16, 10, Auto), 10)
-	start.Eigen.Start = true
+	start.Eigen.OnlyForStart = true
 	if got, want := planFor(t, start).Passes, leading.Passes; got <= want {
 		t.Errorf("%g passes with iterations, %g without", got, want)
 	}
@@ -67,12 +67,12 @@ func TestEigenvectorsTakeMore(t *testing.T) {
 		n, pairs := rapid.IntRange(100, 100_000).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "pairs")
 		p := withEigenvectors(graph(n, 5*n, 2), pairs)
 		q := p
-		q.Eigen = &Eigen{Pairs: pairs, Columns: p.K, Restarts: 10}
+		q.Eigen = &Eigensolver{Pairs: pairs, Columns: p.K, Restarts: 10}
 		switch rapid.IntRange(0, 2).Draw(t, "more") {
 		case 0:
 			q.Eigen.Pairs++
 		case 1:
-			q.Eigen.Sparse = 1 << 20
+			q.Eigen.SparseEntries = 1 << 20
 		case 2:
 			q.Matrix.Rows++
 		}

@@ -23,17 +23,17 @@ const productRowBytes = 2 * kernel.ProductRowBytes
 const sparseEntryBytes = 24
 
 // TileSize is the memory of one tile and its sums.
-func (p Problem) TileSize(tile int) partition.Size {
+func (p Workload) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
 		return p.Vectors.tileSize(tile)
 	}
 	return p.Matrix.TileSize(tile, p.K, int(p.lanes()))
 }
 
-func (p Problem) lanes() int64 { return int64(max(1, p.Lanes)) }
+func (p Workload) lanes() int64 { return int64(max(1, p.Lanes)) }
 
 // TileSizes returns the sizes of all tiles.
-func (p Problem) Sizes() []partition.Size {
+func (p Workload) TileSizes() []partition.Size {
 	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
 	for tile := range sizes {
 		sizes[tile] = p.TileSize(tile)
@@ -42,14 +42,14 @@ func (p Problem) Sizes() []partition.Size {
 }
 
 // EntryBytes is the memory of a tile's entries alone.
-func (p Problem) EntryBytes(tile int) int64 {
+func (p Workload) EntryBytes(tile int) int64 {
 	size := p.TileSize(tile)
 	return size.Stored - size.Computed
 }
 
 // FixedBytes is a worker's memory for the job beside its tiles: the data as the kernel needs them, what belongs to the
 // rows, and what its threads work with.
-func (p Problem) SeatBytes(threads int) int64 {
+func (p Workload) FixedBytes(threads int) int64 {
 	if p.Vectors != nil {
 		return p.vectorFixedBytes(threads)
 	}
@@ -60,14 +60,14 @@ func (p Problem) SeatBytes(threads int) int64 {
 	case kernel.Adjacency:
 		return fixed + p.DatasetBytes
 	case kernel.Given:
-		return fixed + p.PassingBytes()
+		return fixed + p.TileBuildBytes()
 	}
 	return fixed
 }
 
 // TileBuildBytes is the temporary memory for building one tile of a given matrix: its rows in float64, and once more
 // while the buffer that receives them grows.
-func (p Problem) PassingBytes() int64 {
+func (p Workload) TileBuildBytes() int64 {
 	if p.Matrix.Function != kernel.Given {
 		return 0
 	}
@@ -76,7 +76,7 @@ func (p Problem) PassingBytes() int64 {
 
 // FetchBytes is the memory of a data set while it arrives: its own bytes, and as many again while the buffer that
 // receives them grows. A given matrix is fetched tile by tile instead.
-func (p Problem) FetchBytes() int64 {
+func (p Workload) FetchBytes() int64 {
 	if p.Matrix.Function == kernel.Given {
 		return 0
 	}
@@ -85,7 +85,7 @@ func (p Problem) FetchBytes() int64 {
 
 // HeldDatasetBytes is the part of FixedBytes that is the data set itself. A graph is used as it is, and tiles of vectors
 // are built from the data set at any time. Points of a kernel are released once they are centered.
-func (p Problem) HeldBytes() int64 {
+func (p Workload) HeldDatasetBytes() int64 {
 	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
 	}
@@ -94,26 +94,26 @@ func (p Problem) HeldBytes() int64 {
 
 // MinFreeBytes is how much memory a worker must have free to take part at all: first for receiving the data set, then
 // for the data set beside FixedBytes.
-func (p Problem) JoinBytes(threads int) int64 {
-	released := p.DatasetBytes - p.HeldBytes() // once the fixed part is made
+func (p Workload) MinFreeBytes(threads int) int64 {
+	released := p.DatasetBytes - p.HeldDatasetBytes() // once the fixed part is made
 	if p.Matrix.Function == kernel.Given {
 		released = 0
 	}
-	return max(p.FetchBytes(), released+p.SeatBytes(threads))
+	return max(p.FetchBytes(), released+p.FixedBytes(threads))
 }
 
-func (p Problem) edges() int64 {
+func (p Workload) edges() int64 {
 	return max(0, p.DatasetBytes-8*int64(p.Matrix.Rows)) / 12
 }
 
 // Host describes a worker with this much free memory to the placement. A member of the job has allocated the fixed part
 // already.
-func (p Problem) Host(id string, threads int, free int64, member bool) partition.Host {
-	host := partition.Host{ID: id, Weight: threads, Room: free, Open: true}
+func (p Workload) Host(id string, threads int, free int64, member bool) partition.Host {
+	host := partition.Host{ID: id, Weight: threads, FreeBytes: free, Accepting: true}
 	if !member {
-		host.Room -= p.SeatBytes(threads)
-		if free < p.JoinBytes(threads) {
-			host.Room = -1
+		host.FreeBytes -= p.FixedBytes(threads)
+		if free < p.MinFreeBytes(threads) {
+			host.FreeBytes = -1
 		}
 	}
 	return host

@@ -38,14 +38,14 @@ type Share struct {
 }
 
 // Make plans a job on workers. If the job does not fit, the error is PLAN_DOES_NOT_FIT and says what would fit.
-func Make(p Problem, workers []Worker) (*Plan, error) {
+func Make(p Workload, workers []Worker) (*Plan, error) {
 	hosts := make([]partition.Host, len(workers))
 	for h, w := range workers {
 		hosts[h] = p.Host(fmt.Sprint(h), w.Threads, w.Free, false)
 	}
-	sizes := p.Sizes()
+	sizes := p.TileSizes()
 	layout := partition.NewLayout("plan", sizes, hosts)
-	if !layout.Place(p.Rule()) {
+	if !layout.Place(p.StorageRule()) {
 		return nil, p.refuse(workers)
 	}
 	plan := &Plan{Tiles: len(sizes), TileRows: partition.TileRows(p.Rows())}
@@ -67,7 +67,7 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 			continue
 		}
 		share.Worker = workers[h]
-		share.Bytes = max(p.JoinBytes(share.Threads), p.SeatBytes(share.Threads)+share.Bytes)
+		share.Bytes = max(p.MinFreeBytes(share.Threads), p.FixedBytes(share.Threads)+share.Bytes)
 		plan.Shares = append(plan.Shares, share)
 		plan.Bytes += share.Bytes
 	}
@@ -83,7 +83,7 @@ func Make(p Problem, workers []Worker) (*Plan, error) {
 }
 
 // explain says in words why the plan is as it is.
-func (p Problem) explain(plan *Plan, workers []Worker) string {
+func (p Workload) explain(plan *Plan, workers []Worker) string {
 	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)
@@ -105,7 +105,7 @@ func (p Problem) explain(plan *Plan, workers []Worker) string {
 }
 
 // entries is the memory of the entries of all tiles.
-func (p Problem) entries() int64 {
+func (p Workload) entries() int64 {
 	total := int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
 		total = addSaturated(total, p.EntryBytes(tile))

@@ -22,15 +22,15 @@ const (
 func (s Storage) String() string { return [...]string{"auto", "float32", "none"}[s] }
 
 // Workload is everything about a job that its memory and time depend on.
-type Problem struct {
-	Matrix        kernel.Spec // only its function, its size and its precision matter
-	Vectors       *Vectors    // for a job of the vector family, which has no matrix
-	DatasetBytes  int64       // in canonical form
+type Workload struct {
+	Matrix        kernel.MatrixSpec // only its function, its size and its precision matter
+	Vectors       *Vectors          // for a job of the vector family, which has no matrix
+	DatasetBytes  int64             // in canonical form
 	K             int
-	Lanes         int    // restarts that run side by side, each with its own sums; 0 means 1
-	Products      int    // how many vectors the matrix is multiplied with at a time; 0 means 1
-	SparseEntries int64  // an upper bound for the sparse part: two per constraint, and one per row for ratio cut
-	Eigen         *Eigen // for a job that finds eigenvectors
+	Lanes         int          // restarts that run side by side, each with its own sums; 0 means 1
+	Products      int          // how many vectors the matrix is multiplied with at a time; 0 means 1
+	SparseEntries int64        // an upper bound for the sparse part: two per constraint, and one per row for ratio cut
+	Eigen         *Eigensolver // for a job that finds eigenvectors
 	Storage       Storage
 
 	// Only the predicted time depends on these.
@@ -40,7 +40,7 @@ type Problem struct {
 }
 
 // Rows is n.
-func (p Problem) Rows() int {
+func (p Workload) Rows() int {
 	if p.Vectors != nil {
 		return p.Vectors.Rows
 	}
@@ -48,12 +48,12 @@ func (p Problem) Rows() int {
 }
 
 // computable tells whether tiles need not be stored.
-func (p Problem) computable() bool {
+func (p Workload) computable() bool {
 	return p.Vectors == nil && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
 }
 
 // StorageRule says which tiles are stored. Tiles of graphs, given matrices and vectors always are.
-func (p Problem) Rule() partition.Rule {
+func (p Workload) StorageRule() partition.StorageRule {
 	switch {
 	case !p.computable() || p.Storage == Float32:
 		return partition.StoreAll
@@ -64,7 +64,7 @@ func (p Problem) Rule() partition.Rule {
 }
 
 // StorageName names what is stored, given whether there are stored tiles and tiles that are not stored.
-func (p Problem) StorageName(stored, computed bool) string {
+func (p Workload) StorageName(stored, computed bool) string {
 	entries := "float32"
 	if p.Matrix.HalfScale != 0 {
 		entries = "float16"

@@ -13,26 +13,26 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-func points(n, d, k int, storage Storage) Problem {
-	return Problem{
-		Matrix: kernel.Spec{Function: kernel.Gaussian, Rows: n, Columns: d}, DatasetBytes: 24 + 8*int64(n)*int64(d),
+func points(n, d, k int, storage Storage) Workload {
+	return Workload{
+		Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: n, Columns: d}, DatasetBytes: 24 + 8*int64(n)*int64(d),
 		K: k, SparseEntries: 20, Storage: storage,
 	}
 }
 
-func given(n, k int) Problem {
+func given(n, k int) Workload {
 	p := points(n, n, k, Auto)
 	p.Matrix.Function = kernel.Given
 	return p
 }
 
-func graph(n, edges, k int) Problem {
+func graph(n, edges, k int) Workload {
 	p := points(n, 0, k, Auto)
 	p.Matrix.Function, p.DatasetBytes = kernel.Adjacency, 24+8*int64(n+1)+12*int64(edges)
 	return p
 }
 
-func drawProblem(t *rapid.T) Problem {
+func drawProblem(t *rapid.T) Workload {
 	n := rapid.IntRange(1, 3000).Draw(t, "n")
 	k := rapid.IntRange(1, min(n, 50)).Draw(t, "k")
 	switch rapid.IntRange(0, 6).Draw(t, "kind") {
@@ -59,9 +59,9 @@ func drawWorkers(t *rapid.T, maxFree int64) []Worker {
 }
 
 // all is more than enough memory for a worker of 8 threads to hold the whole job, stored.
-func (p Problem) all() int64 {
-	total := p.SeatBytes(8) + p.JoinBytes(8)
-	for _, size := range p.Sizes() {
+func (p Workload) all() int64 {
+	total := p.FixedBytes(8) + p.MinFreeBytes(8)
+	for _, size := range p.TileSizes() {
 		total += size.Stored
 	}
 	return total
@@ -93,7 +93,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 		strict := p
 		strict.Storage = Float32
 		_, notAll := Make(strict, workers)
-		switch rule := p.Rule(); {
+		switch rule := p.StorageRule(); {
 		case rule == partition.StoreAll && computed > 0, rule == partition.StoreNone && stored > 0:
 			t.Fatalf("storage %v of function %d gives %+v", p.Storage, p.Matrix.Function, plan)
 		case rule == partition.StoreWhatFits && (notAll == nil) != (computed == 0):
@@ -159,7 +159,7 @@ func TestPlans(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
 		name             string
-		p                Problem
+		p                Workload
 		free             []int64
 		stored, computed int
 		storage, why     string
@@ -193,7 +193,7 @@ func TestRefusals(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
 		name string
-		p    Problem
+		p    Workload
 		free int64
 		want []string
 	}{
@@ -240,7 +240,7 @@ func TestMatrixFreeMemoryIsLinear(t *testing.T) {
 }
 
 func TestTimesGrowWithTheWork(t *testing.T) {
-	seconds := func(change func(*Problem), threads int) float64 {
+	seconds := func(change func(*Workload), threads int) float64 {
 		p := points(20_000, 16, 10, Auto)
 		change(&p)
 		plan, err := Make(p, []Worker{{Threads: threads, Free: Unlimited}})
@@ -249,17 +249,17 @@ func TestTimesGrowWithTheWork(t *testing.T) {
 		}
 		return plan.Seconds
 	}
-	base := seconds(func(*Problem) {}, 2)
+	base := seconds(func(*Workload) {}, 2)
 	for name, more := range map[string]float64{
-		"rows":         seconds(func(p *Problem) { p.Matrix.Rows *= 2 }, 2),
-		"features":     seconds(func(p *Problem) { p.Matrix.Columns *= 50 }, 2),
-		"clusters":     seconds(func(p *Problem) { p.K *= 50 }, 2),
-		"restarts":     seconds(func(p *Problem) { p.Restarts = 10 }, 2),
-		"shift":        seconds(func(p *Problem) { p.Shift = true }, 2),
-		"degrees":      seconds(func(p *Problem) { p.Degrees = true }, 2),
-		"fewer cores":  seconds(func(*Problem) {}, 1),
-		"not stored":   seconds(func(p *Problem) { p.Storage = None }, 2),
-		"other kernel": seconds(func(p *Problem) { p.Matrix.Function = kernel.Laplacian }, 2),
+		"rows":         seconds(func(p *Workload) { p.Matrix.Rows *= 2 }, 2),
+		"features":     seconds(func(p *Workload) { p.Matrix.Columns *= 50 }, 2),
+		"clusters":     seconds(func(p *Workload) { p.K *= 50 }, 2),
+		"restarts":     seconds(func(p *Workload) { p.Restarts = 10 }, 2),
+		"shift":        seconds(func(p *Workload) { p.Shift = true }, 2),
+		"degrees":      seconds(func(p *Workload) { p.Degrees = true }, 2),
+		"fewer cores":  seconds(func(*Workload) {}, 1),
+		"not stored":   seconds(func(p *Workload) { p.Storage = None }, 2),
+		"other kernel": seconds(func(p *Workload) { p.Matrix.Function = kernel.Laplacian }, 2),
 	} {
 		if more <= base {
 			t.Errorf("more %s: %g s instead of %g s", name, more, base)
@@ -270,13 +270,13 @@ func TestTimesGrowWithTheWork(t *testing.T) {
 // The memory of a graph depends on its edges, not on k.
 func TestGraphMemoryFollowsTheEdges(t *testing.T) {
 	few, many := graph(100_000, 500_000, 10), graph(100_000, 500_000, 1000)
-	if a, b := few.SeatBytes(1), many.SeatBytes(1); b > a+100_000 {
+	if a, b := few.FixedBytes(1), many.FixedBytes(1); b > a+100_000 {
 		t.Errorf("%d bytes for 10 clusters, %d for 1000", a, b)
 	}
 	if few.TileSize(0) != many.TileSize(0) {
 		t.Errorf("a tile takes %+v or %+v", few.TileSize(0), many.TileSize(0))
 	}
-	if few, many := few.SeatBytes(1), graph(100_000, 5_000_000, 10).SeatBytes(1); many < 2*few {
+	if few, many := few.FixedBytes(1), graph(100_000, 5_000_000, 10).FixedBytes(1); many < 2*few {
 		t.Errorf("%d bytes for 500,000 edges, %d for ten times as many", few, many)
 	}
 }

@@ -18,21 +18,21 @@ const DoesNotFit = "PLAN_DOES_NOT_FIT"
 const maxMoreWorkers = 1_000
 
 // refuse returns an error that says what is needed, what there is, and what would fit.
-func (p Problem) refuse(workers []Worker) error {
+func (p Workload) refuse(workers []Worker) error {
 	needed, free, minFree := int64(0), int64(0), int64(0)
 	for tile := range partition.TileCount(p.Rows()) {
-		needed = addSaturated(needed, sizeBy(p.Rule(), p.TileSize(tile)))
+		needed = addSaturated(needed, sizeBy(p.StorageRule(), p.TileSize(tile)))
 	}
 	for _, w := range workers {
-		needed = addSaturated(needed, p.SeatBytes(w.Threads))
-		minFree = max(minFree, p.JoinBytes(w.Threads))
+		needed = addSaturated(needed, p.FixedBytes(w.Threads))
+		minFree = max(minFree, p.MinFreeBytes(w.Threads))
 		free = addSaturated(free, max(0, w.Free))
 	}
 	how := "with storage " + p.Storage.String()
 	switch {
 	case p.Vectors != nil:
 		how = "with all points in memory"
-	case p.Rule() == partition.StoreWhatFits:
+	case p.StorageRule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
@@ -58,9 +58,9 @@ type remedy struct {
 }
 
 // remedies returns changes, each of which would suffice.
-func (p Problem) remedies(workers []Worker) []remedy {
+func (p Workload) remedies(workers []Worker) []remedy {
 	var remedies []remedy
-	if lean := p; p.computable() && p.Rule() == partition.StoreAll {
+	if lean := p; p.computable() && p.StorageRule() == partition.StoreAll {
 		if lean.Storage = None; lean.fits(workers) {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
@@ -78,17 +78,17 @@ func (p Problem) remedies(workers []Worker) []remedy {
 }
 
 // minTileBytes is the least memory of a whole tile that the storage mode allows; if tiles differ, that of the largest.
-func (p Problem) minTileBytes() int64 {
-	size := sizeBy(p.Rule(), p.TileSize(0))
+func (p Workload) minTileBytes() int64 {
+	size := sizeBy(p.StorageRule(), p.TileSize(0))
 	if p.Vectors != nil && p.Vectors.isSparse() {
-		for _, other := range p.Sizes() {
+		for _, other := range p.TileSizes() {
 			size = max(size, other.Stored)
 		}
 	}
 	return size
 }
 
-func sizeBy(rule partition.Rule, size partition.Size) int64 {
+func sizeBy(rule partition.StorageRule, size partition.Size) int64 {
 	if rule == partition.StoreAll {
 		return size.Stored
 	}
@@ -96,11 +96,11 @@ func sizeBy(rule partition.Rule, size partition.Size) int64 {
 }
 
 // fits tells whether all tiles fit on the workers, each counted as a whole one.
-func (p Problem) fits(workers []Worker) bool {
+func (p Workload) fits(workers []Worker) bool {
 	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
-		if host := p.Host("", w.Threads, w.Free, false); host.Room > 0 {
-			tiles -= host.Room / size
+		if host := p.Host("", w.Threads, w.Free, false); host.FreeBytes > 0 {
+			tiles -= host.FreeBytes / size
 		}
 	}
 	return tiles <= 0
@@ -108,7 +108,7 @@ func (p Problem) fits(workers []Worker) bool {
 
 // maxRows is how many rows of the same kind would fit, rounded down to three digits; 0 if none would. For graphs and
 // sparse points it is 0, because their memory does not depend on the rows alone.
-func (p Problem) maxRows(workers []Worker) int {
+func (p Workload) maxRows(workers []Worker) int {
 	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.isSparse() {
 		return 0
 	}
@@ -121,7 +121,7 @@ func (p Problem) maxRows(workers []Worker) int {
 }
 
 // withRows returns the same workload with another number of rows.
-func (p Problem) withRows(rows int) Problem {
+func (p Workload) withRows(rows int) Workload {
 	p.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Rows()))
 	if p.Vectors != nil {
 		vectors := *p.Vectors
@@ -134,7 +134,7 @@ func (p Problem) withRows(rows int) Problem {
 }
 
 // moreWorkers is how many more workers like the largest would suffice; 0 if no number does.
-func (p Problem) moreWorkers(workers []Worker) int {
+func (p Workload) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
 		return 0
 	}
@@ -158,9 +158,9 @@ func (p Problem) moreWorkers(workers []Worker) int {
 }
 
 // bytesPerWorker is how much memory on each of the workers would suffice, rounded up to whole MiB.
-func (p Problem) bytesPerWorker(workers []Worker) int64 {
+func (p Workload) bytesPerWorker(workers []Worker) int64 {
 	const unit = 1 << 20
-	limit := (p.JoinBytes(1)+p.SeatBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
+	limit := (p.MinFreeBytes(1)+p.FixedBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
 	if len(workers) == 0 || limit < 0 || limit > 1<<40 {
 		return 0
 	}

@@ -28,7 +28,7 @@ const (
 )
 
 // passes is how many passes a job makes over the whole matrix, after it is built. Lanes share them.
-func (p Problem) passes() float64 {
+func (p Workload) passes() float64 {
 	if p.Vectors != nil {
 		return p.vectorPasses()
 	}
@@ -49,7 +49,7 @@ func (p Problem) passes() float64 {
 }
 
 // entryNanoseconds is the time of one thread to compute one entry.
-func (p Problem) entryNanoseconds() float64 {
+func (p Workload) entryNanoseconds() float64 {
 	if p.Matrix.Function == kernel.Given {
 		return 8 * fetchByte
 	}
@@ -61,10 +61,10 @@ func (p Problem) entryNanoseconds() float64 {
 }
 
 // slowdown is how many times longer it takes to compute an entry than to read it.
-func (p Problem) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
+func (p Workload) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
 
 // seconds is about how long a plan takes: as long as its slowest worker, plus the coordinator's work.
-func (p Problem) seconds(plan *Plan) float64 {
+func (p Workload) seconds(plan *Plan) float64 {
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
 	if p.labelsFromEigenvectors() {

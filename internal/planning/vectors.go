@@ -49,10 +49,10 @@ func (v *Vectors) tileSize(tile int) partition.Size {
 const answerBytes = 64 << 20
 
 // MaxPointsPerRequest is how many points one command may ask for their distances to all clusters.
-func (p Problem) PointsAtOnce() int { return max(1, answerBytes/(8*p.K)) }
+func (p Workload) MaxPointsPerRequest() int { return max(1, answerBytes/(8*p.K)) }
 
 // MaxTilesPerRequest is how many tiles one command may ask for their scatter.
-func (p Problem) TilesAtOnce() int { return int(max(1, answerBytes/(8*p.Vectors.scatter()))) }
+func (p Workload) MaxTilesPerRequest() int { return int(max(1, answerBytes/(8*p.Vectors.scatter()))) }
 
 // scatter is the maximum number of values of a tile's scatter.
 func (v *Vectors) scatter() int64 {
@@ -76,7 +76,7 @@ const maxValues = 1 << 44
 
 // vectorFixedBytes is a worker's memory for a job of the vector family beside its tiles: the data set, from which tiles
 // are built; labels, operands and answers for the rows; the model; and what its threads work with.
-func (p Problem) vectorFixedBytes(threads int) int64 {
+func (p Workload) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
 	padded := vector.PaddedClusters(p.K)
@@ -90,12 +90,12 @@ func (p Problem) vectorFixedBytes(threads int) int64 {
 		fixed += (modelValueBytes + 8) * d * d
 	}
 	tiles := int64(partition.TileCount(v.Rows))
-	answer := max(8*k*min(n, int64(p.PointsAtOnce())), 8*v.scatter()*min(tiles, int64(p.TilesAtOnce())))
+	answer := max(8*k*min(n, int64(p.MaxPointsPerRequest())), 8*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
 	return fixed + 2*answer // the second time packed
 }
 
 // explainVectors says in words why the plan of vectors is as it is.
-func (p Problem) explainVectors(plan *Plan, offer string) string {
+func (p Workload) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if p.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
@@ -116,12 +116,12 @@ const (
 const visits = 3
 
 // vectorPasses is how many passes a job makes over all points. A start makes one for each cluster.
-func (p Problem) vectorPasses() float64 {
+func (p Workload) vectorPasses() float64 {
 	return float64(max(1, p.Restarts)) * float64(iterations*(1+visits)+p.K)
 }
 
 // vectorWork is the time of one thread for a worker's rows, in nanoseconds.
-func (p Problem) vectorWork(rows float64) float64 {
+func (p Workload) vectorWork(rows float64) float64 {
 	v := p.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {

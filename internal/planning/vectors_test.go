@@ -16,11 +16,11 @@ import (
 	"github.com/cleave-project/cleave/internal/vector"
 )
 
-func dense(n, d, k int) Problem {
-	return Problem{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 24 + 8*int64(n)*int64(d), K: k}
+func dense(n, d, k int) Workload {
+	return Workload{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 24 + 8*int64(n)*int64(d), K: k}
 }
 
-func drawSparse(t *rapid.T, n, d, k int) Problem {
+func drawSparse(t *rapid.T, n, d, k int) Workload {
 	p, total := dense(n, d, k), int64(0)
 	p.Vectors.Entries = make([]int64, partition.TileCount(n))
 	for tile := range p.Vectors.Entries {
@@ -41,7 +41,7 @@ func TestPlansOfVectors(t *testing.T) {
 	sparse.DatasetBytes = 12 * 200_000
 	for _, c := range []struct {
 		name         string
-		p            Problem
+		p            Workload
 		free         []int64
 		storage, why string
 	}{
@@ -77,7 +77,7 @@ func TestPlansOfVectors(t *testing.T) {
 }
 
 func TestTimesOfVectorsGrowWithTheWork(t *testing.T) {
-	seconds := func(change func(*Problem), threads int) float64 {
+	seconds := func(change func(*Workload), threads int) float64 {
 		p := dense(200_000, 16, 10)
 		change(&p)
 		plan, err := Make(p, []Worker{{Threads: threads, Free: Unlimited}})
@@ -86,14 +86,14 @@ func TestTimesOfVectorsGrowWithTheWork(t *testing.T) {
 		}
 		return plan.Seconds
 	}
-	base := seconds(func(*Problem) {}, 2)
+	base := seconds(func(*Workload) {}, 2)
 	for name, more := range map[string]float64{
-		"rows":        seconds(func(p *Problem) { p.Vectors.Rows *= 2 }, 2),
-		"features":    seconds(func(p *Problem) { p.Vectors.Width *= 2 }, 2),
-		"clusters":    seconds(func(p *Problem) { p.K *= 2 }, 2),
-		"restarts":    seconds(func(p *Problem) { p.Restarts = 2 }, 2),
-		"full metric": seconds(func(p *Problem) { p.Vectors.FullMetric = true }, 2),
-		"fewer cores": seconds(func(*Problem) {}, 1),
+		"rows":        seconds(func(p *Workload) { p.Vectors.Rows *= 2 }, 2),
+		"features":    seconds(func(p *Workload) { p.Vectors.Width *= 2 }, 2),
+		"clusters":    seconds(func(p *Workload) { p.K *= 2 }, 2),
+		"restarts":    seconds(func(p *Workload) { p.Restarts = 2 }, 2),
+		"full metric": seconds(func(p *Workload) { p.Vectors.FullMetric = true }, 2),
+		"fewer cores": seconds(func(*Workload) {}, 1),
 	} {
 		if more <= base {
 			t.Errorf("more %s: %g s instead of %g s", name, more, base)
@@ -113,7 +113,7 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 			preparation, distortion = vector.Probability, metric.KL
 		}
 		data := randomData(t, n, d, rapid.Bool().Draw(t, "sparse"))
-		spec, err := vector.NewSpec(data, preparation)
+		spec, err := vector.NewRowSpec(data, preparation)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,9 +121,9 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Problem{K: k, Vectors: &Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: TileEntries(data)}}
+		p := Workload{K: k, Vectors: &Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: TileEntries(data)}}
 		tiles := rapid.SliceOfDistinct(rapid.IntRange(0, partition.TileCount(n)-1), rapid.ID[int]).Draw(t, "tiles")
-		planned := p.SeatBytes(threads)
+		planned := p.FixedBytes(threads)
 		for _, tile := range tiles {
 			planned += p.TileSize(tile).Stored
 		}
@@ -136,7 +136,7 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 }
 
 // use asks a shard for everything that it can be asked for.
-func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.Spec, k int, distortion metric.Distortion, full bool) {
+func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k int, distortion metric.Distortion, full bool) {
 	ctx := context.Background()
 	m := &vector.Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}
 	for at := range m.Centroids {

@@ -30,7 +30,7 @@ const bytesPerEdge = 200
 type Affinity struct {
 	Radius        float64
 	SigmaPosition float64
-	SigmaGrey     float64
+	SigmaGray     float64
 }
 
 // DefaultAffinity chooses the widths. SigmaPosition is half the radius: a pair at that distance has the
@@ -38,9 +38,9 @@ type Affinity struct {
 // the border of two equally large regions, each of one gray value, the weight is then at most exp(-8),
 // whatever the two values are. In a picture without contrast any width gives the same weights.
 func DefaultAffinity(p *Picture, radius float64) Affinity {
-	a := Affinity{Radius: radius, SigmaPosition: radius / 2, SigmaGrey: p.Contrast() / 2}
-	if a.SigmaGrey == 0 {
-		a.SigmaGrey = 1
+	a := Affinity{Radius: radius, SigmaPosition: radius / 2, SigmaGray: p.Contrast() / 2}
+	if a.SigmaGray == 0 {
+		a.SigmaGray = 1
 	}
 	return a
 }
@@ -50,7 +50,7 @@ func (a Affinity) Check(p *Picture) error {
 	for _, sigma := range []struct {
 		name  string
 		value float64
-	}{{"position", a.SigmaPosition}, {"gray", a.SigmaGrey}} {
+	}{{"position", a.SigmaPosition}, {"gray", a.SigmaGray}} {
 		if !(sigma.value > 0) || math.IsInf(sigma.value, 0) {
 			return fault.Invalid("BAD_SIGMA", "the width (sigma) of the %s is %v; it must be positive and finite", sigma.name, sigma.value)
 		}
@@ -154,7 +154,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 
 // weight is 0 for a pair without an edge. difference is that of the gray values from 0 to 65535.
 func (a Affinity) weight(o offset, difference float64) float64 {
-	weight := kernel.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGrey)))
+	weight := kernel.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray)))
 	switch {
 	case weight >= MinWeight:
 		return weight

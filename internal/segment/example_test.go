@@ -27,7 +27,7 @@ func ExampleLabel() {
 func ExampleAffinity_Edges() {
 	picture := &segment.Picture{Width: 3, Height: 1, Gray: []uint16{0, 0, 65535}}
 	affinity := segment.DefaultAffinity(picture, 1)
-	affinity.SigmaGrey = 10
+	affinity.SigmaGray = 10
 	for edge := range affinity.Edges(picture) {
 		fmt.Printf("%d-%d %.6f\n", edge.Source, edge.Target, edge.Weight)
 	}

@@ -31,7 +31,7 @@ func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 				continue
 			}
 			gray := float64(p.Gray[i])/257 - float64(p.Gray[j])/257
-			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGrey*a.SigmaGrey))
+			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGray*a.SigmaGray))
 			if weight < MinWeight && dx*dx+dy*dy > 1 {
 				continue
 			}
@@ -49,7 +49,7 @@ func TestEdgesAreThoseOfANaiveLoop(t *testing.T) {
 		a := Affinity{
 			Radius:        radii[rng.IntN(len(radii))],
 			SigmaPosition: math.Exp(3 * rng.NormFloat64()),
-			SigmaGrey:     math.Exp(2 + 3*rng.NormFloat64()),
+			SigmaGray:     math.Exp(2 + 3*rng.NormFloat64()),
 		}
 		got, want := slices.Collect(a.Edges(p)), naiveEdges(p, a)
 		same := slices.EqualFunc(got, want, func(g, w dataset.Edge) bool {
@@ -65,7 +65,7 @@ func TestPairsAreCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	for range 300 {
 		p := randomPicture(1+rng.IntN(8), 1+rng.IntN(8), rng)
-		a := Affinity{Radius: 1 + 6*rng.Float64(), SigmaPosition: 1e9, SigmaGrey: 1e9}
+		a := Affinity{Radius: 1 + 6*rng.Float64(), SigmaPosition: 1e9, SigmaGray: 1e9}
 		if got, want := a.pairs(p), len(slices.Collect(a.Edges(p))); got != float64(want) {
 			t.Fatalf("%d x %d within %v: %v pairs, %d edges", p.Width, p.Height, a.Radius, got, want)
 		}
@@ -77,7 +77,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 200 {
 		p := randomPicture(1+rng.IntN(12), 1+rng.IntN(12), rng)
-		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGrey: math.Exp(-700 * rng.Float64())}
+		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGray: math.Exp(-700 * rng.Float64())}
 		var links []constraint.Constraint
 		for e := range a.Edges(p) {
 			if e.Weight < MinWeight || e.Weight > 1 {
@@ -116,7 +116,7 @@ func TestThinPictures(t *testing.T) {
 	for _, size := range [][2]int{{6, 1}, {1, 6}} {
 		p := &Picture{Width: size[0], Height: size[1], Gray: make([]uint16, 6)}
 		a := DefaultAffinity(p, 1)
-		if a.SigmaGrey != 1 || a.SigmaPosition != 0.5 {
+		if a.SigmaGray != 1 || a.SigmaPosition != 0.5 {
 			t.Errorf("a flat picture has %+v", a)
 		}
 		for i, e := range slices.Collect(a.Edges(p)) {
@@ -132,7 +132,7 @@ func TestContrast(t *testing.T) {
 	if got := p.Contrast(); got != 50 {
 		t.Errorf("contrast %v, want 50", got)
 	}
-	if a := DefaultAffinity(p, 5); a.SigmaGrey != 25 || a.SigmaPosition != 2.5 {
+	if a := DefaultAffinity(p, 5); a.SigmaGray != 25 || a.SigmaPosition != 2.5 {
 		t.Errorf("%+v", a)
 	}
 	flat := &Picture{Width: 3, Height: 1, Gray: []uint16{54321, 54321, 54321}}
@@ -143,12 +143,12 @@ func TestContrast(t *testing.T) {
 
 func TestAffinityIsChecked(t *testing.T) {
 	p := &Picture{Width: 2048, Height: 2048} // Check looks at the size alone
-	good := Affinity{Radius: 5, SigmaPosition: 2.5, SigmaGrey: 10}
+	good := Affinity{Radius: 5, SigmaPosition: 2.5, SigmaGray: 10}
 	if err := good.Check(p); err != nil {
 		t.Error(err)
 	}
 	for reason, change := range map[string]func(*Affinity){
-		"BAD_SIGMA":      func(a *Affinity) { a.SigmaGrey = math.NaN() },
+		"BAD_SIGMA":      func(a *Affinity) { a.SigmaGray = math.NaN() },
 		"BAD_RADIUS":     func(a *Affinity) { a.Radius = 0.99 },
 		"TOO_MANY_EDGES": func(a *Affinity) { a.Radius = 1e300 },
 	} {

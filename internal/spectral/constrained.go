@@ -13,7 +13,7 @@ import (
 
 // CutProblem is the generalized eigenvalue problem Wang2014 (13): Lbar v = lambda B v with Lbar = I - Affinity and
 // B = Beliefs - Ratio I.
-type Problem struct {
+type CutProblem struct {
 	Affinity Operator    // D^-1/2 A D^-1/2
 	Beliefs  Operator    // Qbar = D^-1/2 Q D^-1/2
 	Ratio    float64     // beta / vol
@@ -47,7 +47,7 @@ type Wanted struct {
 // Constrained finds feasible solutions, in order of cost; fewer than wanted if no more are feasible. To find the
 // cheapest of all, Among must be the number of feasible ones. Small problems are solved exactly, large ones by
 // the search that Largest uses, where the tolerance applies to Residuals.
-func Constrained(ctx context.Context, p Problem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
+func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
 	n := p.Affinity.Rows()
 	switch {
 	case p.Beliefs.Rows() != n:
@@ -66,7 +66,7 @@ func Constrained(ctx context.Context, p Problem, wanted Wanted, rng *rand.Rand, 
 // solve reduces the problem and solves it. In a graph whose clusters are hardly connected, as distant clusters
 // under a Gaussian kernel, there are further vectors that Lbar maps nearly to 0, with tiny lambdas that are no
 // solutions. They would cost all other solutions their digits, so they are added to the null vectors.
-func (p Problem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
+func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *rand.Rand, options Options, exact bool) (Cuts, error) {
 	var work Work
 	for {
 		r, err := reduce(ctx, p, &work)
@@ -162,7 +162,7 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ra
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
 	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
-		values, vectors := Dense(n, flatten(laplacian))
+		values, vectors := DenseEigenpairs(n, flatten(laplacian))
 		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}
@@ -304,7 +304,7 @@ func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []fl
 }
 
 // costFloor is what the cheapest cuts cost together. Cuts between connected components cost nothing.
-func (r *reduction) costFloor(cuts int, lowest Eigen) float64 {
+func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 	total := 0.0
 	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
 		total += 1 - value
@@ -313,7 +313,7 @@ func (r *reduction) costFloor(cuts int, lowest Eigen) float64 {
 }
 
 // lowest finds the lowest eigenvectors of Lbar beside its null vectors, as the largest of the affinity.
-func (r *reduction) lowest(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (Eigen, error) {
+func (r *reduction) lowest(ctx context.Context, count int, rng *rand.Rand, options Options, work *Work) (Eigenpairs, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds
 	work.Products += found.Products

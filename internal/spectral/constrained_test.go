@@ -38,10 +38,10 @@ func components(a *sparse) (labels []int, count int) {
 	return labels, count
 }
 
-func problem(a, q *sparse, beta func(volume float64) float64) Problem {
+func problem(a, q *sparse, beta func(volume float64) float64) CutProblem {
 	degrees := a.sums()
 	labels, count := components(a)
-	p := Problem{Affinity: a.scaled(degrees), Beliefs: q.scaled(degrees), Null: columns(a.Rows(), count)}
+	p := CutProblem{Affinity: a.scaled(degrees), Beliefs: q.scaled(degrees), Null: columns(a.Rows(), count)}
 	for i, d := range degrees {
 		p.Volume += d
 		p.Null[labels[i]][i] = math.Sqrt(d)
@@ -70,7 +70,7 @@ func beliefs(n, blocks, pairs int, rng *rand.Rand) *sparse {
 }
 
 // reference finds the finite lambdas above least with gonum, as eigenvalues of the unsymmetric B^-1 Lbar.
-func reference(t *testing.T, p Problem, least float64) []float64 {
+func reference(t *testing.T, p CutProblem, least float64) []float64 {
 	t.Helper()
 	n := p.Affinity.Rows()
 	l, b := mat.NewDense(n, n, p.Affinity.(*sparse).dense()), mat.NewDense(n, n, p.Beliefs.(*sparse).dense())
@@ -98,7 +98,7 @@ func reference(t *testing.T, p Problem, least float64) []float64 {
 }
 
 // checkCuts checks a result against the problem itself.
-func checkCuts(t *testing.T, p Problem, got Cuts, tolerance float64) {
+func checkCuts(t *testing.T, p CutProblem, got Cuts, tolerance float64) {
 	t.Helper()
 	for j, v := range got.Vectors {
 		if math.Abs(dot(v, v)/p.Volume-1) > 1e-10 {
@@ -185,7 +185,7 @@ func TestConstrainedOnThePapersExample(t *testing.T) {
 }
 
 // iterated is Constrained without the special treatment of small problems.
-func iterated(p Problem, count int, options Options) (Cuts, error) {
+func iterated(p CutProblem, count int, options Options) (Cuts, error) {
 	return p.solve(context.Background(), Wanted{count, count}, seeded(), options, false)
 }
 
@@ -288,7 +288,7 @@ func TestConstrainedIterativelyEqualsExactly(t *testing.T) {
 	}
 }
 
-func compareCuts(t *testing.T, p Problem, got, want Cuts) {
+func compareCuts(t *testing.T, p CutProblem, got, want Cuts) {
 	t.Helper()
 	checkCuts(t, p, got, 1e-7)
 	if len(got.Values) != len(want.Values) {
@@ -340,11 +340,11 @@ func TestConstrainedHasTheSameBits(t *testing.T) {
 	m := *p.Affinity.(*sparse)
 	m.tiled = true
 	tiled.Affinity = &m
-	for name, solve := range map[string]func(p Problem) (Cuts, error){
-		"exact": func(p Problem) (Cuts, error) {
+	for name, solve := range map[string]func(p CutProblem) (Cuts, error){
+		"exact": func(p CutProblem) (Cuts, error) {
 			return Constrained(context.Background(), p, Wanted{4, 4}, seeded(), Options{})
 		},
-		"iterative": func(p Problem) (Cuts, error) { return iterated(p, 4, Options{}) },
+		"iterative": func(p CutProblem) (Cuts, error) { return iterated(p, 4, Options{}) },
 	} {
 		first, err := solve(p)
 		if err != nil {
@@ -361,12 +361,12 @@ func TestConstrainedHasTheSameBits(t *testing.T) {
 func TestConstrainedRefuses(t *testing.T) {
 	a := blocks(20, 1, 4, 0, seeded())
 	good := problem(a, beliefs(20, 2, 5, seeded()), func(volume float64) float64 { return 0.1 * volume })
-	for reason, change := range map[string]func(p *Problem, count *int){
-		"EIGENPAIR_COUNT": func(_ *Problem, count *int) { *count = 21 },
-		"BELIEF_ROWS":     func(p *Problem, _ *int) { p.Beliefs = answer{n: 19} },
-		"BETA_RANGE":      func(p *Problem, _ *int) { p.Ratio = math.NaN() },
-		"NULL_VECTORS":    func(p *Problem, _ *int) { p.Null = [][]float64{make([]float64, 20)}; p.Null[0][3] = 1 },
-		"PRODUCT_NOT_FINITE": func(p *Problem, _ *int) {
+	for reason, change := range map[string]func(p *CutProblem, count *int){
+		"EIGENPAIR_COUNT": func(_ *CutProblem, count *int) { *count = 21 },
+		"BELIEF_ROWS":     func(p *CutProblem, _ *int) { p.Beliefs = answer{n: 19} },
+		"BETA_RANGE":      func(p *CutProblem, _ *int) { p.Ratio = math.NaN() },
+		"NULL_VECTORS":    func(p *CutProblem, _ *int) { p.Null = [][]float64{make([]float64, 20)}; p.Null[0][3] = 1 },
+		"PRODUCT_NOT_FINITE": func(p *CutProblem, _ *int) {
 			p.Beliefs = answer{n: 20, products: [][]float64{slices.Repeat([]float64{math.NaN()}, 20)}}
 		},
 	} {
@@ -403,7 +403,7 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 		a := blocks(n, 1, 6, 0, rng)
 		q := beliefs(n, 2+rng.IntN(2), 10+rng.IntN(20), rng)
 		p := problem(a, q, func(volume float64) float64 { return volume * 0.1 * rng.Float64() })
-		values, _ := Dense(n, p.Beliefs.(*sparse).dense())
+		values, _ := DenseEigenpairs(n, p.Beliefs.(*sparse).dense())
 		want := 0
 		for _, v := range values {
 			want += (cmp.Compare(v, p.Ratio) + 1) / 2

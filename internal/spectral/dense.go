@@ -10,12 +10,12 @@ import (
 // The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
 // Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
-func Dense(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
+func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	return leading(n, values, func([]float64) int { return n })
 }
 
 // DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
-func Values(n int, values []float64) []float64 {
+func DenseEigenvalues(n int, values []float64) []float64 {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
 	t.diagonalize(func(int, float64, float64) {})

@@ -12,7 +12,7 @@ import (
 // checkDense compares A x with value x entry by entry, and the vectors with each other.
 func checkDense(t *testing.T, n int, a []float64) []float64 {
 	t.Helper()
-	values, vectors := Dense(n, a)
+	values, vectors := DenseEigenpairs(n, a)
 	scale := 0.0
 	for _, v := range a {
 		scale = max(scale, math.Abs(v))
@@ -107,7 +107,7 @@ func BenchmarkDense(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				Dense(n, a)
+				DenseEigenpairs(n, a)
 			}
 		})
 	}

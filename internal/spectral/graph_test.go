@@ -30,7 +30,7 @@ func (s *sparse) Multiply(_ context.Context, x [][]float64) ([][]float64, error)
 		}
 	}
 	if s.tiled {
-		for _, tile := range slices.Backward(partition.All(n)) {
+		for _, tile := range slices.Backward(partition.AllTiles(n)) {
 			for i := partition.Tile(n, tile).From; i < partition.Tile(n, tile).To; i++ {
 				row(i)
 			}

@@ -13,7 +13,7 @@ type Product func(ctx context.Context, x []float64) ([]float64, error)
 
 // LeastEigenvalue is an approximation: some eigenvalue is within Residual of Value, and Value is never below the
 // least eigenvalue.
-type Extreme struct {
+type LeastEigenvalue struct {
 	Value, Residual float64
 	Steps           int
 }
@@ -33,7 +33,7 @@ const (
 // not keep them. The loss of orthogonality only causes copies of Ritz values that have converged already, never
 // values beyond the spectrum, and residuals stay valid (Paige 1980), so that the result is as good for a
 // fraction of the work and the memory.
-func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (Extreme, error) {
+func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (LeastEigenvalue, error) {
 	var alpha, beta []float64
 	var basis [][]float64
 	v, previous := randomUnit(n, rng), make([]float64, n)
@@ -43,7 +43,7 @@ func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (Extreme, 
 		}
 		product, err := apply(ctx, v)
 		if err != nil {
-			return Extreme{}, err
+			return LeastEigenvalue{}, err
 		}
 		w := append([]float64(nil), product...)
 		if last := len(beta) - 1; last >= 0 {
@@ -58,7 +58,7 @@ func Least(ctx context.Context, n int, apply Product, rng *rand.Rand) (Extreme, 
 		}
 		norm := math.Sqrt(dot(w, w))
 		least, largest, lastComponent := extremes(alpha, beta)
-		e := Extreme{Value: least, Residual: float64(norm * math.Abs(lastComponent)), Steps: len(alpha)}
+		e := LeastEigenvalue{Value: least, Residual: float64(norm * math.Abs(lastComponent)), Steps: len(alpha)}
 		scale := max(math.Abs(least), math.Abs(largest))
 		switch {
 		case norm <= breakdownRelative*scale, len(basis) == n: // an invariant subspace

@@ -12,10 +12,10 @@ import (
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
 // eigenvalue found. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
 // solved from all its entries.
-func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigen, error) {
+func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
-		return Eigen{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
 	}
 	options = options.withDefaults()
 	if n > denseRows || options.MaxProducts < 2*n {
@@ -34,13 +34,13 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 }
 
 // largestFromEntries solves for all pairs from all entries of the matrix.
-func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigen, error) {
+func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigenpairs, error) {
 	rows, err := work.entries(ctx, op)
 	if err != nil {
-		return Eigen{}, err
+		return Eigenpairs{}, err
 	}
 	values, vectors := leading(len(rows), flatten(rows), func([]float64) int { return count })
-	result := Eigen{Values: values[:count], Vectors: vectors, Converged: true}
+	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
 	worst := 0.0
 	for j, v := range vectors {
@@ -69,7 +69,7 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 }
 
 // largest searches in the complement of some orthonormal eigenvectors.
-func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigen, error) {
+func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	scale := 0.0
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
@@ -85,9 +85,9 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 	}
 	s := newSearch(p, count, options, rng)
 	if err := s.run(ctx, s.randomStart(nil)); err != nil {
-		return Eigen{}, err
+		return Eigenpairs{}, err
 	}
-	result := Eigen{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
+	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
 		orient(v)
 		result.Residuals = append(result.Residuals, length(s.residuals[j]))

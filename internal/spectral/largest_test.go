@@ -31,7 +31,7 @@ func outsideSpan(vectors, span [][]float64) float64 {
 
 // compareLargest compares an iterative result with all eigenpairs of the same matrix. Vectors are compared as a
 // subspace, up to the gap below the last one.
-func compareLargest(t *testing.T, name string, got Eigen, values []float64, vectors [][]float64) {
+func compareLargest(t *testing.T, name string, got Eigenpairs, values []float64, vectors [][]float64) {
 	t.Helper()
 	if !got.Converged {
 		t.Fatalf("%s: not converged after %+v: %g", name, got.Work, got.Residuals)
@@ -58,7 +58,7 @@ func TestLargestAgainstDense(t *testing.T) {
 		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // with 0 every block is a component, and the eigenvalue 1 is repeated
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
-		values, vectors := Dense(n, m.dense())
+		values, vectors := DenseEigenpairs(n, m.dense())
 		got, err := Largest(context.Background(), m, count, rng, Options{Tolerance: 1e-9})
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestLargestOfSmallMatrices(t *testing.T) {
 				}
 			}
 			m := fromEdges(n, edges)
-			values, vectors := Dense(n, m.dense())
+			values, vectors := DenseEigenpairs(n, m.dense())
 			got, err := Largest(context.Background(), m, count, rng, Options{})
 			if err != nil {
 				t.Fatal(err)

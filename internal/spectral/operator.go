@@ -39,7 +39,7 @@ type Operator interface {
 
 // Eigenpairs are eigenvalues with their eigenvectors. Vectors[j] has length 1, and its entry of largest magnitude
 // (the first of equals) is positive. Residuals[j] is |M v - value v|.
-type Eigen struct {
+type Eigenpairs struct {
 	Values    []float64
 	Vectors   [][]float64
 	Residuals []float64

@@ -21,7 +21,7 @@ import (
 // singular here: it has no Schur complement. Instead w must be orthogonal to B z, and the share of z in v follows
 // from the part of the equation along B z.
 type reduction struct {
-	Problem
+	CutProblem
 	null, images   [][]float64 // Z and B Z
 	forms          []float64   // the diagonal of Z'B Z; 0 for singular z
 	singularImages [][]float64 // B z of the singular z, orthonormalized
@@ -33,9 +33,9 @@ const (
 	vanishing    = 1e-12 // relative to |B z|: a smaller z'B z is 0 except for rounding
 )
 
-func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
+func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	n := p.Affinity.Rows()
-	r := &reduction{Problem: p}
+	r := &reduction{CutProblem: p}
 	for i, z := range p.Null {
 		if len(z) != n {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
@@ -55,7 +55,7 @@ func reduce(ctx context.Context, p Problem, work *Work) (*reduction, error) {
 		}
 	}
 	k := len(r.null)
-	forms, rotation := Dense(k, flatten(gram(n, r.null, images)))
+	forms, rotation := DenseEigenpairs(k, flatten(gram(n, r.null, images)))
 	r.null = combination(n, r.null, transposed(rotation, k), k)
 	r.images = combination(n, images, transposed(rotation, k), k)
 	r.forms = forms
@@ -144,7 +144,7 @@ func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 		}
 	}
 	squares, sides := gram(n, images, images), gram(n, images, right)
-	values, vectors := Dense(len(images), flatten(squares))
+	values, vectors := DenseEigenpairs(len(images), flatten(squares))
 	for j := range right {
 		for e, value := range values {
 			if value <= float64(vanishing*values[0]) {

@@ -187,7 +187,7 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 func (s *search) solve() {
 	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
 	if s.standard {
-		s.values, s.ritz = Dense(len(s.forms), flatten(s.forms))
+		s.values, s.ritz = DenseEigenpairs(len(s.forms), flatten(s.forms))
 	} else {
 		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {

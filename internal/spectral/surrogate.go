@@ -10,7 +10,7 @@ import (
 // takes the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
 type surrogate struct {
 	*reduction
-	lowest Eigen // of Lbar, given as the largest of the affinity
+	lowest Eigenpairs // of Lbar, given as the largest of the affinity
 }
 
 // products computes, approximately, Lbar x, and exactly B_S x.

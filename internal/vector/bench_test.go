@@ -58,7 +58,7 @@ func BenchmarkIteration(b *testing.B) {
 }
 
 func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distortion metric.Distortion, k, threads int) {
-	spec, err := NewSpec(data, preparation)
+	spec, err := NewRowSpec(data, preparation)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 	if err != nil {
 		b.Fatal(err)
 	}
-	shard, tiles := NewShard(source, threads), partition.All(spec.Rows)
+	shard, tiles := NewShard(source, threads), partition.AllTiles(spec.Rows)
 	if _, err := shard.Build(b.Context(), tiles); err != nil {
 		b.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 			mu := model.Centroids[c*spec.Columns:][:spec.Columns]
 			if count > 0 {
 				spec.Centroid(mu, sums[c*spec.Width():][:spec.Width()], count)
-				distortion.Centre(mu)
+				distortion.NormalizeMean(mu)
 			}
 		}
 	}

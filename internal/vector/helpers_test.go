@@ -182,7 +182,7 @@ func randomLabels(rng *rand.Rand, n, k int) []int32 {
 }
 
 // randomModel draws centroids that are rows, or means of a few rows; sometimes a cluster is absent.
-func randomModel(rng *rand.Rand, spec *Spec, rows [][]float64, distortion metric.Distortion, form metric.Form, k int) *Model {
+func randomModel(rng *rand.Rand, spec *RowSpec, rows [][]float64, distortion metric.Distortion, form metric.Form, k int) *Model {
 	d := spec.Columns
 	m := &Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*d), Metric: randomMetric(rng, form, d)}
 	for c := range k {
@@ -193,7 +193,7 @@ func randomModel(rng *rand.Rand, spec *Spec, rows [][]float64, distortion metric
 				mu[f] += v / float64(some)
 			}
 		}
-		distortion.Centre(mu)
+		distortion.NormalizeMean(mu)
 	}
 	if k > 1 && rng.IntN(2) == 0 {
 		m.Absent = make([]bool, k)
@@ -204,7 +204,7 @@ func randomModel(rng *rand.Rand, spec *Spec, rows [][]float64, distortion metric
 
 func newSource(t testing.TB, data dataset.Dataset, preparation Preparation) *Source {
 	t.Helper()
-	spec, err := NewSpec(data, preparation)
+	spec, err := NewRowSpec(data, preparation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func newSource(t testing.TB, data dataset.Dataset, preparation Preparation) *Sou
 func built(t testing.TB, source *Source, threads int, tiles ...int) *Shard {
 	t.Helper()
 	if tiles == nil {
-		tiles = partition.All(source.Rows())
+		tiles = partition.AllTiles(source.Rows())
 	}
 	shard := NewShard(source, threads)
 	if _, err := shard.Build(context.Background(), tiles); err != nil {
@@ -275,14 +275,14 @@ type outcome struct {
 	moves       []labeling.Move
 	distances   []float64
 	nearest     []float64
-	scatter     map[Scatter][]float64
+	scatter     map[ScatterKind][]float64
 	farthest    labeling.Candidate
 }
 
 // perform runs a job on shards, each with some tiles. Tiles must ascend from shard to shard.
 func perform(t testing.TB, j *job, shards []*Shard, tiles [][]int) outcome {
 	t.Helper()
-	o := outcome{scatter: map[Scatter][]float64{}}
+	o := outcome{scatter: map[ScatterKind][]float64{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -314,7 +314,7 @@ func perform(t testing.TB, j *job, shards []*Shard, tiles [][]int) outcome {
 		nearest, err := s.Nearest(ctx, tiles[at], j.model)
 		must(err)
 		o.nearest = append(o.nearest, nearest...)
-		for _, kind := range []Scatter{Total, Diagonal, Full} {
+		for _, kind := range []ScatterKind{Total, Diagonal, Full} {
 			if kind == Total || j.model.Distortion == metric.SquaredEuclidean {
 				scatter, err := s.Scatter(ctx, tiles[at], 4, j.model, kind)
 				must(err)
@@ -347,7 +347,7 @@ func (o *outcome) same(t testing.TB, what string, got *outcome) {
 	sameBits(t, what+": sums after moves", o.moved, got.moved)
 	sameBits(t, what+": distances", o.distances, got.distances)
 	sameBits(t, what+": nearest", o.nearest, got.nearest)
-	for _, kind := range []Scatter{Total, Diagonal, Full} {
+	for _, kind := range []ScatterKind{Total, Diagonal, Full} {
 		sameBits(t, fmt.Sprintf("%s: scatter %d", what, kind), o.scatter[kind], got.scatter[kind])
 	}
 	if !slices.Equal(o.moves, got.moves) {

@@ -34,7 +34,7 @@ func (m *Model) form(columns int) metric.Form {
 }
 
 // check refuses models that do not fit the spec, or that would give infinite distances or NaN.
-func (m *Model) check(spec *Spec) error {
+func (m *Model) check(spec *RowSpec) error {
 	d := spec.Columns
 	suits := false
 	switch m.Distortion {

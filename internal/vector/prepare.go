@@ -15,13 +15,13 @@ const smoothing = 1e-12
 // preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect it,
 // except by centering, so that dense and sparse rows get the same bits.
 type preparer struct {
-	spec   *Spec
+	spec   *RowSpec
 	dense  *dataset.Points
 	sparse *dataset.SparsePoints
 	buffer []float64
 }
 
-func newPreparer(spec *Spec, data dataset.Dataset) *preparer {
+func newPreparer(spec *RowSpec, data dataset.Dataset) *preparer {
 	p := &preparer{spec: spec}
 	switch data := data.(type) {
 	case *dataset.Points:

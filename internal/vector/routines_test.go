@@ -97,10 +97,10 @@ func TestWideRows(t *testing.T) {
 		for _, source := range []*Source{sparse, dense} {
 			source.routines = routines
 			s := built(t, source, 2)
-			if _, err := s.Load(t.Context(), partition.All(n), 0, k, j.labels); err != nil {
+			if _, err := s.Load(t.Context(), partition.AllTiles(n), 0, k, j.labels); err != nil {
 				t.Fatal(err)
 			}
-			moves, err := s.Assign(t.Context(), partition.All(n), 0, model, nil)
+			moves, err := s.Assign(t.Context(), partition.AllTiles(n), 0, model, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestWideRows(t *testing.T) {
 			for _, m := range moves {
 				after[m.Point] = m.To
 			}
-			nearestOf, err := s.Nearest(t.Context(), partition.All(n), model)
+			nearestOf, err := s.Nearest(t.Context(), partition.AllTiles(n), model)
 			if err != nil {
 				t.Fatal(err)
 			}

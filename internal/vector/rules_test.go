@@ -20,7 +20,7 @@ import (
 // onALine returns points of one feature, not centered, so that their values stay as they are.
 func onALine(t *testing.T, sparse bool, values ...float64) *Shard {
 	t.Helper()
-	spec, err := NewSpec(sparsePoints(t, len(values), 1, values), Plain)
+	spec, err := NewRowSpec(sparsePoints(t, len(values), 1, values), Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func euclidean(centroids ...float64) *Model {
 func TestTies(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		s := onALine(t, sparse, 1, 1, 1, 1, 5, 1)
-		all := partition.All(6)
+		all := partition.AllTiles(6)
 		if _, err := s.Load(t.Context(), all, 0, 4, []int32{1, 2, -1, 0, 3, 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestRetries(t *testing.T) {
 	const n, d, k = 300, 3, 4
 	values := table(rng, n, d, Plain)
 	source := newSource(t, densePoints(t, n, d, values), Plain)
-	ctx, all := context.Background(), partition.All(n)
+	ctx, all := context.Background(), partition.AllTiles(n)
 	first, rest := all[:2], all[2:]
 	labels := randomLabels(rng, n, k)
 	moves := []labeling.Move{{Point: 3, From: labels[3], To: (labels[3]+2)%(k+1) - 1}, {Point: 200, From: labels[200], To: -1}}
@@ -179,7 +179,7 @@ func TestRetries(t *testing.T) {
 
 func TestBadOperations(t *testing.T) {
 	s := onALine(t, false, 1, 2, 3, 4)
-	ctx, all := context.Background(), partition.All(4)
+	ctx, all := context.Background(), partition.AllTiles(4)
 	for what, labels := range map[string][]int32{"few": {0}, "many": {0, 0, 0, 0, 0}, "above": {0, 1, 2, 0}, "below": {0, -2, 0, 0}} {
 		if _, err := s.Load(ctx, all, 0, 2, labels); err == nil {
 			t.Errorf("labels: %s", what)
@@ -263,7 +263,7 @@ func TestBadOperations(t *testing.T) {
 
 func checkRefused(t *testing.T, what string, s *Shard, m *Model) {
 	t.Helper()
-	ctx, all := context.Background(), partition.All(4)
+	ctx, all := context.Background(), partition.AllTiles(4)
 	_, assign := s.Assign(ctx, all, 1, m, nil)
 	_, scatter := s.Scatter(ctx, all, 1, m, Total)
 	_, farthest := s.Farthest(ctx, all, 1, m, nil, make([]int32, 2))
@@ -298,25 +298,25 @@ func TestBadData(t *testing.T) {
 		"unknown":              {9, []float64{1, 2, 3, 4}, "UNKNOWN_PREPARATION", "9"},
 	} {
 		for _, data := range []dataset.Dataset{densePoints(t, 2, 2, c.values), sparsePoints(t, 2, 2, c.values)} {
-			if _, err := NewSpec(data, c.preparation); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+			if _, err := NewRowSpec(data, c.preparation); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 	}
-	if _, err := NewSpec(&dataset.Kernel{N: 1, Values: []float64{1}}, Plain); !fault.Is(err, "UNSUPPORTED_DATA") {
+	if _, err := NewRowSpec(&dataset.Kernel{N: 1, Values: []float64{1}}, Plain); !fault.Is(err, "UNSUPPORTED_DATA") {
 		t.Errorf("kernel: %v", err)
 	}
 	dense, sparse := densePoints(t, 2, 2, []float64{1, 2, 3, 4}), sparsePoints(t, 2, 2, []float64{1, 2, 3, 4})
-	spec, err := NewSpec(dense, Plain)
+	spec, err := NewRowSpec(dense, Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(s *Spec){
-		"rows":        func(s *Spec) { s.Rows = 3 },
-		"columns":     func(s *Spec) { s.Columns = 1 },
-		"grids":       func(s *Spec) { s.Grids = s.Grids[:1] },
-		"mean":        func(s *Spec) { s.Mean = s.Mean[:1] },
-		"preparation": func(s *Spec) { s.Preparation = 0 },
+	for what, change := range map[string]func(s *RowSpec){
+		"rows":        func(s *RowSpec) { s.Rows = 3 },
+		"columns":     func(s *RowSpec) { s.Columns = 1 },
+		"grids":       func(s *RowSpec) { s.Grids = s.Grids[:1] },
+		"mean":        func(s *RowSpec) { s.Mean = s.Mean[:1] },
+		"preparation": func(s *RowSpec) { s.Preparation = 0 },
 	} {
 		bad := *spec
 		change(&bad)
@@ -340,7 +340,7 @@ func TestBadData(t *testing.T) {
 		t.Error("read a row into too few values")
 	}
 	// A worker with other data than the coordinator's returns an error and does not panic.
-	other, err := NewSource(&Spec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}}, densePoints(t, 2, 2, make([]float64, 4)))
+	other, err := NewSource(&RowSpec{Preparation: Unit, Rows: 2, Columns: 2, Grids: []int32{-50, -50}}, densePoints(t, 2, 2, make([]float64, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,17 +8,17 @@ import (
 )
 
 // ScatterKind says which sum over the labeled points and their own centroids is wanted.
-type Scatter uint8
+type ScatterKind uint8
 
 // The kinds of scatter. The last two are for squared Euclidean distances.
 const (
-	Total    Scatter = iota + 1 // the sum of D(x, mu): one value
-	Diagonal                    // the sum of (x_f - mu_f)^2: one value per feature
-	Full                        // the sum of (x - mu)(x - mu)': one value per pair of features
+	Total    ScatterKind = iota + 1 // the sum of D(x, mu): one value
+	Diagonal                        // the sum of (x_f - mu_f)^2: one value per feature
+	Full                            // the sum of (x - mu)(x - mu)': one value per pair of features
 )
 
 // size is the number of values of a scatter of d features.
-func (k Scatter) size(d int) int {
+func (k ScatterKind) size(d int) int {
 	switch k {
 	case Diagonal:
 		return d
@@ -31,7 +31,7 @@ func (k Scatter) size(d int) int {
 // Scatter sums each of the given tiles in row order, and returns the sums tile after tile. They are rounded, so
 // that the caller has to add them up in tile order. Points of absent clusters do not count. A full scatter of
 // many features is large: ask for a few tiles at a time.
-func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *Model, kind Scatter) ([]float64, error) {
+func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, model *Model, kind ScatterKind) ([]float64, error) {
 	tiles, err := s.prepare(ctx, numbers, step, model, nil, false)
 	if err != nil {
 		return nil, err

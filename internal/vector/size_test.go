@@ -30,7 +30,7 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 				model := randomModel(rng, source.spec, naiveRows(n, d, values, way.preparation, source.spec.Mean), way.distortion, form, k)
 				model.Absent = nil
 				shard, width := built(t, source, 1), source.spec.Width()
-				perform(t, randomJob(rng, n, k, model), []*Shard{shard}, [][]int{partition.All(n)})
+				perform(t, randomJob(rng, n, k, model), []*Shard{shard}, [][]int{partition.AllTiles(n)})
 				for number, tile := range shard.tiles {
 					planned := DenseTileBytes(tile.rows.Len(), width)
 					if sparse {
@@ -40,7 +40,7 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 						t.Errorf("%s, sparse %v: tile %d takes %d bytes and has %d moves; planned are %d", way, sparse, number, tile.bytes(), cap(tile.moves), planned)
 					}
 				}
-				perform(t, &job{labels: make([]int32, n), model: model, counts: make([]int32, k), k: k}, []*Shard{shard}, [][]int{partition.All(n)})
+				perform(t, &job{labels: make([]int32, n), model: model, counts: make([]int32, k), k: k}, []*Shard{shard}, [][]int{partition.AllTiles(n)})
 				if err := shard.setModel(context.Background(), model, true); err != nil {
 					t.Fatal(err)
 				}

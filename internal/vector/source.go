@@ -9,14 +9,14 @@ import (
 
 // Source is what tiles are made of: a worker's copy of the data, and how rows are prepared.
 type Source struct {
-	spec     *Spec
+	spec     *RowSpec
 	data     dataset.Dataset
 	rounders []float64 // per feature, then for the background; see rounder
 	routines routines
 }
 
 // NewSource makes the source of the data that the spec was made from.
-func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
+func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	rows, columns := 0, 0
 	switch data := data.(type) {
 	case *dataset.Points:
@@ -40,7 +40,7 @@ func NewSource(spec *Spec, data dataset.Dataset) (*Source, error) {
 	for f, grid := range spec.Grids {
 		s.rounders[f] = rounder(grid)
 	}
-	if spec.Background() {
+	if spec.HasBackground() {
 		s.rounders[columns] = rounder(spec.BackgroundGrid)
 	}
 	return s, nil
@@ -57,7 +57,7 @@ func (s *Source) round(r *row) {
 		c := s.rounders[r.column(at)]
 		r.values[at] = (v + c) - c
 	}
-	if s.spec.Background() {
+	if s.spec.HasBackground() {
 		c := s.rounders[s.spec.Columns]
 		r.background = max((r.background+c)-c, math.Ldexp(1, int(s.spec.BackgroundGrid)))
 	}
@@ -87,7 +87,7 @@ func (s *Source) Row(dst []float64, i int) error {
 func (s *Source) Rows() int { return s.spec.Rows }
 
 // Spec returns the spec that the source was made with.
-func (s *Source) Spec() *Spec { return s.spec }
+func (s *Source) Spec() *RowSpec { return s.spec }
 
 // sparse tells whether the points are sparse.
 func (s *Source) sparse() bool {

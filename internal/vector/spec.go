@@ -43,7 +43,7 @@ const (
 // the background. Rounded to a feature's grid the background would vanish, and added to every value it would
 // make sparse rows dense. So it is one number per row, which is stored and summed like one more feature after
 // the last.
-type Spec struct {
+type RowSpec struct {
 	Preparation    Preparation
 	Rows, Columns  int
 	Mean           []float64 // per feature, subtracted from dense rows; nil if nothing is
@@ -52,11 +52,11 @@ type Spec struct {
 }
 
 // HasBackground tells whether rows have a background.
-func (s *Spec) Background() bool { return s.Preparation == Probability }
+func (s *RowSpec) HasBackground() bool { return s.Preparation == Probability }
 
 // Width is the number of values that are summed: the features and, if there is one, the background.
-func (s *Spec) Width() int {
-	if s.Background() {
+func (s *RowSpec) Width() int {
+	if s.HasBackground() {
 		return s.Columns + 1
 	}
 	return s.Columns
@@ -64,9 +64,9 @@ func (s *Spec) Width() int {
 
 // Centroid computes the mean of count points from their sums, Width values, into dst, one value per feature.
 // The mean of unit rows does not have length 1.
-func (s *Spec) Centroid(dst, sums []float64, count int) {
+func (s *RowSpec) Centroid(dst, sums []float64, count int) {
 	background := 0.0
-	if s.Background() {
+	if s.HasBackground() {
 		background = sums[s.Columns]
 	}
 	for f := range dst[:s.Columns] {
@@ -79,8 +79,8 @@ const maxValue = 1e90
 
 // NewRowSpec makes the spec of a data set. It reads all data once, and refuses what the preparation cannot
 // work with.
-func NewSpec(data dataset.Dataset, preparation Preparation) (*Spec, error) {
-	spec := &Spec{Preparation: preparation}
+func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error) {
+	spec := &RowSpec{Preparation: preparation}
 	switch data := data.(type) {
 	case *dataset.Points:
 		spec.Rows, spec.Columns = data.N, data.D
@@ -122,7 +122,7 @@ func meanOf(points *dataset.Points) []float64 {
 // chooseGrids chooses for each feature the finest grid on which all sums are exact. With B the sum of all
 // magnitudes that is g = 2^e with 2 B <= 2^52 g. The factor 2 leaves room for rounding n < 2^31 values to the
 // grid, which adds less than half of it.
-func (s *Spec) chooseGrids(data dataset.Dataset) error {
+func (s *RowSpec) chooseGrids(data dataset.Dataset) error {
 	magnitudes := make([]float64, s.Width())
 	p := newPreparer(s, data)
 	for i := range s.Rows {
@@ -130,7 +130,7 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 		if err != nil {
 			return err
 		}
-		if s.Background() {
+		if s.HasBackground() {
 			magnitudes[s.Columns] += r.background
 		}
 		for at, v := range r.values {
@@ -142,7 +142,7 @@ func (s *Spec) chooseGrids(data dataset.Dataset) error {
 		exponents[f] = max(minGrid, int32(kernel.GridFor(bound)))
 	}
 	s.Grids = exponents[:s.Columns]
-	if s.Background() {
+	if s.HasBackground() {
 		s.BackgroundGrid = exponents[s.Columns]
 	}
 	return nil

@@ -104,7 +104,7 @@ func (t *terms) layOut(width int, sparse bool) (pieces int) {
 }
 
 // setPiece computes the biases and, if wanted, the weights of one piece, feature by feature.
-func (t *terms) setPiece(p int, spec *Spec, weighted bool) {
+func (t *terms) setPiece(p int, spec *RowSpec, weighted bool) {
 	d := spec.Columns
 	var bias, background [max(blockClusters, sparsePadding)]float64
 	count := min(t.piece, len(t.present)-p*t.piece)
@@ -123,7 +123,7 @@ func (t *terms) setPiece(p int, spec *Spec, weighted bool) {
 		}
 		t.fill(line, count)
 	}
-	if weighted && spec.Background() {
+	if weighted && spec.HasBackground() {
 		line := t.weights[p*t.pieceStride+d*t.featureStride:][:t.piece]
 		copy(line, background[:count])
 		t.fill(line, count)

@@ -37,7 +37,7 @@ func (s *Source) buildTile(number int) (*tile, error) {
 		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
 		t.starts = make([]int64, t.rows.Len()+1)
 		t.columns, t.values = points.Column[from:to:to], make([]float64, to-from)
-		if s.spec.Background() {
+		if s.spec.HasBackground() {
 			t.backgrounds = make([]float64, t.rows.Len())
 		}
 		for r := range t.starts {

@@ -17,7 +17,7 @@ import (
 // stored returns the rows of a shard as they are stored, with the background as the last value.
 func stored(s *Shard) [][]float64 {
 	spec, rows := s.source.spec, make([][]float64, 0, s.source.Rows())
-	for _, number := range partition.All(spec.Rows) {
+	for _, number := range partition.AllTiles(spec.Rows) {
 		var d reader
 		d.open(s.tiles[number], spec.Columns)
 		for r := range s.tiles[number].rows.Len() {
@@ -47,7 +47,7 @@ func TestStoredRows(t *testing.T) {
 				rows, naive := stored(built(t, source, 2)), naiveRows(n, d, values, w.preparation, spec.Mean)
 				for i, row := range rows {
 					background := 0.0
-					if spec.Background() {
+					if spec.HasBackground() {
 						background = row[d]
 						if math.Abs(background-naive[i][0]+row[0]) > math.Ldexp(1, int(spec.Grids[0]))+1e-12*naive[i][0] || background <= 0 {
 							t.Fatalf("%s: background %g", w, background)
@@ -86,7 +86,7 @@ func checkExact(t *testing.T, rng *rand.Rand, s *Shard) {
 	t.Helper()
 	spec, k := s.source.spec, 1+rng.IntN(min(4, s.source.Rows()))
 	labels := randomLabels(rng, spec.Rows, k)
-	sums, err := s.Load(context.Background(), partition.All(spec.Rows), 0, k, labels)
+	sums, err := s.Load(context.Background(), partition.AllTiles(spec.Rows), 0, k, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestSameBitsEverywhere(t *testing.T) {
 					}
 					rows := naiveRows(n, d, values, w.preparation, source.spec.Mean)
 					j := randomJob(rng, n, k, randomModel(rng, source.spec, rows, w.distortion, form, k))
-					all := partition.All(n)
+					all := partition.AllTiles(n)
 					source.routines = portable()
 					want := perform(t, j, []*Shard{built(t, source, 1)}, [][]int{all})
 					for _, routines := range availableRoutines() {
@@ -162,7 +162,7 @@ func TestSparseIsDense(t *testing.T) {
 			}
 			rows := naiveRows(n, d, values, w.preparation, nil)
 			j := randomJob(rng, n, k, randomModel(rng, sparse.spec, rows, w.distortion, metric.Identity, k))
-			all := [][]int{partition.All(n)}
+			all := [][]int{partition.AllTiles(n)}
 			a := perform(t, j, []*Shard{built(t, sparse, 1)}, all)
 			b := perform(t, j, []*Shard{built(t, dense, 1)}, all)
 			if w.distortion == metric.SquaredEuclidean {
@@ -191,7 +191,7 @@ func TestAgainstFormulas(t *testing.T) {
 			}
 			rows := naiveRows(n, d, values, w.preparation, source.spec.Mean)
 			j := randomJob(rng, n, k, randomModel(rng, source.spec, rows, w.distortion, form, k))
-			got := perform(t, j, []*Shard{built(t, source, 2)}, [][]int{partition.All(n)})
+			got := perform(t, j, []*Shard{built(t, source, 2)}, [][]int{partition.AllTiles(n)})
 			compare(t, fmt.Sprintf("%s, %s, %d x %d, k %d, form %d", w, data.Kind(), n, d, k, form), j, rows, d, &got)
 		}
 	}
@@ -253,7 +253,7 @@ func compare(t *testing.T, what string, j *job, rows [][]float64, d int, got *ou
 			far = math.Max(far, distance(i, int(c)))
 		}
 	}
-	sum := func(kind Scatter, size int) []float64 {
+	sum := func(kind ScatterKind, size int) []float64 {
 		totals := make([]float64, size)
 		for at, v := range got.scatter[kind] {
 			totals[at%size] += v
@@ -349,7 +349,7 @@ func TestObjectiveOfRawData(t *testing.T) {
 			}
 		}
 		s := built(t, newSource(t, densePoints(t, n, d, values), Plain), 2)
-		all := partition.All(n)
+		all := partition.AllTiles(n)
 		sums, err := s.Load(context.Background(), all, 0, k, labels)
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ var (
 		cleavev1.Metric_METRIC_DIAGONAL:    metric.Diagonal,
 		cleavev1.Metric_METRIC_FULL:        metric.Full,
 	}
-	penalties = enumMap[cleavev1.Penalty, metric.Convention]{
+	penalties = enumMap[cleavev1.Penalty, metric.PenaltyKind]{
 		cleavev1.Penalty_PENALTY_UNSPECIFIED: 0,
 		cleavev1.Penalty_PENALTY_POTTS:       metric.Potts,
 		cleavev1.Penalty_PENALTY_BASU2003:    metric.Basu2003,

@@ -69,7 +69,7 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	switch {
 	case k < 1 || k > dataset.MaxRows || d < 1 || d > dataset.MaxColumns:
 		return 0, fmt.Errorf("wire: a model of %d centroids of %d columns", k, d)
-	case head.GetMetric() == cleavev1.Metric_METRIC_FULL && d > metric.MaxFull:
+	case head.GetMetric() == cleavev1.Metric_METRIC_FULL && d > metric.MaxFullFeatures:
 		return 0, fmt.Errorf("wire: a full metric of %d columns", d)
 	}
 	rows := k

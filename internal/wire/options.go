@@ -31,7 +31,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	}
 	a, request := Algorithm(p), Request(p, kind)
 	for _, o := range catalog.Options {
-		own, _ := catalog.Find(o.Name, a)
+		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
 				strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
@@ -55,7 +55,7 @@ func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	a := Algorithm(p)
 	r := catalog.Request{Algorithm: a.Name, Data: dataNames[kind], Values: map[string]string{}}
 	for _, o := range catalog.Options {
-		o, _ = catalog.Find(o.Name, a)
+		o, _ = catalog.FindOption(o.Name, a)
 		if value, given := read(p.ProtoReflect(), o.Path(a)); given {
 			r.Values[o.Name] = value
 		}

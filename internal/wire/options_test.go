@@ -17,7 +17,7 @@ func TestEveryOptionHasItsField(t *testing.T) {
 			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File {
 				continue
 			}
-			o, _ = catalog.Find(o.Name, a)
+			o, _ = catalog.FindOption(o.Name, a)
 			values := o.Values
 			switch o.Type {
 			case catalog.Number:

@@ -51,10 +51,10 @@ func TestPlanProto(t *testing.T) {
 
 // Every name that planning gives to what is held has a value of its own, and every value a name.
 func TestPlanStorages(t *testing.T) {
-	problems := map[string]planning.Problem{
-		"points":        {Matrix: kernel.Spec{Function: kernel.Gaussian}},
-		"float16":       {Matrix: kernel.Spec{Function: kernel.Gaussian, HalfScale: 1}},
-		"graph":         {Matrix: kernel.Spec{Function: kernel.Adjacency}},
+	problems := map[string]planning.Workload{
+		"points":        {Matrix: kernel.MatrixSpec{Function: kernel.Gaussian}},
+		"float16":       {Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, HalfScale: 1}},
+		"graph":         {Matrix: kernel.MatrixSpec{Function: kernel.Adjacency}},
 		"vectors":       {Vectors: &planning.Vectors{}},
 		"sparse points": {Vectors: &planning.Vectors{Entries: []int64{1}}},
 	}

@@ -53,7 +53,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 
 // kernelReport is the kernel function of a matrix with the parameters that it has, nil when the
 // matrix is not made of points.
-func kernelReport(m kernel.Spec) *cleavev1.KernelReport {
+func kernelReport(m kernel.MatrixSpec) *cleavev1.KernelReport {
 	function := kernelFunctions.write(m.Function)
 	if function == cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED {
 		return nil
@@ -101,7 +101,7 @@ func inferenceProto(i *clustering.Inference) *cleavev1.InferenceReport {
 }
 
 // IterationProto converts one entry of a run's history.
-func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
+func IterationProto(restart int, e clustering.HistoryEntry) *cleavev1.Iteration {
 	p := &cleavev1.Iteration{
 		Iteration: uint32(e.Iteration), Objective: e.Objective, Moved: uint32(e.Moved), Restart: uint32(restart),
 		AssignmentObjective: e.AssignmentObjective,
@@ -117,7 +117,7 @@ func IterationProto(restart int, e clustering.Entry) *cleavev1.Iteration {
 
 // ShiftProto converts a change of the diagonal shift.
 func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
-	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Why}
+	return &cleavev1.ShiftChange{Iteration: uint32(s.Iteration), Sigma: s.Sigma, Why: s.Reason}
 }
 
 // NoticeProto converts a warning.

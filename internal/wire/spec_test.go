@@ -89,7 +89,7 @@ func TestSpec(t *testing.T) {
 			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}}, {"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
 			"kernel": {"function": "KERNEL_FUNCTION_POLYNOMIAL", "gamma": 0.5, "coef0": 1, "degree": 3}}}`,
 			kernelKmeans(kernelkmeans.Options{
-				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiag: true, Weights: []float64{1, 0.5, 1, 1, 1, 1},
+				Objective: kernelkmeans.ObjectiveRatioCut, OnRise: kernelkmeans.RiseStop, KeepEmpty: true, KeepDiagonal: true, Weights: []float64{1, 0.5, 1, 1, 1, 1},
 				Sigma: 0.5, Function: kernel.Polynomial, Gamma: &half, Coef0: &one, Degree: 3,
 			})},
 		{`{"kernelKmeans": {"kernel": {"rho": 2.5}, "shift": {"rule": "SHIFT_RULE_AUTO"}}}`, kernelKmeans(kernelkmeans.Options{Rho: 2.5, SigmaAuto: true})},
@@ -121,14 +121,14 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 func TestResultProto(t *testing.T) {
 	r := &clustering.Result{
 		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5, ObjectiveName: "ratio-cut",
-		History: []clustering.Entry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
-		Shifts:  []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Why: "rise"}}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
+		History: []clustering.HistoryEntry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
+		Shifts:  []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
 		Sigma: 0.5, Restart: 3, ClusterSizes: []int{1, 2},
 		Satisfaction: constraint.Satisfaction{Total: 5, MustLinkViolated: 1, CannotLinkViolated: 2},
 	}
 	value := 2.5
 	r.History[1].AssignmentObjective = &value
-	r.History[1].Parts = &clustering.Parts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
+	r.History[1].Parts = &clustering.ObjectiveParts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
 	r.Inference = &clustering.Inference{Engine: inference.LP, Exact: true, LPValue: &value, Fallbacks: 7, Rounds: 8}
 	r.Model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2}, Metric: metric.NewIdentity(2)}
 	p := ResultProto(r)
@@ -146,7 +146,7 @@ func TestResultProto(t *testing.T) {
 		p.GetShifts()[0].GetWhy() != "rise" || p.GetWarnings()[0].GetCode() != "A" {
 		t.Errorf("got %v", p)
 	}
-	for reason := clustering.StopConverged; reason <= clustering.StopCancelled; reason++ {
+	for reason := clustering.StopConverged; reason <= clustering.StopCanceled; reason++ {
 		if got := cleavev1.StopReason(reason).String(); got != "STOP_REASON_"+reason.String() {
 			t.Errorf("stop reason %v travels as %s", reason, got)
 		}

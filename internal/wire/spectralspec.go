@@ -39,7 +39,7 @@ func affinity(r *specReader, o *cut.Options, p affinityOptions, field string) {
 		o.Function = kernelFunctions.read(r, k.GetFunction(), field+"kernel.function")
 		o.Rho, o.Degree, o.Gamma, o.Coef0 = k.GetRho(), int(k.GetDegree()), k.Gamma, k.Coef0
 	}
-	o.KeepDiag = keepDiagonal.read(r, p.GetAffinityDiagonal(), field+"affinity_diagonal")
+	o.KeepDiagonal = keepDiagonal.read(r, p.GetAffinityDiagonal(), field+"affinity_diagonal")
 	e := p.GetEigenvectors()
 	o.Eigenvectors = cut.Eigenvectors{
 		Tolerance: e.GetTolerance(), KmeansRestarts: int(e.GetKmeansRestarts()), KmeansMaxIterations: int(e.GetKmeansMaxIterations()),

@@ -22,7 +22,7 @@ func TestSpectralSpec(t *testing.T) {
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
 			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
 			spectral(cut.Options{
-				Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiag: true, Rho: 2,
+				Algorithm: cut.Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation, KeepDiagonal: true, Rho: 2,
 				Eigenvectors: cut.Eigenvectors{Tolerance: 0.125, KmeansRestarts: 3, KmeansMaxIterations: 4},
 			})},
 		{`{"spectralLearning": {"kernel": {"function": "KERNEL_FUNCTION_SIGMOID", "gamma": 0.5, "coef0": 0.5}, "eigenvectors": {"tolerance": 0.25}}}`,

@@ -30,7 +30,7 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.NotFound:           codes.NotFound,
 	fault.AlreadyExists:      codes.AlreadyExists,
 	fault.ResourceExhausted:  codes.ResourceExhausted,
-	fault.Cancelled:          codes.Canceled,
+	fault.Canceled:           codes.Canceled,
 	fault.Internal:           codes.Internal,
 }
 

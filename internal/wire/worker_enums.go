@@ -26,7 +26,7 @@ var (
 		workerv1.Distortion_DISTORTION_KL:                metric.KL,
 		workerv1.Distortion_DISTORTION_I_DIVERGENCE:      metric.IDivergence,
 	}
-	workerScatterKinds = enumMap[workerv1.ScatterKind, vectors.Scatter]{
+	workerScatterKinds = enumMap[workerv1.ScatterKind, vectors.ScatterKind]{
 		workerv1.ScatterKind_SCATTER_KIND_TOTAL:    vectors.Total,
 		workerv1.ScatterKind_SCATTER_KIND_DIAGONAL: vectors.Diagonal,
 		workerv1.ScatterKind_SCATTER_KIND_FULL:     vectors.Full,
@@ -42,9 +42,11 @@ func matrixFunction(m *workerv1.MatrixSpec) (kernel.Function, error) {
 }
 
 // ScatterToProto gives the kind of a scatter.
-func ScatterToProto(kind vectors.Scatter) workerv1.ScatterKind { return workerScatterKinds.write(kind) }
+func ScatterToProto(kind vectors.ScatterKind) workerv1.ScatterKind {
+	return workerScatterKinds.write(kind)
+}
 
 // ScatterFromProto reads the kind of a scatter.
-func ScatterFromProto(kind workerv1.ScatterKind) (vectors.Scatter, error) {
+func ScatterFromProto(kind workerv1.ScatterKind) (vectors.ScatterKind, error) {
 	return workerScatterKinds.decode(kind)
 }

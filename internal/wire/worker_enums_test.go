@@ -21,7 +21,7 @@ func TestMatrixSources(t *testing.T) {
 	count := 0
 	for f := kernel.Function(1); f.String() != ""; f++ {
 		count++
-		m := MatrixSpecToProto(kernel.Spec{Function: f, Rows: 1}, nil, nil)
+		m := MatrixSpecToProto(kernel.MatrixSpec{Function: f, Rows: 1}, nil, nil)
 		if got, err := MatrixSpecFromProto(m, nil, nil); err != nil || got.Function != f {
 			t.Errorf("%v becomes %v, %v", f, got.Function, err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // MatrixSpecToProto converts a matrix spec. Its two arrays may be large, so the caller packs them:
 // PackFloat64s of spec.Mean and spec.Scale, nil when there is none.
-func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
+func MatrixSpecToProto(spec kernel.MatrixSpec, mean, scale *workerv1.Payload) *workerv1.MatrixSpec {
 	source := matrixSources.write(spec.Function)
 	if source == workerv1.MatrixSource_MATRIX_SOURCE_UNSPECIFIED {
 		source = workerv1.MatrixSource_MATRIX_SOURCE_KERNEL
@@ -35,12 +35,12 @@ func MatrixSpecToProto(spec kernel.Spec, mean, scale *workerv1.Payload) *workerv
 }
 
 // MatrixSpecFromProto reads a matrix spec. The caller has fetched its two arrays.
-func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.Spec, error) {
+func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.MatrixSpec, error) {
 	function, err := matrixFunction(m)
 	if err != nil {
-		return kernel.Spec{}, err
+		return kernel.MatrixSpec{}, err
 	}
-	spec := kernel.Spec{
+	spec := kernel.MatrixSpec{
 		Function:     function,
 		Rho:          m.GetRho(),
 		Gamma:        m.GetGamma(),
@@ -66,7 +66,7 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 }
 
 // StatsToProto converts cluster statistics.
-func StatsToProto(all []kernel.Stats) []*workerv1.ClusterStats {
+func StatsToProto(all []kernel.ClusterStats) []*workerv1.ClusterStats {
 	packed := make([]*workerv1.ClusterStats, len(all))
 	for i, stats := range all {
 		packed[i] = statsToProto(stats)
@@ -74,7 +74,7 @@ func StatsToProto(all []kernel.Stats) []*workerv1.ClusterStats {
 	return packed
 }
 
-func statsToProto(stats kernel.Stats) *workerv1.ClusterStats {
+func statsToProto(stats kernel.ClusterStats) *workerv1.ClusterStats {
 	return &workerv1.ClusterStats{
 		Lane:         uint32(stats.Lane),
 		Sigma:        stats.Sigma,
@@ -85,8 +85,8 @@ func statsToProto(stats kernel.Stats) *workerv1.ClusterStats {
 }
 
 // StatsFromProto reads cluster statistics.
-func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.Stats, error) {
-	all := make([]kernel.Stats, len(packed))
+func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.ClusterStats, error) {
+	all := make([]kernel.ClusterStats, len(packed))
 	for i, p := range packed {
 		var err error
 		if all[i], err = statsFromProto(p); err != nil {
@@ -96,8 +96,8 @@ func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.Stats, error) {
 	return all, nil
 }
 
-func statsFromProto(p *workerv1.ClusterStats) (kernel.Stats, error) {
-	stats := kernel.Stats{Lane: int(p.GetLane()), Sigma: p.GetSigma()}
+func statsFromProto(p *workerv1.ClusterStats) (kernel.ClusterStats, error) {
+	stats := kernel.ClusterStats{Lane: int(p.GetLane()), Sigma: p.GetSigma()}
 	var err error
 	if stats.Weight, err = UnpackFloat64s(p.GetWeight()); err != nil {
 		return stats, err

@@ -74,7 +74,7 @@ func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
 }
 
 func TestMatrixSpecsRoundTrip(t *testing.T) {
-	spec := kernel.Spec{
+	spec := kernel.MatrixSpec{
 		Function: kernel.Polynomial, Rho: 0.1, Gamma: 1.0 / 3, Coef0: -2.5, Degree: 3, ZeroDiagonal: true,
 		Grid: -40, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Scale: []float64{1, 0.5, 0.25},
 	}
@@ -99,7 +99,7 @@ func TestMatrixSpecsRoundTrip(t *testing.T) {
 }
 
 func TestVectorSpecsRoundTrip(t *testing.T) {
-	spec := &vectors.Spec{
+	spec := &vectors.RowSpec{
 		Preparation: vectors.Plain, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Grids: []int32{-40, -1074}, BackgroundGrid: -90,
 	}
 	got, err := VectorSpecFromProto(VectorSpecToProto(spec, nil, nil), spec.Mean, spec.Grids)
@@ -113,7 +113,7 @@ func TestVectorSpecsRoundTrip(t *testing.T) {
 		"too many rows":      func(p *workerv1.VectorSpec) { p.Rows = math.MaxUint64 },
 		"other columns":      func(p *workerv1.VectorSpec) { p.Columns = 3 },
 		"too many columns":   func(p *workerv1.VectorSpec) { p.Columns = math.MaxUint64 },
-		"a wide full metric": func(p *workerv1.VectorSpec) { p.FullMetric, p.Columns = true, metric.MaxFull+1 },
+		"a wide full metric": func(p *workerv1.VectorSpec) { p.FullMetric, p.Columns = true, metric.MaxFullFeatures+1 },
 	} {
 		p := VectorSpecToProto(spec, nil, nil)
 		damage(p)
@@ -144,7 +144,7 @@ func TestVectorModelsRoundTrip(t *testing.T) {
 }
 
 func TestStatsRoundTrip(t *testing.T) {
-	stats := []kernel.Stats{
+	stats := []kernel.ClusterStats{
 		{Lane: 3, Sigma: -1.5, Weight: []float64{1, 2}, SelfAffinity: []float64{3, -4}, Count: []int32{5, 6}},
 		{Weight: []float64{1}, SelfAffinity: []float64{0.5}, Count: []int32{9}},
 	}

@@ -11,7 +11,7 @@ import (
 
 // VectorSpecToProto converts a spec of vectors. Its two arrays may be large, so the caller packs them:
 // PackFloat64s of spec.Mean, nil when there is none, and PackInt32s of spec.Grids.
-func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
+func VectorSpecToProto(spec *vectors.RowSpec, mean, grids *workerv1.Payload) *workerv1.VectorSpec {
 	return &workerv1.VectorSpec{
 		Preparation:    workerPreparations.write(spec.Preparation),
 		Rows:           uint64(spec.Rows),
@@ -23,7 +23,7 @@ func VectorSpecToProto(spec *vectors.Spec, mean, grids *workerv1.Payload) *worke
 }
 
 // VectorSpecFromProto reads a spec of vectors. The caller has fetched its two arrays.
-func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.Spec, error) {
+func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) (*vectors.RowSpec, error) {
 	preparation, err := workerPreparations.decode(p.GetPreparation())
 	if err != nil {
 		return nil, err
@@ -31,12 +31,12 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 	switch {
 	case p.GetRows() < 1 || p.GetRows() > dataset.MaxRows || p.GetColumns() < 1 || p.GetColumns() > dataset.MaxColumns:
 		return nil, fmt.Errorf("wire: vectors of %d rows of %d columns", p.GetRows(), p.GetColumns())
-	case p.GetFullMetric() && p.GetColumns() > metric.MaxFull:
+	case p.GetFullMetric() && p.GetColumns() > metric.MaxFullFeatures:
 		return nil, fmt.Errorf("wire: a full metric of %d columns", p.GetColumns())
 	case mean != nil && uint64(len(mean)) != p.GetColumns() || uint64(len(grids)) != p.GetColumns():
 		return nil, fmt.Errorf("wire: %d means and %d grids for %d columns", len(mean), len(grids), p.GetColumns())
 	}
-	return &vectors.Spec{
+	return &vectors.RowSpec{
 		Preparation:    preparation,
 		Rows:           int(p.GetRows()),
 		Columns:        int(p.GetColumns()),

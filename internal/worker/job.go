@@ -28,7 +28,7 @@ type job struct {
 
 	// The fields below are used only by the job's own goroutine.
 	rows     int
-	need     planning.Problem  // tells how much memory the job takes
+	need     planning.Workload // tells how much memory the job takes
 	shard    shard             // nil before the job is prepared
 	data     *lease            // of the data set, if the job keeps it
 	tiles    map[int]bool      // the built tiles, true if stored

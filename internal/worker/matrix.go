@@ -102,7 +102,7 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 		return err
 	}
 	m.k = int(a.GetK())
-	return m.Arm(kernel.Armament{ID: a.GetOperandsId(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
+	return m.SetOperands(kernel.Operands{ID: a.GetOperandsId(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {
@@ -151,7 +151,7 @@ func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
 	return lists, nil
 }
 
-func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.Stats, error) {
+func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error) {
 	all, err := wire.StatsFromProto(p)
 	for _, stats := range all {
 		if len(stats.Count) != m.k {

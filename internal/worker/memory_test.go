@@ -24,13 +24,13 @@ func matrixJob(t *testing.T, tiles int64) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := kernel.Spec{Function: kernel.Gaussian, Rho: 1, Rows: 64, Columns: 1, Grid: -40}
+	spec := kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1, Rows: 64, Columns: 1, Grid: -40}
 	source, err := kernel.NewSource(spec, points, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := newTestJob(t)
-	j.rows, j.need, j.shard = 64, planning.Problem{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
+	j.rows, j.need, j.shard = 64, planning.Workload{Matrix: spec, K: 3}, &matrix{Shard: kernel.NewShard(source, 1)}
 	j.session.worker.memory.limit = tiles * j.need.TileSize(0).Stored
 	return j
 }
@@ -46,7 +46,7 @@ func TestReservedMemoryFollowsTheTiles(t *testing.T) {
 	}
 	build := func(stored bool, tiles ...int) error {
 		done, err := j.build(tiles, stored)
-		if want := int64(len(tiles)) * size.Of(stored); err == nil && int64(done.GetTileBytes()) != want {
+		if want := int64(len(tiles)) * size.Bytes(stored); err == nil && int64(done.GetTileBytes()) != want {
 			t.Errorf("%d bytes for tiles %v, want %d", done.GetTileBytes(), tiles, want)
 		}
 		return err
@@ -89,13 +89,13 @@ func TestReservedMemoryFollowsTheTiles(t *testing.T) {
 // possible. A build that fails leaves nothing reserved.
 func TestFetchedRowsAreReserved(t *testing.T) {
 	const n = 64
-	spec := kernel.Spec{Function: kernel.Given, Rows: n, Columns: n, Grid: -40}
-	need := planning.Problem{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
+	spec := kernel.MatrixSpec{Function: kernel.Given, Rows: n, Columns: n, Grid: -40}
+	need := planning.Workload{Matrix: spec, K: 3, DatasetBytes: 8 * n * n}
 	for _, spare := range []int64{0, 1, 3} { // tiles whose rows fit in addition to one
 		j := newTestJob(t)
 		j.session.worker.cfg.Threads = 4
 		memory := j.session.worker.memory
-		memory.limit = 4*need.TileSize(0).Stored + spare*need.PassingBytes()
+		memory.limit = 4*need.TileSize(0).Stored + spare*need.TileBuildBytes()
 		var now, highest, calls atomic.Int64
 		rows := func(_ context.Context, from, to int) ([]float64, error) {
 			for at := now.Add(1); at > highest.Load(); at = now.Load() {
@@ -112,10 +112,10 @@ func TestFetchedRowsAreReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.rows, j.need, j.shard = n, need, &matrix{Shard: kernel.NewShard(source, 4)}
-		if _, err := j.build(partition.All(n), true); err == nil || memory.used != 0 || j.shard.Bytes() != 0 {
+		if _, err := j.build(partition.AllTiles(n), true); err == nil || memory.used != 0 || j.shard.Bytes() != 0 {
 			t.Errorf("a build that failed left %d bytes, the shard %d: %v", memory.used, j.shard.Bytes(), err)
 		}
-		if _, err := j.build(partition.All(n), true); err != nil || memory.used != 4*need.TileSize(0).Stored {
+		if _, err := j.build(partition.AllTiles(n), true); err != nil || memory.used != 4*need.TileSize(0).Stored {
 			t.Errorf("built: %d bytes, %v", memory.used, err)
 		}
 		if highest.Load() > 1+spare {

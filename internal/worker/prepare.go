@@ -22,7 +22,7 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	if p.GetDatasetBytes() > planning.Unlimited || p.GetK() < 1 {
 		return fmt.Errorf("worker: a job of %d clusters of %d bytes of data", p.GetK(), p.GetDatasetBytes())
 	}
-	j.need = planning.Problem{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK())}
+	j.need = planning.Workload{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK())}
 	switch what := p.GetWhat().(type) {
 	case *workerv1.Prepare_Matrix:
 		return j.prepareMatrix(p, what.Matrix)
@@ -47,7 +47,7 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows || p.GetLanes() > kernel.MostLanes || p.GetProducts() > maxProducts || p.GetSparseEntries() > math.MaxInt32 {
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MaxLanes || p.GetProducts() > maxProducts || p.GetSparseEntries() > math.MaxInt32 {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}
@@ -126,7 +126,7 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 // keepOrRelease keeps the data set for as long as the job, if the job was opened and needs it. Otherwise
 // it releases the data set.
 func (j *job) keepOrRelease(l *lease) {
-	if j.shard != nil && j.need.HeldBytes() > 0 {
+	if j.shard != nil && j.need.HeldDatasetBytes() > 0 {
 		j.data = l
 	} else {
 		l.release()
@@ -136,7 +136,7 @@ func (j *job) keepOrRelease(l *lease) {
 // allocate reserves the memory that the job takes in addition to its tiles, and creates its shard.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
-	fixed := j.need.SeatBytes(threads) - j.need.HeldBytes()
+	fixed := j.need.FixedBytes(threads) - j.need.HeldDatasetBytes()
 	if err := j.reserve(fixed, "the job's data"); err != nil {
 		return err
 	}

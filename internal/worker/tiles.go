@@ -11,15 +11,15 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	var fresh []int
 	for _, t := range tiles {
 		size := j.need.TileSize(t)
-		total += size.Of(stored)
+		total += size.Bytes(stored)
 		switch was, there := j.tiles[t]; {
 		case !there:
-			more += size.Of(stored)
+			more += size.Bytes(stored)
 			fresh = append(fresh, t)
 		case was && !stored:
-			less += size.Of(was) - size.Of(stored)
+			less += size.Bytes(was) - size.Bytes(stored)
 		default:
-			more += size.Of(stored) - size.Of(was)
+			more += size.Bytes(stored) - size.Bytes(was)
 		}
 	}
 	if err := j.reserve(more, "the tiles"); err != nil {
@@ -41,7 +41,7 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 // float64 first. There is always memory for the rows of one tile; those of several tiles are fetched at
 // a time if there is memory for them now.
 func (j *job) buildTiles(tiles []int, stored bool) error {
-	rowBytes, memory := j.need.PassingBytes(), j.session.worker.memory
+	rowBytes, memory := j.need.TileBuildBytes(), j.session.worker.memory
 	for len(tiles) > 0 {
 		batch := len(tiles)
 		if rowBytes > 0 {
@@ -71,7 +71,7 @@ func (j *job) drop(placed []*workerv1.Tile) {
 		}
 		tiles = append(tiles, t)
 		delete(j.tiles, t)
-		j.free(j.need.TileSize(t).Of(stored))
+		j.free(j.need.TileSize(t).Bytes(stored))
 	}
 	j.shard.Drop(tiles)
 }

@@ -49,7 +49,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		if limit := j.need.PointsAtOnce(); len(points) > limit {
+		if limit := j.need.MaxPointsPerRequest(); len(points) > limit {
 			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), limit)
 		}
 		return j.valuesOf(c)(v.Distances(j.ctx, tiles, model, points))
@@ -83,7 +83,7 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	if err != nil {
 		return nil, err
 	}
-	switch limit := j.need.TilesAtOnce(); {
+	switch limit := j.need.MaxTilesPerRequest(); {
 	case kind == vector.Full && !j.need.Vectors.FullMetric:
 		return nil, errors.New("worker: a full scatter in a job without a full metric")
 	case kind != vector.Total && len(tiles) > limit:

@@ -29,7 +29,7 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := vector.NewSpec(points, vector.Plain)
+	spec, err := vector.NewRowSpec(points, vector.Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 		t.Fatal(err)
 	}
 	j, local := newTestJob(t), vector.NewShard(source, 1)
-	if _, err := local.Build(t.Context(), partition.All(64)); err != nil {
+	if _, err := local.Build(t.Context(), partition.AllTiles(64)); err != nil {
 		t.Fatal(err)
 	}
 	j.rows, j.shard = 64, &vectors{Shard: vector.NewShard(source, 1)}
-	j.need = planning.Problem{K: 3, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
+	j.need = planning.Workload{K: 3, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
 	return j, local
 }
 
@@ -66,7 +66,7 @@ var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
-	ctx, tiles := t.Context(), partition.All(64)
+	ctx, tiles := t.Context(), partition.AllTiles(64)
 	labels, moves := make([]int32, 64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
 	for i := range labels {
 		labels[i] = int32(i % 3)
@@ -160,7 +160,7 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
 		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
 		"distances without end": {&workerv1.Command{Operation: &workerv1.Command_Distances{
-			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Problem{K: 3}.PointsAtOnce())))}}}, internal, "are planned for"},
+			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Workload{K: 3}.MaxPointsPerRequest())))}}}, internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
 		if failure := j.executeOnAll(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
@@ -178,7 +178,7 @@ func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	j, _ := vectorJob(t)
 	size, memory := j.need.TileSize(0).Stored, j.session.worker.memory
 	memory.limit = 3 * size
-	if _, err := j.build(partition.All(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
+	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)
 	}
 	if done, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || int64(done.GetTileBytes()) != 2*size {

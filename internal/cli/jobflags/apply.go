@@ -27,7 +27,7 @@ func (f *Flags) apply(spec *cleavev1.JobSpec) error {
 	f.forget(spec)
 	for _, o := range catalog.Options {
 		if flag := f.options[o.Name]; f.Given(o.Name) && o.Type != catalog.File {
-			option, _ := catalog.Find(o.Name, a)
+			option, _ := catalog.FindOption(o.Name, a)
 			wire.SetOption(spec, option, flag.text)
 		}
 	}

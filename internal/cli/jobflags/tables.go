@@ -115,7 +115,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), text.Plural(points.N, "row"), rows)
 		}
 		o.Transfer = true
-		if beliefs, err = cut.AffinityBeliefs(points); err != nil {
+		if beliefs, err = cut.BeliefsFromPoints(points); err != nil {
 			return err
 		}
 	default:

@@ -49,7 +49,7 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	}
 	switch data := s.Data.(type) {
 	case *dataset.Points:
-		plot.XY, plot.Centres, plot.Axes = picture.ProjectWith(data, r.centroids())
+		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(data, r.centroids())
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:

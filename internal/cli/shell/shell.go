@@ -61,7 +61,7 @@ func misuse(command *cobra.Command, err error) error {
 }
 
 // Flags checks the arguments of commands that take only flags.
-func Flags(command *cobra.Command, args []string) error {
+func FlagsOnly(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("what is %q? %s takes flags only", args[0], command.CommandPath())
 	}
@@ -81,7 +81,7 @@ func Usage(format string, args ...any) error { return fault.Invalid("USAGE", for
 
 // Canceled is the error of what the user interrupted.
 func Canceled(format string, args ...any) error {
-	return fault.New(fault.Cancelled, "CANCELLED", format, args...)
+	return fault.New(fault.Canceled, "CANCELLED", format, args...)
 }
 
 // ExitCode is the exit code for an error, by its fault or its gRPC status.
@@ -92,7 +92,7 @@ func ExitCode(err error) int {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		switch f.Kind {
-		case fault.Cancelled:
+		case fault.Canceled:
 			return ExitCanceled
 		case fault.Internal:
 			return ExitFailed

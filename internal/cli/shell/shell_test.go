@@ -94,7 +94,7 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
 			memory := Bytes(0)
-			cmd := &cobra.Command{Use: "prog", Args: Flags, RunE: func(*cobra.Command, []string) error { return c.err }}
+			cmd := &cobra.Command{Use: "prog", Args: FlagsOnly, RunE: func(*cobra.Command, []string) error { return c.err }}
 			cmd.Flags().Var(&memory, "memory", "")
 			cmd.SetOut(&stderr)
 			if code := Run(t.Context(), cmd, append([]string{}, c.args...), &stderr); code != c.code || stderr.String() != c.want {

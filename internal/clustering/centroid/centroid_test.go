@@ -77,7 +77,7 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	}
 	for _, form := range []metric.Form{metric.Identity, metric.Diagonal, metric.Full} {
 		add(fmt.Sprint("m ", form), data, clustering.Spec{Constraints: constraints, Algorithm: &Options{Algorithm: MKmeans, Metric: form}})
-		for _, penalty := range []metric.Convention{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
+		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			for _, algorithm := range []Algorithm{MPCKmeans, HMRFKmeans} {
 				start := []clustering.Start{clustering.StartDefault, clustering.StartWeightedFarthestFirst, clustering.StartKmeansPlusPlus}[rng.IntN(3)]
 				engine := []inference.Engine{inference.ICM, inference.BP, inference.LP}[rng.IntN(3)]
@@ -87,7 +87,7 @@ func allCases(t testing.TB, seed uint64) []testCase {
 		}
 	}
 	for _, distortion := range []metric.Distortion{metric.Cosine, metric.KL, metric.IDivergence} {
-		for _, penalty := range []metric.Convention{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
+		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, clustering.Spec{Constraints: constraints,
 				Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
 		}

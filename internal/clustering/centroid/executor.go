@@ -21,7 +21,7 @@ type Executor interface {
 	// Distances are those of the given points, which are ascending, to every centroid: k values for each point.
 	Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error)
 	// Scatter is the deviation of the labeled points from their centroids, added up tile by tile.
-	Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error)
+	Scatter(ctx context.Context, m *vector.Model, kind vector.ScatterKind) ([]float64, error)
 	// Farthest finds the point farthest from its centroid, not in skip, among clusters that have at
 	// least two points by the given counts.
 	Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (kernel.Candidate, error)

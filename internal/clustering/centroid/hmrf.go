@@ -24,8 +24,8 @@ import (
 // assigned together), then the means, then the metric. None of the three raises J.
 type hmrf struct {
 	state
-	parts         *clustering.Parts // of J after the last step
-	points        []int32           // those with constraints, ascending
+	parts         *clustering.ObjectiveParts // of J after the last step
+	points        []int32                    // those with constraints, ascending
 	pairs         []constraint.Pair
 	links         []metric.Link // of the pairs; without rows where the penalty does not need them
 	lastInference clustering.Inference
@@ -36,7 +36,7 @@ type hmrf struct {
 
 // newHMRF gathers the constrained points. M-KMeans uses constraints for its start only.
 func newHMRF(run state) *hmrf {
-	m := &hmrf{state: run, parts: &clustering.Parts{}}
+	m := &hmrf{state: run, parts: &clustering.ObjectiveParts{}}
 	if run.p.options.Algorithm == MKmeans {
 		return m
 	}
@@ -111,7 +111,7 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	}
 	m.iteration++
 	assignmentObjective := assigned.Total()
-	report := clustering.Report{Notices: m.notices, Entry: &clustering.Entry{
+	report := clustering.Report{Notices: m.notices, Entry: &clustering.HistoryEntry{
 		Iteration: m.iteration, Objective: m.Value(), Moved: moved, AssignmentObjective: &assignmentObjective, Parts: m.parts,
 	}}
 	m.notices = nil
@@ -156,7 +156,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem := &inference.Problem{K: k, Unary: distances, Pairs: m.pairCosts()}
+	problem := &inference.PairwiseEnergy{K: k, Unary: distances, Pairs: m.pairCosts()}
 	current := make([]int32, len(m.points))
 	for at, point := range m.points {
 		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
@@ -188,7 +188,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 
 // completeLowerBound turns the lower bound of the relaxation, which is about the constrained points, into one of J: it
 // adds the distortions of all other points and the metric's term.
-func (m *hmrf) completeLowerBound(assigned *clustering.Parts) {
+func (m *hmrf) completeLowerBound(assigned *clustering.ObjectiveParts) {
 	if m.lastInference.LPValue != nil {
 		whole := *m.lastInference.LPValue + assigned.Distortion - assigned.LogDet
 		m.lastInference.LPValue = &whole
@@ -268,13 +268,13 @@ func (m *hmrf) markViolations() (violated int) {
 }
 
 // measure is J and its parts for the current labels, in a model and its metric.
-func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metric) (*clustering.Parts, error) {
+func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
 	distortion, err := m.distortion(ctx, model)
 	if err != nil {
 		return nil, err
 	}
 	measure := m.measureOf(a)
-	parts := &clustering.Parts{Violated: m.markViolations(), Spread: a.Spread()}
+	parts := &clustering.ObjectiveParts{Violated: m.markViolations(), Spread: a.Spread()}
 	parts.Distortion, parts.LogDet = distortion, a.LogDet()
 	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
 		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
@@ -296,13 +296,13 @@ func (m *hmrf) learn(ctx context.Context) (err error) {
 		return err
 	}
 	violated := m.markViolations()
-	step := metric.Step{Convention: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
+	step := metric.Step{PenaltyKind: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
 	outcome, err := step.Update(m.metric)
 	if err != nil {
 		return err
 	}
 	m.metric = outcome.Metric
 	m.warnDegenerate(outcome)
-	m.parts = &clustering.Parts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
+	m.parts = &clustering.ObjectiveParts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
 	return nil
 }

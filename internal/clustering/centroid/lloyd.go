@@ -76,7 +76,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	}
 	m.iteration++
 	assignmentObjective := m.reported(assigned)
-	report := clustering.Report{Entry: &clustering.Entry{
+	report := clustering.Report{Entry: &clustering.HistoryEntry{
 		Iteration: m.iteration, Objective: m.reported(m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
 	}}
 	if m.iteration > 1 && m.p.withinTolerance(previous, m.value) {

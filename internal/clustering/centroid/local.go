@@ -24,7 +24,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{shard: vector.NewShard(source, threads), k: p.spec.K, tiles: partition.All(p.n)}
+	l := &Local{shard: vector.NewShard(source, threads), k: p.spec.K, tiles: partition.AllTiles(p.n)}
 	_, err = l.shard.Build(ctx, l.tiles)
 	return l, err
 }
@@ -53,7 +53,7 @@ func (l *Local) Distances(ctx context.Context, m *vector.Model, points []int32) 
 }
 
 // Scatter implements Executor.
-func (l *Local) Scatter(ctx context.Context, m *vector.Model, kind vector.Scatter) ([]float64, error) {
+func (l *Local) Scatter(ctx context.Context, m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
 	tiles, err := l.shard.Scatter(ctx, l.tiles, l.step, m, kind)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type Options struct {
 	Algorithm        Algorithm
 	Distortion       metric.Distortion // Cosine stands for the spherical geometry of the first four
 	Metric           metric.Form
-	Penalty          metric.Convention
+	Penalty          metric.PenaltyKind
 	Inference        inference.Engine
 	MaxRestarts      int       // of COP-KMeans in a dead end; 0 means 10
 	InitialCentroids []float64 // for StartCentroids, row by row

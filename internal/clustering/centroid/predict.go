@@ -16,7 +16,7 @@ import (
 // Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
 // again, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
-	spec, err := vector.NewSpec(data, preparations[m.Distortion])
+	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 // assignAll labels points that have no label yet.
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) ([]int32, error) {
 	const step = 1
-	tiles, labels := partition.All(rows), clustering.Unassigned(rows)
+	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
 	if _, err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}

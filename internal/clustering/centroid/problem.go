@@ -16,7 +16,7 @@ import (
 
 // Problem is a spec made exact for its data: every choice resolved, every value fixed to the last bit.
 type Problem struct {
-	Vectors     *vector.Spec
+	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 
@@ -46,7 +46,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	}
 	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
 	var err error
-	if p.Vectors, err = vector.NewSpec(data, preparations[p.options.Distortion]); err != nil {
+	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
 	p.d = p.Vectors.Columns
@@ -60,9 +60,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	p.prepareSeeds()
-	if p.options.Metric == metric.Full && p.d > metric.MaxFull {
+	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
-			p.d, p.d, p.d, metric.MaxFull).OnField(clustering.Field(p.spec.Algorithm, "metric"))
+			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",

@@ -14,7 +14,7 @@ import (
 type evaluator struct {
 	rows        [][]float64 // as the distortion prepares them
 	distortion  metric.Distortion
-	penalty     metric.Convention
+	penalty     metric.PenaltyKind
 	constraints []constraint.Pair
 }
 

@@ -151,7 +151,7 @@ func (s *state) perturbedMeans(ctx context.Context) error {
 		for f := range center {
 			center[f] = mean[f] + float64(perturbation*deviation[f]*s.rng.NormFloat64())
 		}
-		s.p.options.Distortion.Centre(center)
+		s.p.options.Distortion.NormalizeMean(center)
 		s.setCentroid(c, center)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (s *state) randomComponents(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.p.options.Distortion.Centre(center) {
+		if s.p.options.Distortion.NormalizeMean(center) {
 			s.setCentroid(c, center)
 		}
 	}
@@ -226,7 +226,7 @@ func (s *state) seedMeans(ctx context.Context) error {
 		for f := range center {
 			center[f] /= weight
 		}
-		if s.p.options.Distortion.Centre(center) {
+		if s.p.options.Distortion.NormalizeMean(center) {
 			s.setCentroid(c, center)
 		}
 	}
@@ -261,7 +261,7 @@ func (s *state) neighborhoods(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.p.options.Distortion.Centre(center) {
+		if s.p.options.Distortion.NormalizeMean(center) {
 			s.setCentroid(c, center)
 		}
 	}
@@ -308,7 +308,7 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.p.options.Distortion.Centre(center)
+		s.p.options.Distortion.NormalizeMean(center)
 		centers[at], least[at] = center, math.Inf(1)
 	}
 	chosen, next := []int32{}, 0

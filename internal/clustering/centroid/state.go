@@ -93,7 +93,7 @@ func (s *state) takeMeans() {
 			continue
 		}
 		s.p.Vectors.Centroid(mean, s.sums[c*width:(c+1)*width], int(count))
-		if s.p.options.Distortion.Centre(mean) {
+		if s.p.options.Distortion.NormalizeMean(mean) {
 			copy(fresh[c*s.p.d:], mean)
 			absent[c] = false
 		}

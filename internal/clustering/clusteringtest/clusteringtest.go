@@ -16,7 +16,7 @@ import (
 
 // Recorder is an observer that keeps what it hears.
 type Recorder struct {
-	Entries    []clustering.Entry
+	Entries    []clustering.HistoryEntry
 	Shifts     []clustering.ShiftChange
 	Notices    []clustering.Notice
 	Restarts   []int
@@ -40,7 +40,7 @@ func (r *Recorder) Phase(clustering.Phase) {}
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
 
 // Iteration implements clustering.Observer.
-func (r *Recorder) Iteration(_ int, e clustering.Entry) {
+func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {
 	if len(r.Entries) == 0 {
 		r.EarlySteps = len(r.Steps)
 	}

@@ -107,11 +107,11 @@ func (m *method) join(ctx context.Context, of []int32, count int) error {
 	m.setDegrees()
 	m.family.SetWeights(m.degrees)
 	m.family.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", count, least))
-	return m.x.Arm(ctx, kernel.Armament{ID: 2, K: m.spec.K, Weights: m.degrees, Sparse: sparse})
+	return m.x.SetOperands(ctx, kernel.Operands{ID: 2, K: m.spec.K, Weights: m.degrees, Sparse: sparse})
 }
 
 // VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
-func (p *Problem) Products() int { return embedding.ProductsAtOnce }
+func (p *Problem) VectorsPerProduct() int { return embedding.ProductsAtOnce }
 
 // SparseEntries is how many entries the sparse part of the matrix has at most.
 func (p *Problem) SparseEntries() int64 {

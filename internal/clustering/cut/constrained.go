@@ -46,7 +46,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if m.n > maxExactRows {
 		count = min(feasible, k-1+extraCuts)
 	}
-	cuts, err := spectral.Constrained(ctx, spectral.Problem{
+	cuts, err := spectral.Constrained(ctx, spectral.CutProblem{
 		Affinity: m.affinity(), Beliefs: beliefOperator{m}, Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
 	}, spectral.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
@@ -184,7 +184,7 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
 			}
 		}
-		eigenvalues = append(eigenvalues, spectral.Values(size, values)...)
+		eigenvalues = append(eigenvalues, spectral.DenseEigenvalues(size, values)...)
 	}
 	eigenvalues = append(eigenvalues, make([]float64, m.n-believed)...)
 	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })

@@ -27,12 +27,12 @@ type Options struct {
 	// Objective of Spectral: normalized-cut (the default) or ratio-association.
 	Objective kernelkmeans.Objective
 	// The kernel on points, as for kernel k-means.
-	Function kernel.Function
-	Rho      float64
-	Gamma    *float64
-	Coef0    *float64
-	Degree   int
-	KeepDiag bool // keep the diagonal of the affinity
+	Function     kernel.Function
+	Rho          float64
+	Gamma        *float64
+	Coef0        *float64
+	Degree       int
+	KeepDiagonal bool // keep the diagonal of the affinity
 
 	Eigenvectors Eigenvectors
 

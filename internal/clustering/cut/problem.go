@@ -29,7 +29,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	base := spec
 	base.Restarts = 1
 	matrix := &kernelkmeans.Options{
-		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiag: o.KeepDiag,
+		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiagonal: o.KeepDiagonal,
 		MatrixOf: o.Algorithm.String(),
 	}
 	weight := constraint.UnitWeight

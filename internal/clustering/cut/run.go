@@ -133,7 +133,7 @@ func (m *method) loadDegrees(ctx context.Context) (err error) {
 
 // setDegrees sets what follows from the degrees.
 func (m *method) setDegrees() {
-	m.volume = partition.Sum(m.n, func(i int) float64 { return m.degrees[i] })
+	m.volume = partition.SumByTile(m.n, func(i int) float64 { return m.degrees[i] })
 	m.roots = make([]float64, m.n)
 	for i, d := range m.degrees {
 		if m.Objective == kernelkmeans.ObjectiveNormalizedCut { // checked to be positive
@@ -153,7 +153,7 @@ func (m *method) solverOptions() spectral.Options {
 }
 
 // Eigenpairs is how many eigenpairs a search looks for.
-func (p *Problem) Pairs() int {
+func (p *Problem) Eigenpairs() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
 	}
@@ -161,12 +161,12 @@ func (p *Problem) Pairs() int {
 }
 
 // SolvesDense tells whether the problem is small enough to be solved from all its entries.
-func (p *Problem) AtOnce() bool {
+func (p *Problem) SolvesDense() bool {
 	return p.options.Algorithm == Constrained && p.n <= maxExactRows
 }
 
 // EmbeddingColumns is how many columns the embedding has.
-func (p *Problem) Columns() int {
+func (p *Problem) EmbeddingColumns() int {
 	if p.options.Algorithm != Constrained {
 		return p.spec.K
 	}
@@ -175,7 +175,7 @@ func (p *Problem) Columns() int {
 
 // CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
 // that of the beliefs, or of the corrections of constrained affinities.
-func (p *Problem) OwnEntries() int64 {
+func (p *Problem) CoordinatorEntries() int64 {
 	switch p.options.Algorithm {
 	case Constrained:
 		return int64(p.beliefs.stored())
@@ -197,7 +197,7 @@ func (m *method) leading(ctx context.Context, result *clustering.Result) error {
 }
 
 // report adds the eigenpairs to the result.
-func (m *method) report(result *clustering.Result, pairs spectral.Eigen, cost func(j int) float64) {
+func (m *method) report(result *clustering.Result, pairs spectral.Eigenpairs, cost func(j int) float64) {
 	result.Eigen = &clustering.EigenReport{
 		Volume: m.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
 	}

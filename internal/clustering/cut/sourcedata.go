@@ -15,7 +15,7 @@ const MaxSourceRows = 2000
 
 // BeliefsFromPoints are the gaussian affinities of points, with their median distance as width: a second metric on the
 // objects that are clustered (Wang2014 7.4).
-func AffinityBeliefs(points *dataset.Points) ([]Belief, error) {
+func BeliefsFromPoints(points *dataset.Points) ([]Belief, error) {
 	if points.N > MaxSourceRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",
 			points.N, points.N*(points.N-1)/2, MaxSourceRows)

@@ -243,7 +243,7 @@ func solveRows(t testing.TB, data dataset.Dataset, spec clustering.Spec) *cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := centroid.Run(t.Context(), problem, x, clustering.Silent{})
+	result, err := centroid.Run(t.Context(), problem, x, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func solveMatrix(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clus
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := kernelkmeans.Run(t.Context(), problem, x, clustering.Silent{})
+	result, err := kernelkmeans.Run(t.Context(), problem, x, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	if err != nil {
 		return nil, err
 	}
-	found, err := centroid.Run(ctx, p, x, clustering.Silent{})
+	found, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type Executor interface {
 	// Maxima are the largest entries of the base matrix's rows, at least 0.
 	Maxima(ctx context.Context) ([]float64, error)
 	// SetOperands sets the operands: the weights, the sparse part of M, and the lanes. Labels are forgotten.
-	Arm(ctx context.Context, operands kernel.Armament) error
+	SetOperands(ctx context.Context, operands kernel.Operands) error
 	// Diagonal is M_ii.
 	Diagonal(ctx context.Context) ([]float64, error)
 	// ColumnSums are, for each list of columns, the sums of M_ij over the list, for every row.
@@ -28,10 +28,10 @@ type Executor interface {
 	Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error)
 	// Assign finds the points that are nearer to another cluster than to their own, in the lanes that stats are given
 	// for; those of a lane are in row order.
-	Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error)
+	Assign(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Move, error)
 	// Farthest finds, for each of the stats, the point farthest from its cluster, among clusters of at
 	// least two points.
-	Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error)
+	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error)
 	// Multiply is M x for each of several x; rows are summed in column order.
 	Multiply(ctx context.Context, x [][]float64) ([][]float64, error)
 }

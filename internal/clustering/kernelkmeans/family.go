@@ -63,7 +63,7 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 			f.weights[i] = 1
 		}
 	}
-	err := x.Arm(ctx, kernel.Armament{
+	err := x.SetOperands(ctx, kernel.Operands{
 		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.weights,
 		Sparse: sparsePart(p.n, p.Constraints, p.Matrix.Grid, sparseDiagonal),
 	})
@@ -73,8 +73,8 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 	if f.diagonal, err = x.Diagonal(ctx); err != nil {
 		return nil, err
 	}
-	f.diagonalTerm = partition.Sum(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
-	f.diagonalSize = partition.Sum(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
+	f.diagonalTerm = partition.SumByTile(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
+	f.diagonalSize = partition.SumByTile(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
 	typical := medianMagnitude(f.diagonal)
 	f.warnCoarseGrid(o, typical)
 	f.warnHeavyConstraints(o, typical)

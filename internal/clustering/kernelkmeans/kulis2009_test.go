@@ -63,7 +63,7 @@ func cases(t testing.TB, seed uint64) map[string]struct {
 	add("weighted", points, Options{Function: kernel.Gaussian, Rho: 2.5, Weights: weights})
 	add("given", given, Options{})
 	add("points-normalized-cut", points, Options{Objective: ObjectiveNormalizedCut, Rho: 2.5})
-	add("points-ratio-cut-keep-diagonal", points, Options{Objective: ObjectiveRatioCut, Rho: 2.5, KeepDiag: true})
+	add("points-ratio-cut-keep-diagonal", points, Options{Objective: ObjectiveRatioCut, Rho: 2.5, KeepDiagonal: true})
 	add("given-ratio-association", given, Options{Objective: ObjectiveRatioAssociation})
 	add("normalized-cut", graph, Options{})
 	add("ratio-cut", graph, Options{Objective: ObjectiveRatioCut})

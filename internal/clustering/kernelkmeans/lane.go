@@ -14,7 +14,7 @@ type request struct {
 	columns []int32
 	labels  []int32
 	moves   []kernel.Move // operands of an update, answer of an assignment
-	stats   kernel.Stats
+	stats   kernel.ClusterStats
 
 	// The answer.
 	sums     []float64
@@ -61,13 +61,13 @@ func (l lane) Update(moves []kernel.Move) ([]kernel.Int128, error) {
 	return r.self, err
 }
 
-func (l lane) Assign(stats kernel.Stats) ([]kernel.Move, error) {
+func (l lane) Assign(stats kernel.ClusterStats) ([]kernel.Move, error) {
 	r := &request{kind: askAssign, stats: stats}
 	err := l.answer(r)
 	return r.moves, err
 }
 
-func (l lane) Farthest(stats kernel.Stats) (kernel.Candidate, error) {
+func (l lane) Farthest(stats kernel.ClusterStats) (kernel.Candidate, error) {
 	r := &request{kind: askFarthest, stats: stats}
 	err := l.answer(r)
 	return r.farthest, err

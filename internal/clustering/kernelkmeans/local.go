@@ -25,7 +25,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{shard: kernel.NewShard(source, threads), tiles: partition.All(p.n)}
+	l := &Local{shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(p.n)}
 	_, err = l.shard.Build(ctx, l.tiles, true)
 	return l, err
 }
@@ -41,8 +41,8 @@ func (l *Local) Maxima(ctx context.Context) ([]float64, error) {
 }
 
 // SetOperands implements Executor.
-func (l *Local) Arm(_ context.Context, a kernel.Armament) error {
-	return l.shard.Arm(a)
+func (l *Local) SetOperands(_ context.Context, a kernel.Operands) error {
+	return l.shard.SetOperands(a)
 }
 
 // Diagonal implements Executor.
@@ -69,12 +69,12 @@ func (l *Local) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int12
 }
 
 // Assign implements Executor.
-func (l *Local) Assign(ctx context.Context, stats []kernel.Stats) ([]kernel.Move, error) {
+func (l *Local) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, stats)
 }
 
 // Farthest implements Executor.
-func (l *Local) Farthest(ctx context.Context, stats []kernel.Stats) ([]kernel.Candidate, error) {
+func (l *Local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 

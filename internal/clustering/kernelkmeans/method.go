@@ -57,7 +57,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
-	report := clustering.Report{Entry: &clustering.Entry{Objective: m.objective(m.labeling)}}
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.objective(m.labeling)}}
 	if m.restart == 0 {
 		report.Notices = m.unbalancedStart(m.labels)
 	}
@@ -87,7 +87,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	}
 	m.seen[hash] = true
 	m.iteration++
-	report := clustering.Report{Entry: &clustering.Entry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: len(moves)}}
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: len(moves)}}
 	switch decrease := valueBefore - m.Value(); {
 	case repeated:
 		report.Stop = clustering.StopCycle
@@ -128,7 +128,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	m.sigma = shift
 	return clustering.Report{Shift: &clustering.ShiftChange{
 		Iteration: m.iteration, Sigma: shift,
-		Why: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive semidefinite", why, m.iteration),
+		Reason: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive semidefinite", why, m.iteration),
 	}}, nil
 }
 
@@ -186,8 +186,8 @@ func (m *method) fillEmpty(ctx context.Context) error {
 	return nil
 }
 
-func (m *method) stats() kernel.Stats {
-	s := kernel.Stats{
+func (m *method) stats() kernel.ClusterStats {
+	s := kernel.ClusterStats{
 		Sigma:        m.sigma,
 		Weight:       make([]float64, len(m.counts)),
 		SelfAffinity: make([]float64, len(m.counts)),

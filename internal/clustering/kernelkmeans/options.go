@@ -13,18 +13,18 @@ import (
 
 // Options are the options of kernel k-means (Kulis2009).
 type Options struct {
-	Objective Objective
-	Function  kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
-	Rho       float64         // 0: auto, the median distance
-	Gamma     *float64        // nil: 1
-	Coef0     *float64        // nil: 0
-	Degree    int             // 0: 2
-	Sigma     float64         // the diagonal shift
-	SigmaAuto bool            // the least shift that makes the kernel positive semidefinite
-	OnRise    RisePolicy
-	KeepEmpty bool // leave empty clusters empty instead of filling them
-	KeepDiag  bool // graph objectives on points: keep the diagonal of the affinity
-	Weights   []float64
+	Objective    Objective
+	Function     kernel.Function // 0: gaussian on points; must be 0 on graphs and kernel matrices
+	Rho          float64         // 0: auto, the median distance
+	Gamma        *float64        // nil: 1
+	Coef0        *float64        // nil: 0
+	Degree       int             // 0: 2
+	Sigma        float64         // the diagonal shift
+	SigmaAuto    bool            // the least shift that makes the kernel positive semidefinite
+	OnRise       RisePolicy
+	KeepEmpty    bool // leave empty clusters empty instead of filling them
+	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
+	Weights      []float64
 
 	// MatrixOf is the algorithm that these options make a matrix for, to be named in errors; "": kernel k-means itself.
 	MatrixOf string

@@ -14,7 +14,7 @@ import (
 func columnMeans(points *dataset.Points) []float64 {
 	means := make([]float64, points.D)
 	for f := range means {
-		means[f] = partition.Sum(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
+		means[f] = partition.SumByTile(points.N, func(i int) float64 { return points.Values[i*points.D+f] }) / float64(points.N)
 	}
 	return means
 }

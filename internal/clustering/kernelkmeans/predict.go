@@ -19,8 +19,8 @@ import (
 // with j in c. So there is one matrix over old and new points, of which only the old ones have labels.
 // Constraints and the diagonal shift play no part: they say nothing about new points.
 type Prediction struct {
-	Matrix kernel.Spec     // over the old points, then the new
-	Points *dataset.Points // both
+	Matrix kernel.MatrixSpec // over the old points, then the new
+	Points *dataset.Points   // both
 	k      int
 	labels []int32 // of the old points
 	old    *Problem
@@ -50,7 +50,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	if m.Scale != nil {
 		m.Scale = slices.Concat(m.Scale, clustering.Ones(after.N))
 	}
-	bound, err := kernel.Bound(*m, all)
+	bound, err := kernel.FindBounds(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
 	return prediction, err
 }
@@ -68,7 +68,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if weights == nil {
 		weights = clustering.Ones(p.Points.N)
 	}
-	err := x.Arm(ctx, kernel.Armament{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.N+1)}})
+	err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.N+1)}})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats := kernel.Stats{Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
+	stats := kernel.ClusterStats{Weight: make([]float64, p.k), SelfAffinity: make([]float64, p.k), Count: make([]int32, p.k)}
 	units := make([]kernel.Int128, p.k)
 	for i, c := range p.labels {
 		if c >= 0 {
@@ -88,7 +88,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	for c := range p.k {
 		stats.Weight[c], stats.SelfAffinity[c] = grid.Value(units[c]), p.Matrix.Grid.Value(self[c])
 	}
-	moves, err := x.Assign(ctx, []kernel.Stats{stats})
+	moves, err := x.Assign(ctx, []kernel.ClusterStats{stats})
 	if err != nil {
 		return nil, err
 	}

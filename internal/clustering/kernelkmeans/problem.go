@@ -18,8 +18,8 @@ import (
 // fixed to the last bit.
 type Problem struct {
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
-	MostLanes   int
-	Matrix      kernel.Spec
+	MaxLanes    int
+	Matrix      kernel.MatrixSpec
 	Objective   Objective
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
@@ -103,7 +103,7 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	m := &p.Matrix
 	m.Rows, m.Function = p.n, p.options.Function
 	m.Scale = p.weights
-	m.ZeroDiagonal = p.isGraphObjective() && !p.options.KeepDiag
+	m.ZeroDiagonal = p.isGraphObjective() && !p.options.KeepDiagonal
 	switch data := data.(type) {
 	case *dataset.Graph:
 		m.Function, m.ZeroDiagonal = kernel.Adjacency, false // loops are the user's own
@@ -115,7 +115,7 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 			return err
 		}
 	}
-	bound, err := kernel.Bound(*m, data)
+	bound, err := kernel.FindBounds(*m, data)
 	if err != nil {
 		return err
 	}

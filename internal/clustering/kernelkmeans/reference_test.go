@@ -42,7 +42,7 @@ func newReference(data dataset.Dataset, spec clustering.Spec, rho float64) *refe
 	for i := range n {
 		for j := range n {
 			r.m[i][j] = r.a[i] * r.a[j] * naiveEntry(data, o, rho, i, j)
-			if i == j && objective != ObjectiveKernelKmeans && data.Kind() != dataset.KindGraph && !o.KeepDiag {
+			if i == j && objective != ObjectiveKernelKmeans && data.Kind() != dataset.KindGraph && !o.KeepDiagonal {
 				r.m[i][j] = 0
 			}
 		}

@@ -34,7 +34,7 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			problem.MostLanes = maxLanes
+			problem.MaxLanes = maxLanes
 			if want := min(maxLanes, spec.Restarts, data.Rows()/(rowsPerLaneK*spec.K)); problem.Lanes() != want {
 				t.Fatalf("%d lanes, want %d", problem.Lanes(), want)
 			}
@@ -73,12 +73,12 @@ type log struct{ lines []string }
 func (l *log) add(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
-func (l *log) Restart(restart int)                       { l.add("restart %d", restart) }
-func (l *log) Iteration(restart int, e clustering.Entry) { l.add("%d: %+v", restart, e) }
-func (l *log) Shift(s clustering.ShiftChange)            { l.add("%+v", s) }
-func (l *log) Notice(n clustering.Notice)                { l.add("%+v", n) }
-func (l *log) Phase(p clustering.Phase)                  { l.add("phase %d", p) }
-func (l *log) Solver(s clustering.SolverStep)            { l.add("%+v", s) }
+func (l *log) Restart(restart int)                              { l.add("restart %d", restart) }
+func (l *log) Iteration(restart int, e clustering.HistoryEntry) { l.add("%d: %+v", restart, e) }
+func (l *log) Shift(s clustering.ShiftChange)                   { l.add("%+v", s) }
+func (l *log) Notice(n clustering.Notice)                       { l.add("%+v", n) }
+func (l *log) Phase(p clustering.Phase)                         { l.add("phase %d", p) }
+func (l *log) Solver(s clustering.SolverStep)                   { l.add("%+v", s) }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
 // heard until then is how the whole run begins, so that an interrupted job can repeat its events.
@@ -129,7 +129,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 				t.Errorf("after %d sweeps: %v instead of the executor's error", after, err)
 			case cancels && after == 0 && !errors.Is(err, context.Canceled):
 				t.Errorf("canceled before there were labels: %v, %v", result, err)
-			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCancelled || len(result.Labels) != 300):
+			case cancels && after > 0 && (err != nil || result.StopReason != clustering.StopCanceled || len(result.Labels) != 300):
 				t.Errorf("canceled after %d sweeps: %+v, %v", after, result, err)
 			}
 		}

@@ -187,7 +187,7 @@ func TestCanceledRunKeepsItsLabels(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &cancelAfter{iteration: 2, cancel: cancel}
 	result, err := Run(ctx, problem, x, o)
-	if err != nil || result.StopReason != clustering.StopCancelled || result.Iterations != 2 {
+	if err != nil || result.StopReason != clustering.StopCanceled || result.Iterations != 2 {
 		t.Fatalf("%v, %+v", err, result)
 	}
 	want := solve(t, points, clustering.Spec{K: 5, MaxIterations: 2, Start: clustering.StartRandom, Algorithm: &Options{Rho: 2}})
@@ -202,7 +202,7 @@ type cancelAfter struct {
 	cancel    func()
 }
 
-func (c *cancelAfter) Iteration(restart int, e clustering.Entry) {
+func (c *cancelAfter) Iteration(restart int, e clustering.HistoryEntry) {
 	c.Recorder.Iteration(restart, e)
 	if e.Iteration == c.iteration {
 		c.cancel()

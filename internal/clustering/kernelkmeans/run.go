@@ -72,9 +72,9 @@ func (p *Problem) Lanes() int {
 	if p.Matrix.Function == kernel.Adjacency {
 		return 1
 	}
-	lanes := min(p.restarts(), kernel.MostLanes, p.n/(rowsPerLaneK*p.spec.K))
-	if p.MostLanes > 0 {
-		lanes = min(lanes, p.MostLanes)
+	lanes := min(p.restarts(), kernel.MaxLanes, p.n/(rowsPerLaneK*p.spec.K))
+	if p.MaxLanes > 0 {
+		lanes = min(lanes, p.MaxLanes)
 	}
 	return max(1, lanes)
 }

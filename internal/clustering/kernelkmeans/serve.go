@@ -45,8 +45,8 @@ type laneRequest struct {
 }
 
 // stats are those of the lanes with requests.
-func (f *Family) stats(asked []laneRequest) []kernel.Stats {
-	stats := make([]kernel.Stats, len(asked))
+func (f *Family) stats(asked []laneRequest) []kernel.ClusterStats {
+	stats := make([]kernel.ClusterStats, len(asked))
 	for i, a := range asked {
 		stats[i] = a.stats
 		stats[i].Lane = a.lane

@@ -30,7 +30,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 }
 
 // VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
-func (p *Problem) Products() int {
+func (p *Problem) VectorsPerProduct() int {
 	if p.start() == clustering.StartSpectral {
 		return embedding.ProductsAtOnce
 	}

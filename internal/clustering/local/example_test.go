@@ -22,7 +22,7 @@ func ExampleSolve() {
 	result, err := local.Solve(context.Background(), points, clustering.Spec{
 		K: 2, Seed: 1, MaxIterations: 100,
 		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
-	}, 1, clustering.Silent{})
+	}, 1, clustering.NopObserver{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,7 +53,7 @@ func ExampleSolve_constraints() {
 		{I: 3, J: 2, Kind: constraint.CannotLink, Weight: 1, Weighted: true},
 	}} {
 		spec.Constraints = constraints
-		result, err := local.Solve(context.Background(), points, spec, 1, clustering.Silent{})
+		result, err := local.Solve(context.Background(), points, spec, 1, clustering.NopObserver{})
 		if err != nil {
 			fmt.Println(err)
 			return
