@@ -91,8 +91,8 @@ func TestNoWorkersAtAll(t *testing.T) {
 	waits(canceledJob)
 
 	for range 2 {
-		cancelled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: canceledJob})
-		must(t, cancelled, err)
+		canceled, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: canceledJob})
+		must(t, canceled, err)
 		wantCanceled(t, c, c.Watch(canceledJob))
 	}
 	stream, err := c.Jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: canceledJob})

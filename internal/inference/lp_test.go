@@ -159,7 +159,7 @@ func TestRelaxationOverTheWorkLimit(t *testing.T) {
 	}
 }
 
-// The solver copes with costs of very different magnitudes.
+// The solver handles costs of very different magnitudes.
 func TestRelaxationOfUnevenCosts(t *testing.T) {
 	rng := newRand(6)
 	for range 300 {

@@ -19,9 +19,9 @@ func TestSweepsAllocateNothing(t *testing.T) {
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
 			s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
 			must(s.Build(ctx, tiles, stored))
-			armament := p.operands
-			armament.Lanes = lanes
-			setOperands(t, s, armament)
+			operands := p.operands
+			operands.Lanes = lanes
+			setOperands(t, s, operands)
 			labels, stats := make([]int32, lanes*n), make([]ClusterStats, lanes)
 			back, forth := make([]labeling.Move, 0, lanes*n), make([]labeling.Move, 0, lanes*n)
 			for lane := range lanes {

@@ -381,7 +381,7 @@ func TestGraphRefusesMismatchedMoves(t *testing.T) {
 // The memory of sums is proportional to the edges, not to k.
 func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	const n, k = 4000, 4000
-	source, armament := benchmarkGraph(t, n, 10, k)
+	source, operands := benchmarkGraph(t, n, 10, k)
 	s, labels := NewShard(source, 2), make([]int32, n)
 	for i := range labels {
 		labels[i] = int32(i)
@@ -390,7 +390,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	if _, err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}
-	setOperands(t, s, armament)
+	setOperands(t, s, operands)
 	if _, err := s.Load(context.Background(), tiles, 1, labels); err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,12 @@ const benchmarkClusters = 100
 func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	b.Helper()
 	const n = 200_000
-	source, armament := benchmarkGraph(b, n, 10, benchmarkClusters)
+	source, operands := benchmarkGraph(b, n, 10, benchmarkClusters)
 	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(3, 3))}
 	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
-	setOperands(b, g.Shard, armament)
+	setOperands(b, g.Shard, operands)
 	for i := range g.labels {
 		g.labels[i] = int32(g.rng.IntN(benchmarkClusters))
 	}

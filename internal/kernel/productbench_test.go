@@ -44,10 +44,10 @@ func BenchmarkDenseMultiply(b *testing.B) {
 // Products of a graph of 1,000,000 vertices, 20 million entries, with blocks of vectors.
 func BenchmarkGraphMultiply(b *testing.B) {
 	const n = 1_000_000
-	source, armament := benchmarkGraph(b, n, 10, 100)
+	source, operands := benchmarkGraph(b, n, 10, 100)
 	s, tiles := NewShard(source, 2), partition.AllTiles(n)
 	must(s.Build(context.Background(), tiles, true))
-	setOperands(b, s, armament)
+	setOperands(b, s, operands)
 	for _, vectors := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprintf("vectors=%d", vectors), func(b *testing.B) {
 			x := randomVectors(rand.New(rand.NewPCG(7, 7)), vectors, n)

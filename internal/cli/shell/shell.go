@@ -60,7 +60,7 @@ func misuse(command *cobra.Command, err error) error {
 	return Usage("%s; see %s --help", sentence(err), command.CommandPath())
 }
 
-// Flags checks the arguments of commands that take only flags.
+// FlagsOnly checks the arguments of commands that take only flags.
 func FlagsOnly(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("what is %q? %s takes flags only", args[0], command.CommandPath())
