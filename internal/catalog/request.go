@@ -190,3 +190,45 @@ func (o Option) inRange(value float64) error {
 	}
 	return fmt.Errorf("it must be %g to %g%s", o.Min, o.Max, words)
 }
+
+// Is tells whether an option was given with a value.
+func (r Request) Is(option, value string) bool { return r.Values[option] == value }
+
+// Number is the value of an option that is a number, nil where it was not given or a word stands for it.
+func (r Request) Number(option string) *float64 {
+	value, err := strconv.ParseFloat(r.Values[option], 64)
+	if err != nil {
+		return nil
+	}
+	return &value
+}
+
+// NumberOr is the value of an option that is a number, or another where there is none.
+func (r Request) NumberOr(option string, otherwise float64) float64 {
+	if value := r.Number(option); value != nil {
+		return *value
+	}
+	return otherwise
+}
+
+// WholeOr is the value of an option that is a whole number, or another where it was not given.
+func (r Request) WholeOr(option string, otherwise uint64) uint64 {
+	value, err := strconv.ParseUint(r.Values[option], 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return value
+}
+
+// Named is the value of an enumeration up to last whose name is the word of a catalog, 0 where there is none.
+func Named[T interface {
+	~uint8
+	String() string
+}](word string, last T) T {
+	for value := last; value > 0; value-- {
+		if value.String() == word {
+			return value
+		}
+	}
+	return 0
+}

@@ -6,6 +6,7 @@ package clustering
 import (
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
@@ -31,6 +32,24 @@ type Spec struct {
 
 	// Algorithm is the Options of one of the packages centroid, kernelkmeans and cut.
 	Algorithm Algorithm
+}
+
+// DefaultMaxIterations limits a run when the user does not.
+const DefaultMaxIterations = 100
+
+// NewSpec is what a request asks for, which the catalog has accepted, without its tables and its algorithm.
+func NewSpec(r catalog.Request) Spec {
+	spec := Spec{
+		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
+		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
+		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
+	}
+	if a, _ := catalog.FindAlgorithm(r.Algorithm); a.Family != catalog.SpectralFamily {
+		spec.Restarts = int(r.WholeOr("restarts", 0))
+		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
+		spec.Tolerance = r.NumberOr("tolerance", 0)
+	}
+	return spec
 }
 
 // Algorithm is an algorithm with its options.
@@ -66,6 +85,11 @@ const (
 	StartCentroids
 	StartSpectral // kernel k-means alone: by k-means on the leading eigenvectors
 )
+
+// String is the name of a start in the catalog.
+func (s Start) String() string {
+	return [...]string{"", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"}[s]
+}
 
 // Field is the path of an algorithm's option in the API.
 func Field(a Algorithm, option string) string {

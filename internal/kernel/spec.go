@@ -33,6 +33,16 @@ const (
 	Adjacency  Function = 8 // the weight of an edge of a graph
 )
 
+// FunctionNamed is the function of a name, 0 where there is none.
+func FunctionNamed(name string) Function {
+	for f := Function(1); f.String() != ""; f++ {
+		if f.String() == name {
+			return f
+		}
+	}
+	return 0
+}
+
 // String is the name of the function in the catalog, "" of one that there is not.
 func (f Function) String() string {
 	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}

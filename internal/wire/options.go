@@ -29,15 +29,15 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return fault.Invalid("ALGORITHM_MISSING",
 			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").OnField("spec.kernel_kmeans")
 	}
+	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
+		return err
+	}
 	a, request := Algorithm(p), Request(p, kind)
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s does not apply to the spectral family, which runs k-means on eigenvectors; set %s of its options",
 				strings.TrimPrefix(o.Field, "spec."), own.Field).OnField(o.Field)
-		}
-		if value, given := request.Values[o.Name]; given && (o.Type == catalog.Choice || o.Type == catalog.Start) && isNumber(value) {
-			return fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %s, which this version does not know", own.Path(a), value).OnField(own.Path(a))
 		}
 	}
 	if refusal := request.Check(); refusal != nil {
@@ -47,8 +47,28 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// isNumber tells whether a word of an enum is only a number, because the enum has no name for it.
-func isNumber(word string) bool { _, err := strconv.Atoi(word); return err == nil }
+// checkValues refuses enum values that this version does not know, and messages that stand for a number or a rule
+// and have neither.
+func checkValues(m protoreflect.Message, path string) (err error) {
+	if one := m.Descriptor().Oneofs().ByName("kind"); one != nil {
+		set := m.WhichOneof(one)
+		if set == nil || set.Kind() == protoreflect.EnumKind && m.Get(set).Enum() == 0 {
+			return fault.Invalid("VALUE_MISSING", "%s has neither a rule nor a number; give one, or leave it out", path).OnField(path + ".rule")
+		}
+	}
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		at := path + "." + string(field.Name())
+		switch {
+		case field.IsList() || field.IsMap():
+		case field.Kind() == protoreflect.MessageKind:
+			err = checkValues(value.Message(), at)
+		case field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByNumber(value.Enum()) == nil:
+			err = fault.Invalid("UNKNOWN_ENUM_VALUE", "%s has the value %d, which this version does not know", at, value.Enum()).OnField(at)
+		}
+		return err == nil
+	})
+	return err
+}
 
 // Request is what a spec, which has an algorithm, asks for in the names of the catalog.
 func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
@@ -124,11 +144,8 @@ func textOf(m protoreflect.Message, field protoreflect.FieldDescriptor) (string,
 // i-divergence, START_KMEANS_PLUS_PLUS kmeans++.
 func enumWord(enum protoreflect.EnumDescriptor, number protoreflect.EnumNumber) (string, bool) {
 	value := enum.Values().ByNumber(number)
-	if number == 0 {
+	if number == 0 || value == nil {
 		return "", false
-	}
-	if value == nil {
-		return strconv.Itoa(int(number)), true // which no option has
 	}
 	word := strings.TrimPrefix(string(value.Name()), enumPrefix(enum))
 	return strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(word, "_", "-")), "-plus-plus", "++"), true

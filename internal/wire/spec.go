@@ -2,60 +2,45 @@ package wire
 
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/cut"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/table"
 )
 
-// DefaultMaxIterations is what a job does at most when it does not say.
-const DefaultMaxIterations = 100
-
 // Spec reads a job's specification, which Validate has accepted, for so many points, with its tables. It refuses
-// unknown enum values, and rows of tables that make no sense whatever the algorithm.
+// rows of tables that make no sense whatever the algorithm.
 func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
-	r := &specReader{points: points, tables: tables}
-	supervision, start := p.GetSupervision(), p.GetInitialization()
-	spec := clustering.Spec{
-		K:             int(p.GetK()),
-		Seed:          p.GetSeed(),
-		Restarts:      int(p.GetRestarts()),
-		MaxIterations: int(p.GetMaxIterations()),
-		Tolerance:     p.GetTolerance(),
-		Entail:        supervision.GetEntail(),
-		HalfPrecision: halfPrecision.read(r, p.GetStorage(), "spec.storage"),
-		Start:         starts.read(r, start.GetStart(), "spec.initialization.start"),
-		FarthestMean:  farthestMean.read(r, start.GetFarthest(), "spec.initialization.farthest"),
-		Constraints:   readTable(r, supervision.GetConstraints(), fieldConstraints, table.Constraints),
-		Seeds:         readTable(r, supervision.GetSeeds(), fieldSeeds, table.Seeds),
-		InitialLabels: readTable(r, start.GetLabels(), fieldLabels, table.Clusters),
-	}
-	if p.MaxIterations == nil {
-		spec.MaxIterations = DefaultMaxIterations
-	}
-	switch a := p.GetAlgorithm().(type) {
-	case nil: // which Validate refuses
-	case *cleavev1.JobSpec_KernelKmeans:
-		spec.Algorithm = kernelKmeans(r, a.KernelKmeans)
-	case *cleavev1.JobSpec_Spectral, *cleavev1.JobSpec_SpectralLearning, *cleavev1.JobSpec_ConstrainedSpectral:
-		spec.MaxIterations = 0 // its limits are its own
-		spec.Algorithm = spectralSpec(r, p)
-	default:
-		spec.Algorithm = vectorSpec(r, p)
+	r, request := &tableReader{points: points, tables: tables}, Request(p, 0)
+	spec := clustering.NewSpec(request)
+	spec.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
+	spec.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
+	spec.InitialLabels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)
+	switch Algorithm(p).Family {
+	case catalog.KernelFamily:
+		o := kernelkmeans.NewOptions(request)
+		o.Weights = readTable(r, p.GetKernelKmeans().GetWeights(), fieldWeights, table.Weights)
+		spec.Algorithm = o
+	case catalog.CentroidFamily:
+		o := centroid.NewOptions(request)
+		o.InitialCentroids = p.GetInitialization().GetCentroids()
+		spec.Algorithm = o
+	case catalog.SpectralFamily:
+		o := cut.NewOptions(request)
+		o.Transfer = p.GetConstrainedSpectral().GetTransfer()
+		o.Beliefs = readTable(r, p.GetConstrainedSpectral().GetBeliefs(), fieldBeliefs, table.Beliefs)
+		spec.Algorithm = o
 	}
 	return spec, r.err
 }
 
-// specReader is what reading a specification needs, and the first fault that it finds.
-type specReader struct {
+// tableReader reads the tables of a specification, and keeps the first fault.
+type tableReader struct {
 	points int
 	tables Tables
 	err    error
-}
-
-// note keeps the first fault.
-func (r *specReader) note(err error) {
-	if r.err == nil && err != nil {
-		r.err = err
-	}
 }
 
 // LabelsProto is labels as they travel.

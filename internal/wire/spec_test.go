@@ -66,7 +66,7 @@ func checkRefusals(t *testing.T, list []refusal) {
 func TestSpec(t *testing.T) {
 	one, half := 1.0, 0.5
 	kernelKmeans := func(o kernelkmeans.Options) clustering.Spec {
-		return clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &o}
+		return clustering.Spec{MaxIterations: clustering.DefaultMaxIterations, Algorithm: &o}
 	}
 	checkMeanings(t, []meaning{
 		{`{"kernelKmeans": {}}`, kernelKmeans(kernelkmeans.Options{})},

@@ -81,8 +81,10 @@ func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tabl
 }
 
 // readTable is ReadTable of a specification.
-func readTable[T any](r *specReader, input *cleavev1.TableInput, field string, read func(*table.Table, int) ([]T, error)) []T {
+func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, read func(*table.Table, int) ([]T, error)) []T {
 	list, err := ReadTable(input, field, r.points, r.tables, read)
-	r.note(err)
+	if r.err == nil {
+		r.err = err
+	}
 	return list
 }

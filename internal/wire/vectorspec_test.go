@@ -11,7 +11,7 @@ import (
 
 func TestVectorSpec(t *testing.T) {
 	vector := func(v centroid.Options) clustering.Spec {
-		return clustering.Spec{MaxIterations: DefaultMaxIterations, Algorithm: &v}
+		return clustering.Spec{MaxIterations: clustering.DefaultMaxIterations, Algorithm: &v}
 	}
 	checkMeanings(t, []meaning{
 		{`{"kmeans": {}}`, vector(centroid.Options{Algorithm: centroid.Kmeans})},
@@ -36,7 +36,7 @@ func TestVectorSpec(t *testing.T) {
 			vector(centroid.Options{Algorithm: centroid.HMRFKmeans, Distortion: metric.IDivergence, Metric: metric.Identity,
 				Penalty: metric.Basu2003, Inference: inference.Exact})},
 		{`{"initialization": {"start": "START_CENTROIDS", "centroids": [1, 2]}, "kmeans": {}}`, clustering.Spec{
-			MaxIterations: DefaultMaxIterations, Start: clustering.StartCentroids,
+			MaxIterations: clustering.DefaultMaxIterations, Start: clustering.StartCentroids,
 			Algorithm: &centroid.Options{Algorithm: centroid.Kmeans, InitialCentroids: []float64{1, 2}}}},
 	})
 }

@@ -4,6 +4,9 @@
 package centroid
 
 import (
+	"cmp"
+
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/metric"
 )
@@ -47,6 +50,22 @@ type Options struct {
 	Inference        inference.Engine
 	MaxRestarts      int       // of COP-KMeans in a dead end; 0 means 10
 	InitialCentroids []float64 // for StartCentroids, row by row
+}
+
+// NewOptions are what a request asks for, which the catalog has accepted. Rows of length 1 are what the spherical
+// geometry and the cosine distortion have in common.
+func NewOptions(r catalog.Request) *Options {
+	distortions := map[string]metric.Distortion{
+		"euclidean": metric.SquaredEuclidean, "spherical": metric.Cosine, "cosine": metric.Cosine, "kl": metric.KL, "i-divergence": metric.IDivergence,
+	}
+	return &Options{
+		Algorithm:   catalog.Named(r.Algorithm, HMRFKmeans),
+		Distortion:  distortions[cmp.Or(r.Values["distortion"], r.Values["geometry"])],
+		Metric:      catalog.Named(r.Values["metric"], metric.Full),
+		Penalty:     catalog.Named(r.Values["penalty"], metric.Bilenko2004),
+		Inference:   catalog.Named(r.Values["inference"], inference.Exact),
+		MaxRestarts: int(r.WholeOr("max-restarts", 0)),
+	}
 }
 
 // constrained tells whether the algorithm weighs constraints against distortions.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -248,15 +249,8 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 	if start != clustering.StartDefault {
 		return start
 	}
-	switch o.Algorithm {
-	case Kmeans:
-		return clustering.StartKmeansPlusPlus
-	case SeededKmeans, ConstrainedKmeans:
-		return clustering.StartSeeds
-	case CopKmeans:
-		return clustering.StartRandom
-	}
-	return clustering.StartNeighborhoods
+	algorithm, _ := catalog.FindAlgorithm(o.Algorithm.String())
+	return catalog.Named(algorithm.Starts[0], clustering.StartSpectral)
 }
 
 // newMethod is a new run.

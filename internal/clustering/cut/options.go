@@ -3,6 +3,7 @@
 package cut
 
 import (
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -45,6 +46,26 @@ type Options struct {
 	JoinComponents bool     // connect the components of a graph by weak edges
 }
 
+// NewOptions are what a request asks for, which the catalog has accepted, without the beliefs.
+func NewOptions(r catalog.Request) *Options {
+	matrix := kernelkmeans.NewOptions(r)
+	o := &Options{
+		Algorithm: catalog.Named(r.Algorithm, Constrained),
+		Objective: matrix.Objective, Function: matrix.Function,
+		Rho: matrix.Rho, Gamma: matrix.Gamma, Coef0: matrix.Coef0, Degree: matrix.Degree, KeepDiagonal: matrix.KeepDiagonal,
+		Eigenvectors: Eigenvectors{
+			Tolerance: r.NumberOr("tolerance", 0), KmeansRestarts: int(r.WholeOr("restarts", 0)), KmeansMaxIterations: int(r.WholeOr("max-iterations", 0)),
+		},
+		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted), JoinComponents: r.Is("components", "join"),
+	}
+	if beta := r.Number("beta"); beta != nil {
+		o.BetaRule, o.Beta = BetaGiven, *beta
+	} else if r.Is("beta", "strict") {
+		o.BetaRule = BetaStrict
+	}
+	return o
+}
+
 // Eigenvectors is how precise eigenvectors are, and how k-means clusters their rows. Fields of 0 take the
 // defaults of package embedding.
 type Eigenvectors struct {
@@ -78,3 +99,6 @@ const (
 	DiscretizeSign                           // on the rows of their signs, Wang2014 (15)
 	DiscretizeWeighted                       // on the vectors divided by their costs
 )
+
+// String is the name of a discretization in the catalog.
+func (d Discretization) String() string { return [...]string{"plain", "sign", "weighted"}[d] }

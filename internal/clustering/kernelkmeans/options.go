@@ -7,6 +7,7 @@ package kernelkmeans
 import (
 	"cmp"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
@@ -28,6 +29,18 @@ type Options struct {
 
 	// MatrixOf is the algorithm that these options make a matrix for, to be named in errors; "": kernel k-means itself.
 	MatrixOf string
+}
+
+// NewOptions are what a request asks for, which the catalog has accepted, without the weights.
+func NewOptions(r catalog.Request) *Options {
+	return &Options{
+		Objective: catalog.Named(r.Values["objective"], ObjectiveNormalizedCut),
+		Function:  kernel.FunctionNamed(r.Values["kernel"]),
+		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"), Degree: int(r.WholeOr("degree", 0)),
+		Sigma: r.NumberOr("sigma", 0), SigmaAuto: r.Is("sigma", "auto"),
+		OnRise:    catalog.Named(r.Values["on-rise"], RiseIgnore),
+		KeepEmpty: r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
+	}
 }
 
 // Name implements clustering.Algorithm.
@@ -62,3 +75,6 @@ const (
 	RiseStop                     // undo and stop
 	RiseIgnore                   // go on
 )
+
+// String is the name of a policy in the catalog.
+func (p RisePolicy) String() string { return [...]string{"shift", "stop", "ignore"}[p] }

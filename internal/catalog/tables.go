@@ -1,0 +1,214 @@
+package catalog
+
+import (
+	"math"
+	"slices"
+)
+
+var (
+	onPoints = []string{Points, SparsePoints}
+	onMatrix = []string{Points, Graph, KernelMatrix}
+
+	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
+	affinityOptions = slices.Concat(kernelOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})
+
+	neighborhoodStarts = []string{"neighborhoods", "weighted-farthest-first", "random", "kmeans++", "labels", "centroids"}
+)
+
+// Options that have a fixed value in some algorithms. An empty cluster is filled by k-means and its seeded variants,
+// which also cluster the rows of eigenvectors, and keeps its mean in all others. Storage is about the matrix, which k-means
+// and its relatives do not have.
+var (
+	impliedByKmeans   = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
+	impliedByCop      = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
+	impliedByPC       = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
+	impliedByMPC      = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
+	impliedByHMRF     = map[string]string{"empty": "keep", "storage": "auto"}
+	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain", "components": "keep"}
+	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
+)
+
+// DefaultAlgorithm runs when a job names no algorithm.
+const DefaultAlgorithm = "kernel-kmeans"
+
+// Algorithms are all algorithms. The message of an algorithm in the API has its name, with underscores.
+var Algorithms = []Algorithm{
+	{
+		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
+		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
+		Data:  onMatrix,
+		Options: slices.Concat([]string{"objective"}, affinityOptions,
+			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds"}),
+		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral"},
+	},
+	{
+		Name: "kmeans", Family: CentroidFamily, Supervision: "none",
+		About: "k-means, also spherical",
+		Data:  onPoints, Options: []string{"geometry"}, Implied: impliedByKmeans,
+		Starts: []string{"kmeans++", "random", "labels", "centroids"},
+	},
+	{
+		Name: "seeded-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
+		About: "k-means from the means of known labels, which it may change",
+		Data:  onPoints, Options: []string{"geometry", "seeds"}, Implied: impliedByKmeans,
+		Starts: []string{"seeds"}, Needs: []string{"seeds"},
+	},
+	{
+		Name: "constrained-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
+		About: "k-means from the means of known labels, which it never changes",
+		Data:  onPoints, Options: []string{"geometry", "seeds"}, Implied: impliedByKmeans,
+		Starts: []string{"seeds"}, Needs: []string{"seeds"},
+	},
+	{
+		Name: "cop-kmeans", Family: CentroidFamily, Supervision: "pairs",
+		About: "k-means under hard constraints",
+		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail"}, Implied: impliedByCop,
+		Starts: []string{"random", "kmeans++", "labels", "centroids"},
+	},
+	{
+		Name: "pc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
+		About: "k-means that pays for violated constraints",
+		Data:  onPoints, Options: []string{"inference", "constraints", "entail"}, Implied: impliedByPC,
+		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "m-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
+		About: "k-means with a learned metric",
+		Data:  onPoints, Options: []string{"metric", "constraints", "entail"}, Implied: impliedByMPC,
+		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "mpc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
+		About: "k-means with a learned metric that pays for violated constraints",
+		Data:  onPoints, Options: []string{"metric", "penalty", "inference", "constraints", "entail"}, Implied: impliedByMPC,
+		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "hmrf-kmeans", Family: CentroidFamily, Paper: "Bilenko and Basu 2004", Supervision: "pairs",
+		About: "the same on a hidden Markov random field: also cosines and divergences",
+		Data:  onPoints, Options: []string{"distortion", "metric", "penalty", "inference", "constraints", "entail"}, Implied: impliedByHMRF,
+		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "spectral", Family: SpectralFamily, Paper: "Kulis et al. 2009", Supervision: "pairs",
+		About: "k-means on the leading eigenvectors of the affinity",
+		Data:  onMatrix, Options: slices.Concat([]string{"objective"}, affinityOptions), Implied: impliedBySpectral,
+	},
+	{
+		Name: "spectral-learning", Family: SpectralFamily, Paper: "Kamvar et al. 2003", Supervision: "pairs",
+		About: "the same, with affinities of 1 and 0 where there are constraints",
+		Data:  onMatrix, Options: affinityOptions, Implied: impliedBySpectral,
+	},
+	{
+		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
+		Supervision: "pairs, labels, beliefs, or another graph or metric",
+		About:       "the cheapest cuts that satisfy constraints to a given degree",
+		Data:        onMatrix,
+		Options: slices.Concat(affinityOptions,
+			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components"}),
+		Implied: impliedByCuts,
+	},
+}
+
+// Kernels are the kernel functions on points; the first is the default.
+var Kernels = []Kernel{
+	{
+		Name: "gaussian", Formula: "exp(-|x-y|²/(2 rho²))", Parameters: []string{"rho"},
+		ShiftInvariant: true, Definite: true, EntryNanos: 4,
+	},
+	{
+		Name: "linear", Formula: "x.y", Definite: true, EntryNanos: 13,
+	},
+	{
+		Name: "laplacian", Formula: "exp(-|x-y|/rho)", Parameters: []string{"rho"},
+		ShiftInvariant: true, Definite: true, EntryNanos: 28,
+	},
+	{
+		Name: "polynomial", Formula: "(gamma x.y + coef0)^degree", Parameters: []string{"gamma", "coef0", "degree"},
+		EntryNanos: 13,
+	},
+	{
+		Name: "sigmoid", Formula: "tanh(gamma x.y + coef0)", Parameters: []string{"gamma", "coef0"},
+		EntryNanos: 28,
+	},
+	{
+		Name: "cosine", Formula: "x.y/(|x| |y|)", Definite: true, Directional: true, EntryNanos: 13,
+	},
+}
+
+// MaxRestarts bounds the runs of one job.
+const MaxRestarts = 10_000
+
+// Options are all options, in the order of help.
+var Options = []Option{
+	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters",
+		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
+	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
+
+	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
+	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Group: SupervisionGroup, Help: "turn every pair that the constraints imply into a constraint"},
+	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup, Help: "points of known label in this `FILE` (index,label[,probability])"},
+
+	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
+		Default: "normalized-cut on graphs and for spectral, else kernel-kmeans", Group: KernelGroup, Help: "what is minimized or maximized"},
+	{Name: "kernel", Field: "kernel.function", Type: Choice, Values: KernelNames(), Default: "gaussian", Group: KernelGroup, Help: "kernel function on points"},
+	{Name: "rho", Field: "kernel.rho", Type: Number, Values: []string{"auto"}, Default: "auto", Min: 1e-100, Max: 1e100, Group: KernelGroup,
+		Help: "width of the gaussian or laplacian kernel; auto is the median distance"},
+	{Name: "gamma", Field: "kernel.gamma", Type: Number, Default: "1", Group: KernelGroup, Help: "factor of the polynomial or sigmoid kernel"},
+	{Name: "coef0", Field: "kernel.coef0", Type: Number, Default: "0", Group: KernelGroup, Help: "constant of the polynomial or sigmoid kernel"},
+	{Name: "degree", Field: "kernel.degree", Type: Whole, Min: 1, Max: 1000, Default: "2", Group: KernelGroup, Help: "degree of the polynomial kernel"},
+	{Name: "affinity-diagonal", Field: "affinity_diagonal", Type: Choice, Values: []string{"zero", "keep"}, Default: "zero", Group: KernelGroup,
+		Help: "the diagonal of the affinity, where points or a kernel matrix are cut like a graph"},
+	{Name: "sigma", Field: "shift", Type: Number, Values: []string{"auto"}, Min: -1e150, Max: 1e150, Default: "0", Group: KernelGroup,
+		Help: "diagonal shift; auto is the least that makes the kernel positive semidefinite"},
+	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "shift", Group: KernelGroup,
+		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it"},
+	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: KernelGroup,
+		Help: "an empty cluster gets the farthest point, or is kept empty"},
+	{Name: "weights", Field: "weights", Type: File, Group: KernelGroup, Help: "point weights in this `FILE` (index,weight)"},
+	{Name: "storage", Field: "spec.storage", Type: Choice, Values: []string{"auto", "float32", "float16", "none"}, Default: "auto", Group: KernelGroup,
+		Help: "how workers hold the matrix: what fits, all of it, all of it rounded to half precision (half the memory, other bits), or none of it (computed when needed)"},
+
+	{Name: "geometry", Field: "geometry", Type: Choice, Values: []string{"euclidean", "spherical"}, Default: "euclidean", Group: CentroidGroup,
+		Help: "of kmeans, seeded-, constrained- and cop-kmeans; spherical compares directions"},
+	{Name: "distortion", Field: "distortion", Type: Choice, Values: []string{"euclidean", "cosine", "kl", "i-divergence"}, Default: "euclidean", Group: CentroidGroup,
+		Help: "distance to the mean in hmrf-kmeans"},
+	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: CentroidGroup,
+		Help: "what m-, mpc- and hmrf-kmeans learn"},
+	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "mpc-kmeans basu2003, hmrf-kmeans bilenko2004", Group: CentroidGroup,
+		Help: "what a violated constraint costs"},
+	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: CentroidGroup,
+		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points together"},
+	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: CentroidGroup,
+		Help: "random orders that cop-kmeans tries in a dead end"},
+
+	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: CutGroup,
+		Help: "how well cuts must satisfy the constraints: by the paper's rule (auto), so well that only k - 1 cuts do (strict), or a number"},
+	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
+		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
+	{Name: "components", Field: "components", Type: Choice, Values: []string{"keep", "join"}, Default: "keep", Group: CutGroup,
+		Help: "keep a disconnected graph as it is, or join its components by edges of its smallest weight"},
+	{Name: "beliefs", Field: "beliefs", Type: File, Group: CutGroup,
+		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
+	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
+	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
+
+	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
+		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
+		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
+		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; kmeans: kmeans++; cop-kmeans: random; pc-, m-, mpc- and hmrf-kmeans: neighborhoods", Help: "how to `START`"},
+	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
+	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
+	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
+		Help: "farthest-first by total or mean distance"},
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "1", Group: RunGroup,
+		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors (10)",
+		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
+	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,
+		Help:     "iteration limit, 0 only makes the start; in the spectral family that of k-means on the eigenvectors (300)",
+		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300"}},
+	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0", Group: RunGroup,
+		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
+		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
+	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup, Help: "seed of all random choices"},
+}
