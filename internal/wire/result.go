@@ -15,15 +15,16 @@ import (
 // the timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
-		StopReason:    cleavev1.StopReason(r.StopReason),
-		Iterations:    uint32(r.Iterations),
-		ObjectiveName: r.ObjectiveName,
-		Objective:     r.Objective,
-		Constraints:   ConstraintReportProto(r.Satisfaction),
-		Sigma:         r.Sigma,
-		Restart:       uint32(r.Restart),
-		K:             uint32(len(r.ClusterSizes)),
-		Rows:          uint32(len(r.Labels)),
+		StopReason:     cleavev1.StopReason(r.StopReason),
+		Iterations:     uint32(r.Iterations),
+		ObjectiveName:  r.ObjectiveName,
+		Objective:      r.Objective,
+		PlainObjective: r.PlainObjective,
+		Constraints:    ConstraintReportProto(r.Satisfaction),
+		Sigma:          r.Sigma,
+		Restart:        uint32(r.Restart),
+		K:              uint32(len(r.ClusterSizes)),
+		Rows:           uint32(len(r.Labels)),
 	}
 	for _, e := range r.History {
 		p.History = append(p.History, IterationProto(r.Restart, e))

@@ -30,9 +30,13 @@ type Result struct {
 	State         JobState               `protobuf:"varint,1,opt,name=state,proto3,enum=cleave.v1.JobState" json:"state,omitempty"`
 	StopReason    StopReason             `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=cleave.v1.StopReason" json:"stop_reason,omitempty"`
 	ObjectiveName string                 `protobuf:"bytes,3,opt,name=objective_name,json=objectiveName,proto3" json:"objective_name,omitempty"`
-	Objective     float64                `protobuf:"fixed64,4,opt,name=objective,proto3" json:"objective,omitempty"`
-	Iterations    uint32                 `protobuf:"varint,5,opt,name=iterations,proto3" json:"iterations,omitempty"`
-	K             uint32                 `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
+	// What the run minimized or maximized: of a cut it includes the rewards and penalties of constraints.
+	Objective float64 `protobuf:"fixed64,4,opt,name=objective,proto3" json:"objective,omitempty"`
+	// The same of the data alone, without constraints; absent where constraints are no part of the objective's
+	// matrix.
+	PlainObjective *float64 `protobuf:"fixed64,24,opt,name=plain_objective,json=plainObjective,proto3,oneof" json:"plain_objective,omitempty"`
+	Iterations     uint32   `protobuf:"varint,5,opt,name=iterations,proto3" json:"iterations,omitempty"`
+	K              uint32   `protobuf:"varint,6,opt,name=k,proto3" json:"k,omitempty"`
 	// Rows that were clustered.
 	Rows uint32 `protobuf:"varint,7,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Rows that the client left out before it uploaded the data, because values were missing. The
@@ -120,6 +124,13 @@ func (x *Result) GetObjectiveName() string {
 func (x *Result) GetObjective() float64 {
 	if x != nil {
 		return x.Objective
+	}
+	return 0
+}
+
+func (x *Result) GetPlainObjective() float64 {
+	if x != nil && x.PlainObjective != nil {
+		return *x.PlainObjective
 	}
 	return 0
 }
@@ -893,13 +904,14 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc8\a\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8a\b\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12%\n" +
 	"\x0eobjective_name\x18\x03 \x01(\tR\robjectiveName\x12\x1c\n" +
-	"\tobjective\x18\x04 \x01(\x01R\tobjective\x12\x1e\n" +
+	"\tobjective\x18\x04 \x01(\x01R\tobjective\x12,\n" +
+	"\x0fplain_objective\x18\x18 \x01(\x01H\x00R\x0eplainObjective\x88\x01\x01\x12\x1e\n" +
 	"\n" +
 	"iterations\x18\x05 \x01(\rR\n" +
 	"iterations\x12\f\n" +
@@ -923,7 +935,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\ahistory\x18\x14 \x03(\v2\x14.cleave.v1.IterationR\ahistory\x12.\n" +
 	"\x06shifts\x18\x15 \x03(\v2\x16.cleave.v1.ShiftChangeR\x06shifts\x12#\n" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
-	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\"\xa6\x01\n" +
+	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimingsB\x12\n" +
+	"\x10_plain_objective\"\xa6\x01\n" +
 	"\x10ConstraintReport\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +
 	"\tsatisfied\x18\x02 \x01(\rR\tsatisfied\x12,\n" +
@@ -1061,6 +1074,7 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_job_proto_init()
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
+	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[4].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}

@@ -17,7 +17,11 @@ import (
 func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(table)
-	line("objective", "%s %s", r.GetObjectiveName(), Exact(r.GetObjective()))
+	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
+		line("objective", "%s %s on the data alone, %s with constraints", r.GetObjectiveName(), Exact(r.GetPlainObjective()), Exact(r.GetObjective()))
+	} else {
+		line("objective", "%s %s", r.GetObjectiveName(), Exact(r.GetObjective()))
+	}
 	if s := r.GetSpectral(); s != nil {
 		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(r.GetStopReason()))
 	} else {

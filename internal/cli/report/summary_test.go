@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
@@ -42,5 +43,26 @@ func TestLongListsAreCut(t *testing.T) {
 	}
 	if got, want := firstOf([]uint32{7, 8}, 3, formatSize), "7, 8"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The cut of the data and what constraints make of it are told apart.
+func TestSummaryOfACutWithConstraints(t *testing.T) {
+	var out strings.Builder
+	plain := 0.25
+	r := &cleavev1.Result{ObjectiveName: "normalized-cut", Objective: -0.0024, PlainObjective: &plain}
+	if err := Summarize(&out, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "normalized-cut 0.25 on the data alone, -0.0024 with constraints\n") {
+		t.Error(out.String())
+	}
+	r.Objective = plain
+	out.Reset()
+	if err := Summarize(&out, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "normalized-cut 0.25\n") {
+		t.Error(out.String())
 	}
 }
