@@ -103,7 +103,7 @@ func (e *jobEnd) appendEnd(j *job) {
 func (e *jobEnd) stopReason() cleavev1.StopReason {
 	switch {
 	case e.run.result != nil:
-		return cleavev1.StopReason(e.run.result.StopReason)
+		return wire.StopReasonProto(e.run.result.StopReason)
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
 		return cleavev1.StopReason_STOP_REASON_CANCELLED
 	}

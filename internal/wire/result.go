@@ -15,7 +15,7 @@ import (
 // the timings.
 func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p := &cleavev1.Result{
-		StopReason:     cleavev1.StopReason(r.StopReason),
+		StopReason:     StopReasonProto(r.StopReason),
 		Iterations:     uint32(r.Iterations),
 		ObjectiveName:  r.ObjectiveName,
 		Objective:      r.Objective,
@@ -50,6 +50,11 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
 	return p
+}
+
+// StopReasonProto is why a run ended.
+func StopReasonProto(r clustering.StopReason) cleavev1.StopReason {
+	return cleavev1.StopReason(cleavev1.StopReason_value["STOP_REASON_"+r.String()])
 }
 
 // kernelReport is the kernel function of a matrix with the parameters that it has, nil when the

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -26,5 +27,17 @@ func TestKernelReports(t *testing.T) {
 		if got := kernelReport(kernel.MatrixSpec{Function: function, Rho: 0.5, Gamma: 2, Degree: 3}); !proto.Equal(got, want) {
 			t.Errorf("function %d is reported as %v, want %v", function, got, want)
 		}
+	}
+}
+
+// Every reason to stop has its value in the API.
+func TestStopReasons(t *testing.T) {
+	for r := clustering.StopConverged; r <= clustering.StopMaxProducts; r++ {
+		if got := StopReasonProto(r); got.String() != "STOP_REASON_"+r.String() {
+			t.Errorf("%v becomes %v", r, got)
+		}
+	}
+	if last := len(cleavev1.StopReason_name) - 1; last != int(clustering.StopMaxProducts) {
+		t.Errorf("the API has %d reasons", last)
 	}
 }

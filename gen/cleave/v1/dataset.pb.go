@@ -320,7 +320,7 @@ func (*DatasetHeader_SparsePoints) isDatasetHeader_Form() {}
 type PointsForm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,7 +464,7 @@ func (x *KernelForm) GetRows() uint64 {
 type SparsePointsForm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          uint64                 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
-	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"`
+	Columns       uint64                 `protobuf:"varint,2,opt,name=columns,proto3" json:"columns,omitempty"` // Fields 3 and 4 are kept free for the names and the types of columns.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1116,26 +1116,26 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x05edges\x18\x03 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edges\x128\n" +
 	"\vsparse_rows\x18\x04 \x01(\v2\x15.cleave.v1.SparseRowsH\x00R\n" +
 	"sparseRowsB\x06\n" +
-	"\x04part\"\x94\x02\n" +
+	"\x04part\"\x8e\x02\n" +
 	"\rDatasetHeader\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12/\n" +
 	"\x06points\x18\x02 \x01(\v2\x15.cleave.v1.PointsFormH\x00R\x06points\x12,\n" +
 	"\x05graph\x18\x03 \x01(\v2\x14.cleave.v1.GraphFormH\x00R\x05graph\x12/\n" +
 	"\x06kernel\x18\x04 \x01(\v2\x15.cleave.v1.KernelFormH\x00R\x06kernel\x12B\n" +
 	"\rsparse_points\x18\x05 \x01(\v2\x1b.cleave.v1.SparsePointsFormH\x00R\fsparsePointsB\x06\n" +
-	"\x04formJ\x04\b\x06\x10\a\"F\n" +
+	"\x04form\":\n" +
 	"\n" +
 	"PointsForm\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
-	"\acolumns\x18\x02 \x01(\x04R\acolumnsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05\"'\n" +
+	"\acolumns\x18\x02 \x01(\x04R\acolumns\"'\n" +
 	"\tGraphForm\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\" \n" +
 	"\n" +
 	"KernelForm\x12\x12\n" +
-	"\x04rows\x18\x01 \x01(\x04R\x04rows\"L\n" +
+	"\x04rows\x18\x01 \x01(\x04R\x04rows\"@\n" +
 	"\x10SparsePointsForm\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\x04R\x04rows\x12\x18\n" +
-	"\acolumns\x18\x02 \x01(\x04R\acolumnsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05\"%\n" +
+	"\acolumns\x18\x02 \x01(\x04R\acolumns\"%\n" +
 	"\vDenseValues\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\x01R\x06values\"U\n" +
 	"\x05Edges\x12\x18\n" +

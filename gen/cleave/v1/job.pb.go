@@ -97,6 +97,8 @@ const (
 	// A labeling came up a second time.
 	StopReason_STOP_REASON_CYCLE     StopReason = 5
 	StopReason_STOP_REASON_CANCELLED StopReason = 6
+	// An eigensolver came to the limit of its products before it converged.
+	StopReason_STOP_REASON_MAX_PRODUCTS StopReason = 7
 )
 
 // Enum value maps for StopReason.
@@ -109,6 +111,7 @@ var (
 		4: "STOP_REASON_RISE",
 		5: "STOP_REASON_CYCLE",
 		6: "STOP_REASON_CANCELLED",
+		7: "STOP_REASON_MAX_PRODUCTS",
 	}
 	StopReason_value = map[string]int32{
 		"STOP_REASON_UNSPECIFIED":    0,
@@ -118,6 +121,7 @@ var (
 		"STOP_REASON_RISE":           4,
 		"STOP_REASON_CYCLE":          5,
 		"STOP_REASON_CANCELLED":      6,
+		"STOP_REASON_MAX_PRODUCTS":   7,
 	}
 )
 
@@ -451,7 +455,7 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n" +
 	"\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n" +
 	"\x10JOB_STATE_FAILED\x10\x04\x12\x17\n" +
-	"\x13JOB_STATE_CANCELLED\x10\x05*\xc7\x01\n" +
+	"\x13JOB_STATE_CANCELLED\x10\x05*\xe5\x01\n" +
 	"\n" +
 	"StopReason\x12\x1b\n" +
 	"\x17STOP_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
@@ -460,7 +464,8 @@ const file_cleave_v1_job_proto_rawDesc = "" +
 	"\x15STOP_REASON_TOLERANCE\x10\x03\x12\x14\n" +
 	"\x10STOP_REASON_RISE\x10\x04\x12\x15\n" +
 	"\x11STOP_REASON_CYCLE\x10\x05\x12\x19\n" +
-	"\x15STOP_REASON_CANCELLED\x10\x06B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x15STOP_REASON_CANCELLED\x10\x06\x12\x1c\n" +
+	"\x18STOP_REASON_MAX_PRODUCTS\x10\aB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_job_proto_rawDescOnce sync.Once

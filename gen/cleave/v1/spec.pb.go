@@ -993,6 +993,8 @@ type JobSpec struct {
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
 	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
 	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
+	// Field 32 is kept free for an algorithm "auto", which is chosen by the data.
+	//
 	// Types that are valid to be assigned to Algorithm:
 	//
 	//	*JobSpec_KernelKmeans
@@ -2502,7 +2504,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x98\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x92\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2534,7 +2536,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_toleranceJ\x04\b \x10!\"\x8b\x01\n" +
+	"_tolerance\"\x8b\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
 	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x16\n" +

@@ -49,7 +49,8 @@ type TableServiceClient interface {
 	// GetTableRows streams the rows of a table, in order.
 	GetTableRows(ctx context.Context, in *GetTableRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetTableRowsResponse], error)
 	ListTables(ctx context.Context, in *ListTablesRequest, opts ...grpc.CallOption) (*ListTablesResponse, error)
-	// DeleteTable refuses while a job that has not ended uses the table.
+	// DeleteTable refuses while a job that has not ended uses the table. A table that does not exist is no error,
+	// so that the call can be repeated.
 	DeleteTable(ctx context.Context, in *DeleteTableRequest, opts ...grpc.CallOption) (*DeleteTableResponse, error)
 }
 
@@ -146,7 +147,8 @@ type TableServiceServer interface {
 	// GetTableRows streams the rows of a table, in order.
 	GetTableRows(*GetTableRowsRequest, grpc.ServerStreamingServer[GetTableRowsResponse]) error
 	ListTables(context.Context, *ListTablesRequest) (*ListTablesResponse, error)
-	// DeleteTable refuses while a job that has not ended uses the table.
+	// DeleteTable refuses while a job that has not ended uses the table. A table that does not exist is no error,
+	// so that the call can be repeated.
 	DeleteTable(context.Context, *DeleteTableRequest) (*DeleteTableResponse, error)
 	mustEmbedUnimplementedTableServiceServer()
 }

@@ -105,3 +105,17 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 		check(strings.ReplaceAll(algorithm.String(), "-", "_"), err)
 	}
 }
+
+// A search that came to its limit of products says so, in a notice and as the reason to stop.
+func TestUnconvergedSearchIsNotCalledConverged(t *testing.T) {
+	f := &family{p: &Problem{}, kernel: &kernelkmeans.Family{}}
+	m := f.Method(0, nil, clustering.NopObserver{}).(*method)
+	m.warnUnconverged(true, []float64{1e-9})
+	if m.stop != clustering.StopConverged || len(f.kernel.Notices()) > 0 {
+		t.Errorf("converged, it stops by %v with %v", m.stop, f.kernel.Notices())
+	}
+	m.warnUnconverged(false, []float64{1e-3})
+	if m.stop != clustering.StopMaxProducts || f.kernel.Notices()[0].Code != "NOT_CONVERGED" {
+		t.Errorf("not converged, it stops by %v with %v", m.stop, f.kernel.Notices())
+	}
+}
