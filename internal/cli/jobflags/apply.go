@@ -1,8 +1,6 @@
 package jobflags
 
 import (
-	"strings"
-
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/catalog"
@@ -67,17 +65,9 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 		request.Values["initial-"+start.text] = "given"
 	}
 	if refusal := request.Check(); refusal != nil {
-		return shell.Usage("%s", refusal.Text(flagName))
+		return shell.Usage("%s", refusal.Text(shell.FlagName))
 	}
 	return nil
-}
-
-// flagName is what an option is called on the command line.
-func flagName(option string) string {
-	if start, isTable := strings.CutPrefix(option, "initial-"); isTable {
-		return "--init " + start + ":FILE"
-	}
-	return "--" + option
 }
 
 // comparesDirections tells whether a job has no use for rows of zeros.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -116,10 +117,34 @@ func ExitCode(err error) int {
 func sentence(err error) string {
 	message := err.Error()
 	var f *fault.Error
-	if s, ok := status.FromError(err); ok && !errors.As(err, &f) {
+	switch s, ok := status.FromError(err); {
+	case errors.As(err, &f):
+		message = withFlag(message, f.Field)
+	case ok:
 		message = s.Message()
 	}
 	return strings.Join(strings.Fields(message), " ")
+}
+
+// withFlag makes a message about a field of the API one about its flag.
+func withFlag(message, field string) string {
+	o, known := catalog.OptionAt(field)
+	flag := FlagName(o.Name)
+	if !known || strings.Contains(message, flag) {
+		return message
+	}
+	if rest, begins := strings.CutPrefix(message, field[strings.LastIndex(field, ".")+1:]+" "); begins {
+		return flag + " " + rest
+	}
+	return flag + ": " + message
+}
+
+// FlagName is what an option of the catalog is called on the command line.
+func FlagName(option string) string {
+	if start, isTable := strings.CutPrefix(option, "initial-"); isTable {
+		return "--init " + start + ":FILE"
+	}
+	return "--" + option
 }
 
 // Logger writes log lines of a level and above to w.

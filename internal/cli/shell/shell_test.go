@@ -135,3 +135,20 @@ func TestLogger(t *testing.T) {
 		t.Errorf("level loud: %v", err)
 	}
 }
+
+// Faults name fields of the API; on the command line they name flags.
+func TestFaultsNameFlags(t *testing.T) {
+	for _, c := range []struct{ field, message, want string }{
+		{"spec.k", "k is 9 but there are only 4 rows", "--k is 9 but there are only 4 rows"},
+		{"spec.constrained_spectral.beta", "beta = 7 leaves 0 feasible vectors", "--beta = 7 leaves 0 feasible vectors"},
+		{"spec.supervision.seeds", "point 3 is seeded twice", "--seeds: point 3 is seeded twice"},
+		{"spec.spectral.eigenvectors.tolerance", "tolerance is 2", "--tolerance is 2"},
+		{"spec.initialization.labels", "there are 3 labels", "--init labels:FILE: there are 3 labels"},
+		{"spec.dataset_id", "there is no data set", "there is no data set"},
+		{"", "nothing in particular", "nothing in particular"},
+	} {
+		if got := sentence(fault.Invalid("REASON", "%s", c.message).OnField(c.field)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.field, got, c.want)
+		}
+	}
+}
