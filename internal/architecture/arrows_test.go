@@ -76,7 +76,7 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
+	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},

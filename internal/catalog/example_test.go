@@ -10,7 +10,7 @@ import (
 func ExampleRequest_Check() {
 	request := catalog.Request{
 		Algorithm: "kernel-kmeans", Data: catalog.Points,
-		Values: map[string]string{"k": "3", "kernel": "linear", "rho": "2"},
+		Values: map[string]string{"k": "3", "kernel": "linear", "degree": "3"},
 	}
 	refusal := request.Check()
 	fmt.Println(refusal.Reason)
@@ -18,8 +18,8 @@ func ExampleRequest_Check() {
 	fmt.Println(refusal.Text(func(option string) string { return "--" + option }))
 	// Output:
 	// OPTION_DOES_NOT_APPLY
-	// spec.kernel_kmeans.kernel.rho: rho does not apply to the linear kernel, only to gaussian or laplacian
-	// --rho does not apply to the linear kernel, only to gaussian or laplacian
+	// spec.kernel_kmeans.kernel.degree: degree does not apply to the linear kernel, only to polynomial
+	// --degree does not apply to the linear kernel, only to polynomial
 }
 
 func ExampleOr() {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
@@ -50,7 +51,8 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 	var filter *jobflags.RowFilter
 	var err error
 	if result.GetDroppedRows() > 0 {
-		m.points, m.header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, kernel.GetFunction() == cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE)
+		function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
+		m.points, m.header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, function.Directional)
 	} else {
 		m.points, m.header, err = jobflags.LoadPoints(f.trainedOn, 0)
 	}

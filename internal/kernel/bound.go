@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -38,14 +39,18 @@ func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 }
 
 func (s *Source) pointsBound() (Bounds, error) {
-	if s.spec.Function == Cosine {
+	if s.spec.Function.directional() {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return Bounds{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the cosine kernel needs non-zero rows", i)
+				return Bounds{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the %s kernel needs non-zero rows", i, s.spec.Function)
 			}
 		}
 	}
-	if largest, indefinite := s.indefiniteBound(); indefinite {
+	if largest, indefinite := s.spec.indefiniteBound(slices.Max(s.points.norms)); indefinite {
+		if s.spec.Scale != nil {
+			heaviest := slices.Max(s.spec.Scale)
+			largest *= heaviest * heaviest
+		}
 		if !(largest <= math.MaxFloat32) {
 			return Bounds{}, outOfRange(0, 0, largest)
 		}
@@ -62,32 +67,6 @@ func (s *Source) pointsBound() (Bounds, error) {
 		total += root
 	}
 	return Bounds{RowSum: largest * total, Entry: largest * largest}, nil
-}
-
-// indefiniteBound bounds the entries of kernels that Cauchy-Schwarz does not cover: |tanh| <= 1, and
-// polynomials with a negative coefficient are at most (|gamma| max|x|^2 + |coef0|)^degree.
-func (s *Source) indefiniteBound() (float64, bool) {
-	largest := 0.0
-	switch {
-	case s.spec.Function == Sigmoid:
-		largest = 1
-	case s.spec.Function == Polynomial && (s.spec.Coef0 < 0 || s.spec.Gamma < 0):
-		norm := 0.0
-		for _, v := range s.points.norms {
-			norm = max(norm, v)
-		}
-		largest = power(math.Abs(s.spec.Gamma)*norm+math.Abs(s.spec.Coef0), s.spec.Degree)
-	default:
-		return 0, false
-	}
-	if s.spec.Scale != nil {
-		heaviest := 0.0
-		for _, a := range s.spec.Scale {
-			heaviest = max(heaviest, a)
-		}
-		largest *= heaviest * heaviest
-	}
-	return largest, true
 }
 
 func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {

@@ -212,7 +212,7 @@ func (p *problem) labels() []int32 {
 	return labels
 }
 
-var functions = []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine, Adjacency}
+var functions = append(kernels(), Adjacency)
 
 // A delta sweep has the bits of a full sweep, for any moves and every kind of matrix.
 func TestDeltaSweepEqualsFullSweepBitForBit(t *testing.T) {

@@ -40,30 +40,3 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 }
 
 func (p *pointSet) row(i int) []float32 { return p.values[i*p.d : (i+1)*p.d : (i+1)*p.d] }
-
-// entry computes the kernel value of two points from their inner product and squared lengths.
-func (s *MatrixSpec) entry(product, normX, normY float64) float64 {
-	switch s.Function {
-	case Linear:
-		return product
-	case Gaussian:
-		return exp(-float64(squaredDistance(product, normX, normY) * s.inverseWidth()))
-	case Laplacian:
-		return exp(-math.Sqrt(squaredDistance(product, normX, normY)) / s.Rho)
-	case Polynomial:
-		return power(float64(s.Gamma*product)+s.Coef0, s.Degree)
-	case Sigmoid:
-		return tanh(float64(s.Gamma*product) + s.Coef0)
-	case Cosine:
-		return product / (math.Sqrt(normX) * math.Sqrt(normY))
-	}
-	return math.NaN()
-}
-
-// inverseWidth is the factor of the squared distance in the Gaussian kernel.
-func (s *MatrixSpec) inverseWidth() float64 { return 1 / (2 * s.Rho * s.Rho) }
-
-// squaredDistance is (|x|^2 + |y|^2) - 2 x.y. Rounding never makes it negative, and it is exactly 0 for x = y.
-func squaredDistance(product, normX, normY float64) float64 {
-	return max(0, (normX+normY)-2*product)
-}

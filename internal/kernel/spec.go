@@ -18,40 +18,6 @@ import (
 	"github.com/cleave-project/cleave/internal/labeling"
 )
 
-// Function says how the entries of the base matrix are computed.
-type Function uint8
-
-// The kernel functions of points, and the two kinds of matrices that are given.
-const (
-	Linear     Function = 1 // x.y
-	Gaussian   Function = 2 // exp(-|x-y|^2 / (2 rho^2))
-	Laplacian  Function = 3 // exp(-|x-y| / rho)
-	Polynomial Function = 4 // (gamma x.y + coef0)^degree
-	Sigmoid    Function = 5 // tanh(gamma x.y + coef0)
-	Cosine     Function = 6 // x.y / (|x| |y|)
-	Given      Function = 7 // an entry of a given kernel matrix
-	Adjacency  Function = 8 // the weight of an edge of a graph
-)
-
-// FunctionNamed is the function of a name, 0 where there is none.
-func FunctionNamed(name string) Function {
-	for f := Function(1); f.String() != ""; f++ {
-		if f.String() == name {
-			return f
-		}
-	}
-	return 0
-}
-
-// String is the name of the function in the catalog, "" of one that there is not.
-func (f Function) String() string {
-	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}
-	if int(f) >= len(names) {
-		return ""
-	}
-	return names[f]
-}
-
 // MatrixSpec determines every entry of the base matrix to the last bit. It is the same on every worker, and
 // small except for Mean and Scale.
 type MatrixSpec struct {

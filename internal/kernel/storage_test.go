@@ -15,7 +15,7 @@ import (
 // the middle of a run.
 func TestStorageChangesNoBit(t *testing.T) {
 	ctx := context.Background()
-	for _, function := range []Function{Linear, Gaussian, Laplacian, Polynomial, Sigmoid, Cosine} {
+	for _, function := range kernels() {
 		for _, n := range []int{17, 90, 700} {
 			p := newProblem(t, rand.New(rand.NewPCG(uint64(n), uint64(function))), n, 4, function)
 			if n == 90 { // half precision is a different matrix, but again the same one stored or not
