@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"reflect"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -18,22 +20,52 @@ func TestEveryOptionHasItsField(t *testing.T) {
 				continue
 			}
 			o, _ = catalog.FindOption(o.Name, a)
-			values := o.Values
-			switch o.Type {
-			case catalog.Number:
-				values = append([]string{"0.5"}, values...)
-			case catalog.Whole:
-				values = []string{"7"}
-			case catalog.Switch:
-				values = []string{"true"}
-			}
-			for _, value := range values {
+			for _, value := range valuesOf(o) {
 				p := &cleavev1.JobSpec{}
 				SetAlgorithm(p, a)
 				SetOption(p, o, value)
 				got, given := Request(p, 0).Values[o.Name]
 				if absent := value == "auto" && (o.Name == "rho" || o.Name == "storage"); given == absent || given && got != value {
 					t.Errorf("%s: %s %s is read as %q, %t", a.Name, o.Name, value, got, given)
+				}
+			}
+		}
+	}
+}
+
+// valuesOf are values of an option that is not a table, each of which means something else.
+func valuesOf(o catalog.Option) []string {
+	switch o.Type {
+	case catalog.Number:
+		return append([]string{"0.5"}, o.Values...)
+	case catalog.Whole:
+		return []string{"7"}
+	case catalog.Switch:
+		return []string{"true"}
+	}
+	return o.Values
+}
+
+// What is asked for reaches the algorithm: every value of every option makes another specification than leaving the
+// option out, unless it is the default.
+func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
+	for _, a := range catalog.Algorithms {
+		plain := &cleavev1.JobSpec{}
+		SetAlgorithm(plain, a)
+		absent, err := Spec(plain, 10, nil)
+		if err != nil || absent.Algorithm.Name() != a.Name {
+			t.Errorf("%s is read as %s, %v", a.Name, absent.Algorithm.Name(), err)
+		}
+		for _, o := range catalog.Options {
+			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File || o.Name == "storage" { // which is the workers' to know
+				continue
+			}
+			o, _ = catalog.FindOption(o.Name, a)
+			for _, value := range valuesOf(o) {
+				p := proto.CloneOf(plain)
+				SetOption(p, o, value)
+				if got, err := Spec(p, 10, nil); err != nil || reflect.DeepEqual(got, absent) && value != o.Default {
+					t.Errorf("%s: %s %s makes no difference, %v", a.Name, o.Name, value, err)
 				}
 			}
 		}
