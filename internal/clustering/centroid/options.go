@@ -75,7 +75,7 @@ func (a Algorithm) constrained() bool { return a == PCKmeans || a == MPCKmeans |
 func (a Algorithm) seeded() bool { return a == SeededKmeans || a == ConstrainedKmeans }
 
 // hasParts tells whether the algorithm is one of Basu2003 and Bilenko2004, whose objective has parts.
-func (a Algorithm) hasParts() bool { return a >= PCKmeans }
+func (a Algorithm) hasParts() bool { return a == MKmeans || a.constrained() }
 
 // withDefaults fills in the algorithm's defaults.
 func (o Options) withDefaults() Options {
