@@ -9,7 +9,7 @@ import (
 func TestEverySuffixHasAReader(t *testing.T) {
 	for what, c := range map[string]struct {
 		suffixes []string
-		want     string
+		promised string
 		read     func(name string) error
 	}{
 		"points": {PointSuffixes(), ".csv .tsv .npy .mtx", func(name string) error {
@@ -29,8 +29,10 @@ func TestEverySuffixHasAReader(t *testing.T) {
 			return err
 		}},
 	} {
-		if !slices.Equal(c.suffixes, strings.Fields(c.want)) {
-			t.Errorf("%s: the suffixes are %v", what, c.suffixes)
+		for _, suffix := range strings.Fields(c.promised) {
+			if !slices.Contains(c.suffixes, suffix) {
+				t.Errorf("%s: %s is not among %v", what, suffix, c.suffixes)
+			}
 		}
 		for _, suffix := range c.suffixes { // an empty file is refused by the format's own reader
 			if err := c.read("f" + suffix); err == nil || strings.Contains(err.Error(), "names no format") {
