@@ -1,14 +1,49 @@
 package wire
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/metric"
 )
+
+// Everything that a run finds is reported, but for the fields that others add.
+func TestResultHasEveryField(t *testing.T) {
+	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings"}
+	r := &clustering.Result{}
+	fields := reflect.ValueOf(r).Elem()
+	for at := range fields.NumField() {
+		switch field := fields.Field(at); field.Kind() {
+		case reflect.Int:
+			field.SetInt(1)
+		case reflect.Uint8:
+			field.SetUint(1)
+		case reflect.Float64:
+			field.SetFloat(1)
+		case reflect.String:
+			field.SetString("given")
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		}
+	}
+	r.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
+	m := ResultProto(r).ProtoReflect()
+	for at := range m.Descriptor().Fields().Len() {
+		field := m.Descriptor().Fields().Get(at)
+		if m.Has(field) == slices.Contains(added, field.Name()) {
+			t.Errorf("%s is set: %t", field.Name(), m.Has(field))
+		}
+	}
+}
 
 // A report has the parameters of its function and no others.
 func TestKernelReports(t *testing.T) {
