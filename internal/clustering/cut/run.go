@@ -91,8 +91,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		err = m.leading(ctx, &result)
 	case Learning:
 		err = m.learning(ctx, &result)
-	default:
+	case Constrained:
 		err = m.constrained(ctx, &result)
+	default:
+		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
 	}
 	if err != nil {
 		return clustering.Report{}, err
