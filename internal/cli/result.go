@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -91,7 +92,7 @@ func checkSameData(j *jobflags.Job) error {
 	if j.Data == nil {
 		return nil
 	}
-	id, err := client.DatasetID(j.Data)
+	id, err := dataset.ID(j.Data)
 	if err == nil && id != j.Spec.GetDatasetId() {
 		return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it is data set %s, the job's is %s", id, j.Spec.GetDatasetId())
 	}

@@ -39,22 +39,16 @@ func sendValues(values io.Reader, send func(chunk []byte) error) error {
 // grows with what has arrived, never with what was promised. Errors of the stream are returned as they are.
 func receiveValues(want uint64, receive func() (chunk []byte, err error)) ([]float64, error) {
 	var values []float64
-	for {
-		chunk, err := receive()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := Receive(receive, func(chunk []byte) error {
 		more, err := UnpackFloat64s(chunk)
-		if err != nil {
-			return nil, err
-		}
-		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
-			return nil, fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
+		if err == nil && (len(more) == 0 || uint64(len(values))+uint64(len(more)) > want) {
+			err = fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
 		}
 		values = append(values, more...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if uint64(len(values)) != want {
 		return nil, fmt.Errorf("wire: a stream of %d values ended after %d", want, len(values))
