@@ -87,7 +87,7 @@ func (a *app) listCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return a.onServer(*server, func(c *client.Client) error {
-			wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.Value)])
+			wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])
 			jobs, err := c.ListJobs(cmd.Context(), wanted)
 			if err != nil {
 				return err

@@ -17,12 +17,12 @@ import (
 type planFlags struct {
 	job     *jobflags.Flags
 	server  *string
-	workers *jobflags.Whole
+	workers *jobflags.OptionFlag
 	json    bool
 }
 
 func (a *app) planCommand() *cobra.Command {
-	f := &planFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Min: 1, Max: 1024}}
+	f := &planFlags{workers: jobflags.NewWhole(embeddedWorkers, 1, 1024)}
 	cmd := &cobra.Command{
 		Use:   "plan (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Say how a job would run, here or on a coordinator, without running it",
@@ -52,7 +52,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	}
 	a.printDropped(j.Filter)
 	if c == nil {
-		if c, err = client.StartEmbedded(ctx, int(f.workers.Value), a.stderr); err != nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
 			return err
 		}
 		defer c.Close()

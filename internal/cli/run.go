@@ -17,7 +17,7 @@ import (
 type runFlags struct {
 	job            *jobflags.Flags
 	truth, scoreOn string
-	workers        *jobflags.Whole
+	workers        *jobflags.OptionFlag
 	server         *string
 	out            string
 	json, quiet    bool
@@ -28,7 +28,7 @@ type runFlags struct {
 const embeddedWorkers = 1
 
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Min: 1, Max: 1024}}
+	f := &runFlags{workers: jobflags.NewWhole(embeddedWorkers, 1, 1024)}
 	cmd := &cobra.Command{
 		Use:   "run (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: "Cluster a data set, here or on a coordinator, and write what was found",
@@ -84,7 +84,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
 	if c == nil {
-		if c, err = client.StartEmbedded(ctx, int(f.workers.Value), a.stderr); err != nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
 			return err
 		}
 		defer c.Close()
