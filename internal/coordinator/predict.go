@@ -83,11 +83,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 
 // predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
 func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dataset.Dataset) ([]int32, error) {
-	var labels []int32
-	err := c.readLabels(ctx, job, func(_ uint64, portion []int32) error {
-		labels = append(labels, portion...)
-		return nil
-	})
+	labels, err := c.allLabels(ctx, job)
 	if err != nil {
 		return nil, err
 	}
