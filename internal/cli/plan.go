@@ -48,12 +48,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		}
 		defer c.Close()
 	}
-	if j.Data != nil {
-		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(io.Discard, true)); err != nil {
-			return err
-		}
-	}
-	if err := c.UploadTables(ctx, j.Spec); err != nil {
+	if err := c.UploadInputs(ctx, j.Spec, j.Data, report.NewProgress(io.Discard, true)); err != nil {
 		return err
 	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})

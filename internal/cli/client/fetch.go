@@ -120,7 +120,7 @@ func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Mode
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.
 func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
-	id, err := c.Upload(ctx, points, "new points", w)
+	id, err := c.upload(ctx, points, "new points", w)
 	if err != nil {
 		return nil, err
 	}

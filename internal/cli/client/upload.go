@@ -14,8 +14,21 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Upload sends a data set to the coordinator, unless it has it already, and returns its id.
-func (c *Client) Upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
+// UploadInputs uploads the data, unless data is nil, and the tables of a spec, as far as the coordinator does not
+// have them. The spec then names them by their ids.
+func (c *Client) UploadInputs(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
+	if data != nil {
+		id, err := c.upload(ctx, data, spec.GetDisplayName(), w)
+		if err != nil {
+			return err
+		}
+		spec.DatasetId = id
+	}
+	return c.uploadTables(ctx, spec)
+}
+
+// upload sends a data set to the coordinator, unless it has it already, and returns its id.
+func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	id, err := dataset.ID(data)
 	if err != nil {
 		return "", err
@@ -43,9 +56,9 @@ func (c *Client) sendMissing(noun, id string, found error, send func() (storedID
 	return nil
 }
 
-// UploadTables sends the tables that a spec has inline to the coordinator, unless it has them already, and
+// uploadTables sends the tables that a spec has inline to the coordinator, unless it has them already, and
 // names them in the spec by their ids: they may be larger than a request.
-func (c *Client) UploadTables(ctx context.Context, spec *cleavev1.JobSpec) error {
+func (c *Client) uploadTables(ctx context.Context, spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		if used.Input.GetInline() == nil {
 			continue
