@@ -22,17 +22,17 @@ func NewChoice(value string, words ...string) *OptionFlag {
 	return &OptionFlag{option: catalog.Option{Type: catalog.Choice, Values: words}, text: value}
 }
 
-// NewNumber is a flag that takes a number of at least min, or one of a few words.
-func NewNumber(value string, min float64, words ...string) *OptionFlag {
-	return &OptionFlag{option: catalog.Option{Type: catalog.Number, Min: min, Max: math.MaxFloat64, Values: words}, text: value}
+// NewNumber is a flag that takes a number from a lowest one on, or one of a few words.
+func NewNumber(value string, lowest float64, words ...string) *OptionFlag {
+	return &OptionFlag{option: catalog.Option{Type: catalog.Number, Min: lowest, Max: math.MaxFloat64, Values: words}, text: value}
 }
 
-// NewWhole is a flag that takes a whole number from min to max.
-func NewWhole(value, min, max uint64) *OptionFlag {
-	return &OptionFlag{option: catalog.Option{Type: catalog.Whole, Min: float64(min), Max: float64(max)}, text: strconv.FormatUint(value, 10)}
+// NewWhole is a flag that takes a whole number within bounds.
+func NewWhole(value, lowest, highest uint64) *OptionFlag {
+	return &OptionFlag{option: catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)}, text: strconv.FormatUint(value, 10)}
 }
 
-// Positive is the least number of an option that has to be greater than 0.
+// Positive is the lowest number of a flag that takes only those greater than 0.
 const Positive = math.SmallestNonzeroFloat64
 
 // Number is the number that was given, 0 for a word.
