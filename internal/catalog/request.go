@@ -188,7 +188,7 @@ func (o Option) inRange(value float64) error {
 	if len(o.Values) > 0 {
 		words = ", or " + Or(o.Values)
 	}
-	return fmt.Errorf("it must be %g to %g%s", o.Min, o.Max, words)
+	return fmt.Errorf("it must be %.12g to %.12g%s", o.Min, o.Max, words)
 }
 
 // Is tells whether an option was given with a value.

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -109,7 +109,7 @@ func (f *fake) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDa
 		return wire.Status(err)
 	}
 	described := wire.DatasetProto(data)
-	if described.DatasetId, err = client.DatasetID(data); err != nil {
+	if described.DatasetId, err = dataset.ID(data); err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -21,14 +22,11 @@ import (
 )
 
 type generateFlags struct {
-	set             *pflag.FlagSet
-	n, d, k         *jobflags.Whole
-	constraints     *jobflags.Whole
-	background      *jobflags.Whole
-	seed            *jobflags.Whole
-	noise           *jobflags.Number
-	inside, outside *jobflags.Number
-	out             string
+	set                           *pflag.FlagSet
+	n, d, k                       *jobflags.OptionFlag
+	constraints, background, seed *jobflags.OptionFlag
+	noise, inside, outside        *jobflags.OptionFlag
+	out                           string
 }
 
 // shapes are the synthetic data sets, each with the flags that apply to it and not to all.
@@ -41,17 +39,16 @@ var shapes = map[string]struct{ flags []string }{
 
 func (a *app) generateCommand() *cobra.Command {
 	f := &generateFlags{
-		n:           &jobflags.Whole{Value: 200, Min: 2, Max: dataset.MaxRows},
-		d:           &jobflags.Whole{Value: 2, Min: 1, Max: 1 << 20},
-		k:           &jobflags.Whole{Value: 2, Min: 1, Max: dataset.MaxRows},
-		constraints: &jobflags.Whole{Max: math.MaxInt32},
-		background:  &jobflags.Whole{Max: dataset.MaxRows},
-		seed:        &jobflags.Whole{Max: math.MaxUint64},
-		noise:       jobflags.NewNumber(0),
-		inside:      jobflags.NewNumber(10),
-		outside:     jobflags.NewNumber(2),
+		n:           jobflags.NewWhole(200, 2, dataset.MaxRows),
+		d:           jobflags.NewWhole(2, 1, 1<<20),
+		k:           jobflags.NewWhole(2, 1, dataset.MaxRows),
+		constraints: jobflags.NewWhole(0, 0, math.MaxInt32),
+		background:  jobflags.NewWhole(0, 0, dataset.MaxRows),
+		seed:        jobflags.NewWhole(0, 0, math.MaxUint64),
+		noise:       jobflags.NewNumber("0", 0),
+		inside:      jobflags.NewNumber("10", 0),
+		outside:     jobflags.NewNumber("2", 0),
 	}
-	f.noise.Min, f.inside.Min, f.outside.Min = 0, 0, 0
 	cmd := &cobra.Command{
 		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
 		Short: "Make a synthetic data set with its truth and random constraints, or a graph of a picture",
@@ -89,9 +86,9 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err != nil {
 		return err
 	}
-	clustered := len(truth) - int(f.background.Value) // the background comes last
+	clustered := len(truth) - f.background.Whole() // the background comes last
 	// Constraints have a random stream of their own, so that their number does not change the data.
-	constraints, err := synth.Constraints(truth[:clustered], int(f.constraints.Value), rand.New(rand.NewPCG(f.seed.Value, 1)))
+	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(), rand.New(rand.NewPCG(f.seed.Seed(), 1)))
 	if err != nil {
 		return err
 	}
@@ -118,17 +115,9 @@ func (f *generateFlags) check(shape string) error {
 	if !ok {
 		return shell.Usage("there is no shape %q; use two-circles, two-moons, gaussians, blocks, picture or image-affinity", shape)
 	}
-	takes := func(flag string) bool {
-		for _, name := range known.flags {
-			if name == flag {
-				return true
-			}
-		}
-		return false
-	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
-		implied := (flag == "d" && f.d.Value == 2 || flag == "k" && f.k.Value == 2) && shape != "blocks"
-		if f.set.Changed(flag) && !takes(flag) && !implied {
+		implied := (flag == "d" && f.d.Whole() == 2 || flag == "k" && f.k.Whole() == 2) && shape != "blocks"
+		if f.set.Changed(flag) && !slices.Contains(known.flags, flag) && !implied {
 			return shell.Usage("--%s does not apply to %s", flag, shape)
 		}
 	}
@@ -137,16 +126,16 @@ func (f *generateFlags) check(shape string) error {
 
 // draw makes the file of the data and its truth.
 func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
-	rng := rand.New(rand.NewPCG(f.seed.Value, 0))
-	n, d, k := int(f.n.Value), int(f.d.Value), int(f.k.Value)
+	rng := rand.New(rand.NewPCG(f.seed.Seed(), 0))
+	n, d, k := f.n.Whole(), f.d.Whole(), f.k.Whole()
 	noise := func(standard float64) float64 {
 		if f.set.Changed("noise") {
-			return f.noise.Value
+			return f.noise.Number()
 		}
 		return standard
 	}
 	if shape == "blocks" {
-		edges, truth, err := synth.Blocks(n, k, f.inside.Value, f.outside.Value, rng)
+		edges, truth, err := synth.Blocks(n, k, f.inside.Number(), f.outside.Number(), rng)
 		return report.File{Name: "edges.csv", Write: func(w io.Writer) error { return format.WriteEdges(w, edges) }}, truth, err
 	}
 	var points *dataset.Points
@@ -159,7 +148,7 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 		points, truth, err = synth.Gaussians(n, d, k, noise(1), rng)
 	}
 	if err == nil {
-		points, truth, err = synth.WithBackground(points, truth, int(f.background.Value), rng)
+		points, truth, err = synth.WithBackground(points, truth, f.background.Whole(), rng)
 	}
 	if err != nil {
 		return report.File{}, nil, err

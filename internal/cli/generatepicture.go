@@ -21,21 +21,18 @@ import (
 )
 
 type pictureFlags struct {
-	width, height *jobflags.Whole
-	noise         *jobflags.Number
-	seed          *jobflags.Whole
-	out           string
+	width, height, noise, seed *jobflags.OptionFlag
+	out                        string
 }
 
 // pictureCommand draws a picture to try image-affinity on.
 func (a *app) pictureCommand() *cobra.Command {
 	f := &pictureFlags{
-		width:  &jobflags.Whole{Value: 48, Min: 8, Max: segment.MaxPixels},
-		height: &jobflags.Whole{Value: 32, Min: 8, Max: segment.MaxPixels},
-		noise:  jobflags.NewNumber(10),
-		seed:   &jobflags.Whole{Max: math.MaxUint64},
+		width:  jobflags.NewWhole(48, 8, segment.MaxPixels),
+		height: jobflags.NewWhole(32, 8, segment.MaxPixels),
+		noise:  jobflags.NewNumber("10", 0),
+		seed:   jobflags.NewWhole(0, 0, math.MaxUint64),
 	}
-	f.noise.Min = 0
 	cmd := &cobra.Command{
 		Use:   "picture --out DIR",
 		Short: "Draw a picture of two halves with noise, to be segmented",
@@ -55,7 +52,7 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if f.out == "" {
 		return shell.Usage("where to? Give --out DIR")
 	}
-	scene, err := segment.DrawHalves(int(f.width.Value), int(f.height.Value), f.noise.Value, rand.New(rand.NewPCG(f.seed.Value, 0)))
+	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Seed(), 0)))
 	if err != nil {
 		return err
 	}
@@ -73,24 +70,19 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 }
 
 type affinityFlags struct {
-	set                      *pflag.FlagSet
-	radius                   *jobflags.Number
-	sigmaPosition, sigmaGray *jobflags.Number
-	boxes                    string
-	weight                   *jobflags.Number
-	allPairs                 bool
-	out                      string
+	set                                      *pflag.FlagSet
+	radius, sigmaPosition, sigmaGray, weight *jobflags.OptionFlag
+	boxes, out                               string
+	allPairs                                 bool
 }
 
 // affinityCommand makes the graph of a picture's pixels and constraints on them (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
 	f := &affinityFlags{
-		radius: jobflags.NewNumber(5), sigmaPosition: jobflags.NewNumber(0, "auto"), sigmaGray: jobflags.NewNumber(0, "auto"), weight: jobflags.NewNumber(segment.UnitWeight),
-	}
-	f.radius.Min = 1
-	f.weight.Min, f.weight.MinExcluded = 0, true
-	for _, sigma := range []*jobflags.Number{f.sigmaPosition, f.sigmaGray} {
-		sigma.Keyword, sigma.Min, sigma.MinExcluded = "auto", 0, true
+		radius:        jobflags.NewNumber("5", 1),
+		sigmaPosition: jobflags.NewNumber("auto", jobflags.Positive, "auto"),
+		sigmaGray:     jobflags.NewNumber("auto", jobflags.Positive, "auto"),
+		weight:        jobflags.NewNumber(fmt.Sprint(segment.UnitWeight), jobflags.Positive),
 	}
 	cmd := &cobra.Command{
 		Use:   "image-affinity PICTURE --out DIR",
@@ -160,12 +152,12 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 
 // affinity takes the widths that were given and defaults for the others.
 func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
-	chosen := segment.DefaultAffinity(p, f.radius.Value)
-	if f.sigmaPosition.Keyword == "" {
-		chosen.SigmaPosition = f.sigmaPosition.Value
+	chosen := segment.DefaultAffinity(p, f.radius.Number())
+	if f.sigmaPosition.String() != "auto" {
+		chosen.SigmaPosition = f.sigmaPosition.Number()
 	}
-	if f.sigmaGray.Keyword == "" {
-		chosen.SigmaGray = f.sigmaGray.Value
+	if f.sigmaGray.String() != "auto" {
+		chosen.SigmaGray = f.sigmaGray.Number()
 	}
 	return chosen
 }
@@ -183,9 +175,9 @@ func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint
 		return nil, fault.Wrap(err, "%s", f.boxes)
 	}
 	if !f.allPairs {
-		return labeled.Chains(f.weight.Value), nil
+		return labeled.Chains(f.weight.Number()), nil
 	}
-	constraints, err := labeled.AllPairs(f.weight.Value)
+	constraints, err := labeled.AllPairs(f.weight.Number())
 	return constraints, fault.Wrap(err, "%s", f.boxes)
 }
 

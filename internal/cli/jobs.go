@@ -12,7 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -20,12 +19,10 @@ import (
 
 // jobCommand is a command about one job.
 func (a *app) jobCommand(name, short string, do func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: name + " JOB", Short: short, Args: cobra.ArbitraryArgs}
-	server := addServerFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(*server, args, func(c *client.Client, jobID string) error { return do(cmd.Context(), c, jobID, asJSON) })
+		return a.onJob(*server, args, func(c *client.Client, jobID string) error { return do(cmd.Context(), c, jobID, *asJSON) })
 	}
 	return cmd
 }
@@ -79,36 +76,18 @@ func (a *app) deleteCommand() *cobra.Command {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	var asJSON bool
 	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
-	cmd := &cobra.Command{Use: "list", Short: "List jobs, the newest first", Args: shell.FlagsOnly}
-	server := addServerFlag(cmd.Flags())
+	cmd := a.listingCommand("list", "List jobs, the newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
+		wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])
+		jobs, err := c.ListJobs(ctx, wanted)
+		return printList(a.stdout, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
+			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
+				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
+					j.GetIterations(), report.Brief(j.GetObjective()), report.FormatTime(j.GetCreateTime())}
+			})
+	})
 	cmd.Flags().Var(state, "state", "only jobs in this state")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return a.onServer(*server, func(c *client.Client) error {
-			wanted := cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.Value)])
-			jobs, err := c.ListJobs(cmd.Context(), wanted)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return report.PrintMessage(a.stdout, &cleavev1.ListJobsResponse{Jobs: jobs})
-			}
-			return a.printJobs(jobs)
-		})
-	}
 	return cmd
-}
-
-func (a *app) printJobs(jobs []*cleavev1.Job) error {
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED")
-	for _, j := range jobs {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
-			j.GetIterations(), report.Brief(j.GetObjective()), report.FormatTime(j.GetCreateTime()))
-	}
-	return table.Flush()
 }
 
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {

@@ -25,13 +25,12 @@ type overlayFlags struct {
 	labels            string
 	embedding, column string
 	boxes             string
-	scale             *jobflags.Number
+	scale             *jobflags.OptionFlag
 	out               string
 }
 
 func (a *app) overlayCommand() *cobra.Command {
-	f := &overlayFlags{scale: jobflags.NewNumber(0, "auto")}
-	f.scale.Keyword, f.scale.Min = "auto", 1
+	f := &overlayFlags{scale: jobflags.NewNumber("auto", 1, "auto")}
 	cmd := &cobra.Command{
 		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
 		Short: "Draw the segments of a picture, or their relaxed indicator, over it",
@@ -59,8 +58,8 @@ func (f *overlayFlags) check() error {
 		return shell.Usage("--column goes with --embedding only")
 	case !strings.EqualFold(filepath.Ext(f.out), ".png"):
 		return shell.Usage("where to? Give --out FILE.png")
-	case f.scale.Keyword == "" && f.scale.Value != math.Trunc(f.scale.Value):
-		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.Value)
+	case f.scale.String() != "auto" && f.scale.Number() != math.Trunc(f.scale.Number()):
+		return shell.Usage("--scale is %v; use a whole number or auto", f.scale.Number())
 	}
 	return nil
 }
@@ -74,11 +73,11 @@ func (a *app) overlay(f *overlayFlags) error {
 		return err
 	}
 	o := picture.Overlay{Picture: p, Scale: picture.AutoScale(p)}
-	if f.scale.Keyword == "" {
-		if most := picture.MaxScale(p); f.scale.Value > float64(most) {
-			return shell.Usage("--scale is %v; a picture of %d x %d pixels can be drawn up to %d times as large", f.scale.Value, p.Width, p.Height, most)
+	if f.scale.String() != "auto" {
+		if most := picture.MaxScale(p); f.scale.Number() > float64(most) {
+			return shell.Usage("--scale is %v; a picture of %d x %d pixels can be drawn up to %d times as large", f.scale.Number(), p.Width, p.Height, most)
 		}
-		o.Scale = int(f.scale.Value)
+		o.Scale = int(f.scale.Number())
 	}
 	if f.boxes != "" {
 		if o.Boxes, err = format.LoadBoxes(f.boxes, p.Width, p.Height); err != nil {

@@ -9,31 +9,22 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type planFlags struct {
-	job     *jobflags.Flags
-	server  *string
-	workers *jobflags.Whole
+	describedJob
+	workers *jobflags.OptionFlag
 	json    bool
 }
 
 func (a *app) planCommand() *cobra.Command {
-	f := &planFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Min: 1, Max: 1024}}
-	cmd := &cobra.Command{
-		Use:   "plan (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
-		Short: "Say how a job would run, here or on a coordinator, without running it",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
-	f.job = jobflags.Add(set)
-	f.server = addServerFlag(set)
-	set.Var(f.workers, "workers", "workers of an embedded run")
-	set.BoolVar(&f.json, "json", false, "print the plan as JSON")
+	f := &planFlags{}
+	cmd := describingCommand("plan", "Say how a job would run, here or on a coordinator, without running it", &f.describedJob,
+		func(ctx context.Context) error { return a.plan(ctx, f) })
+	f.workers = addWorkersFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")
 	return cmd
 }
 
@@ -52,17 +43,12 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	}
 	a.printDropped(j.Filter)
 	if c == nil {
-		if c, err = client.StartEmbedded(ctx, int(f.workers.Value), a.stderr); err != nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
 			return err
 		}
 		defer c.Close()
 	}
-	if j.Data != nil {
-		if j.Spec.DatasetId, err = c.Upload(ctx, j.Data, j.Spec.GetDisplayName(), report.NewProgress(io.Discard, true)); err != nil {
-			return err
-		}
-	}
-	if err := c.UploadTables(ctx, j.Spec); err != nil {
+	if err := c.UploadInputs(ctx, j.Spec, j.Data, report.NewProgress(io.Discard, true)); err != nil {
 		return err
 	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: j.Spec})

@@ -9,11 +9,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -49,7 +49,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 		t.Fatal(err)
 	}
 	f.spec = &cleavev1.JobSpec{DisplayName: "p.csv"}
-	if f.spec.DatasetId, err = client.DatasetID(data); err != nil {
+	if f.spec.DatasetId, err = dataset.ID(data); err != nil {
 		t.Fatal(err)
 	}
 	return f

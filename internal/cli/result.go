@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -32,11 +33,7 @@ func (a *app) resultCommand() *cobra.Command {
 	set := cmd.Flags()
 	f.data = jobflags.AddDataFlags(set)
 	f.server = addServerFlag(set)
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
-	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
-	set.BoolVar(&f.quiet, "quiet", false, "print nothing when --out is given")
-	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
-	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+	f.addOutputFlags(set, "print nothing when --out is given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onJob(*f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
@@ -91,7 +88,7 @@ func checkSameData(j *jobflags.Job) error {
 	if j.Data == nil {
 		return nil
 	}
-	id, err := client.DatasetID(j.Data)
+	id, err := dataset.ID(j.Data)
 	if err == nil && id != j.Spec.GetDatasetId() {
 		return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it is data set %s, the job's is %s", id, j.Spec.GetDatasetId())
 	}

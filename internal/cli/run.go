@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -15,10 +16,9 @@ import (
 
 // runFlags are the flags of run beyond those that describe the job.
 type runFlags struct {
-	job            *jobflags.Flags
+	describedJob
 	truth, scoreOn string
-	workers        *jobflags.Whole
-	server         *string
+	workers        *jobflags.OptionFlag
 	out            string
 	json, quiet    bool
 }
@@ -27,24 +27,29 @@ type runFlags struct {
 // each block of the symmetric matrix only once; several would compute some blocks twice.
 const embeddedWorkers = 1
 
+// addWorkersFlag declares --workers.
+func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
+	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
+	set.Var(workers, "workers", "workers of an embedded run")
+	return workers
+}
+
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Min: 1, Max: 1024}}
-	cmd := &cobra.Command{
-		Use:   "run (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
-		Short: "Cluster a data set, here or on a coordinator, and write what was found",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
-	f.job = jobflags.Add(set)
-	f.server = addServerFlag(set)
+	f := &runFlags{}
+	cmd := describingCommand("run", "Cluster a data set, here or on a coordinator, and write what was found", &f.describedJob,
+		func(ctx context.Context) error { return a.run(ctx, f) })
+	f.workers = addWorkersFlag(cmd.Flags())
+	f.addOutputFlags(cmd.Flags(), "show no progress, only warnings")
+	return cmd
+}
+
+// addOutputFlags declares the flags about what is printed and written; result has them too.
+func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.Var(f.workers, "workers", "workers of an embedded run")
 	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress, only warnings")
-	return cmd
+	set.BoolVar(&f.quiet, "quiet", false, quiet)
 }
 
 func (a *app) run(ctx context.Context, f *runFlags) (err error) {
@@ -84,7 +89,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
 	if c == nil {
-		if c, err = client.StartEmbedded(ctx, int(f.workers.Value), a.stderr); err != nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
 			return err
 		}
 		defer c.Close()

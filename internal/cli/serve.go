@@ -15,11 +15,11 @@ import (
 
 type serveFlags struct {
 	listen, dataDir, logLevel string
-	workers                   *jobflags.Whole
+	workers                   *jobflags.OptionFlag
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	f := &serveFlags{workers: &jobflags.Whole{Value: embeddedWorkers, Max: 1024}}
+	f := &serveFlags{workers: jobflags.NewWhole(embeddedWorkers, 0, 1024)}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a coordinator and workers in one process, to try things out",
@@ -49,14 +49,14 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	cluster.AddWorkers(int(f.workers.Value), worker.Config{
+	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 	})
 	ctx, done := cluster.Context(ctx)
 	defer done()
-	if cluster.AwaitWorkers(ctx, int(f.workers.Value)) == nil { // so that the first request finds them
+	if cluster.AwaitWorkers(ctx, f.workers.Whole()) == nil { // so that the first request finds them
 		fmt.Fprintf(a.stdout, "listening on %s\n", cluster.Address)
 	}
 	<-ctx.Done()

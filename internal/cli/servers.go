@@ -2,11 +2,18 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
 
@@ -17,6 +24,9 @@ const serverVariable = "CLEAVE_SERVER"
 func addServerFlag(set *pflag.FlagSet) *string {
 	return set.String("server", "", "coordinator to use, `HOST:PORT` (default $"+serverVariable+")")
 }
+
+// addJSONFlag declares --json.
+func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
 
 // remote connects to the coordinator that --server or the environment names.
 func (a *app) remote(server string) (*client.Client, error) {
@@ -44,12 +54,57 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return client.Connect(server)
 }
 
+// describedJob are the flags that describe a job and name the coordinator that runs it.
+type describedJob struct {
+	job    *jobflags.Flags
+	server *string
+}
+
+// describingCommand is a command on a job that its flags describe.
+func describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
+		Short: short,
+		Args:  shell.FlagsOnly,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
+	return cmd
+}
+
 // prepare makes a job of the flags. c is nil when there is no coordinator yet.
 func prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
 	if c == nil {
 		return f.Prepare(ctx, nil)
 	}
 	return f.Prepare(ctx, c.DescribeDataset)
+}
+
+// listingCommand is a command that lists what a coordinator has.
+func (a *app) listingCommand(name, short string, list func(ctx context.Context, c *client.Client, asJSON bool) error) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Args: shell.FlagsOnly}
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.onServer(*server, func(c *client.Client) error { return list(cmd.Context(), c, *asJSON) })
+	}
+	return cmd
+}
+
+// printList prints a list, as the message of the API or as a table; err is why there is none.
+func printList[T any](w io.Writer, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return report.PrintMessage(w, message)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, header)
+	format := strings.Repeat("%v\t", strings.Count(header, "\t")) + "%v\n"
+	for _, item := range list {
+		fmt.Fprintf(table, format, cells(item)...)
+	}
+	return table.Flush()
 }
 
 // onJob calls do with the one job that the arguments name.

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -44,7 +44,7 @@ func startSpectral(t *testing.T, steps ...*cleavev1.WatchJobResponse) *fake {
 		t.Fatal(err)
 	}
 	f.spec = &cleavev1.JobSpec{DisplayName: "p.csv", K: 2, Algorithm: &cleavev1.JobSpec_ConstrainedSpectral{}}
-	if f.spec.DatasetId, err = client.DatasetID(data); err != nil {
+	if f.spec.DatasetId, err = dataset.ID(data); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -46,10 +45,8 @@ func (a *app) tablesCommand() *cobra.Command {
 
 // storedCommand lists what is stored, or deletes some of it.
 func (a *app) storedCommand(s stored) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{Use: s.command + " [list | delete ID]", Short: "List or delete the " + s.plural + " of a coordinator", Args: cobra.ArbitraryArgs}
-	server := addServerFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		what := "list"
 		if len(args) > 0 {
@@ -60,7 +57,7 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 			if len(args) > 0 {
 				return shell.Usage("what is %q? After %s list comes nothing more", args[0], s.command)
 			}
-			return a.onServer(*server, func(c *client.Client) error { return s.list(cmd.Context(), c, asJSON) })
+			return a.onServer(*server, func(c *client.Client) error { return s.list(cmd.Context(), c, *asJSON) })
 		case "delete":
 			id, err := oneArgument(args, s.singular)
 			if err != nil {
@@ -71,7 +68,7 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if *asJSON {
 					return report.PrintMessage(a.stdout, response)
 				}
 				_, err = fmt.Fprintf(a.stdout, "%s: deleted\n", id)
@@ -85,38 +82,21 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
 	all, err := c.ListDatasets(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return report.PrintMessage(a.stdout, &cleavev1.ListDatasetsResponse{Datasets: all})
-	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED")
-	for _, d := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
-			d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime()))
-	}
-	return table.Flush()
+	return printList(a.stdout, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,
+		"DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED", func(d *cleavev1.Dataset) []any {
+			return []any{d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
+				d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime())}
+		})
 }
 
 func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) error {
 	all, err := c.ListTables(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return report.PrintMessage(a.stdout, &cleavev1.ListTablesResponse{Tables: all})
-	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED")
-	for _, t := range all {
-		var names []string
-		for _, column := range t.GetColumns() {
-			names = append(names, column.GetName())
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(),
-			text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime()))
-	}
-	return table.Flush()
+	return printList(a.stdout, asJSON, &cleavev1.ListTablesResponse{Tables: all}, all, err,
+		"TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED", func(t *cleavev1.Table) []any {
+			var names []string
+			for _, column := range t.GetColumns() {
+				names = append(names, column.GetName())
+			}
+			return []any{t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(), text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime())}
+		})
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 
@@ -15,23 +14,16 @@ import (
 )
 
 type submitFlags struct {
-	job               *jobflags.Flags
-	server            *string
+	describedJob
 	requestID         string
 	wait, json, quiet bool
 }
 
 func (a *app) submitCommand() *cobra.Command {
 	f := &submitFlags{}
-	cmd := &cobra.Command{
-		Use:   "submit (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
-		Short: "Hand a job to a coordinator and print its id",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.submit(cmd.Context(), f) },
-	}
+	cmd := describingCommand("submit", "Hand a job to a coordinator and print its id", &f.describedJob,
+		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
-	f.job = jobflags.Add(set)
-	f.server = addServerFlag(set)
 	set.StringVar(&f.requestID, "request-id", "", "a `UUID` that makes submitting twice the same as once")
 	set.BoolVar(&f.wait, "wait", false, "wait until the job has ended; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")

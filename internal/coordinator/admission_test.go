@@ -18,7 +18,7 @@ type countedBlobs struct {
 }
 
 func (b *countedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if strings.HasPrefix(name, datasetPrefix) {
+	if strings.HasPrefix(name, "datasets/") {
 		b.reads.Add(1)
 	}
 	return b.Blobs.Open(ctx, name, offset, length)

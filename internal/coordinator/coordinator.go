@@ -38,7 +38,7 @@ type Coordinator struct {
 	blobs    store.Blobs
 	term     store.Leadership
 	datasets *datasetStore
-	tables   *tableStore
+	tables   tableStore
 	fleet    *fleet.Fleet
 
 	listener net.Listener

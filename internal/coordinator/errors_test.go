@@ -206,7 +206,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	h.c.datasets.mu.Lock()
 	h.c.datasets.evict(h.c.datasets.byID[first])
 	h.c.datasets.mu.Unlock()
-	data, _, err := h.c.datasets.load(t.Context(), first)
+	data, err := h.c.datasets.load(t.Context(), first)
 	if err != nil || data.Rows() != 4 {
 		t.Errorf("loaded %v, %v", data, err)
 	}
@@ -227,7 +227,7 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.cache("d", large) // 40 bytes: b and c are evicted
-	if s.cached("a") == nil || s.cached("b") != nil || s.cached("c") != nil || s.cached("d") == nil || s.used != 72 {
+	if s.byID["a"] == nil || s.byID["b"] != nil || s.byID["c"] != nil || s.byID["d"] == nil || s.used != 72 {
 		t.Errorf("%d bytes are used by %v", s.used, s.byID)
 	}
 }

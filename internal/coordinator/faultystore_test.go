@@ -67,7 +67,7 @@ func TestLostAnswersHaveNoEffect(t *testing.T) {
 	if err != nil || len(list.GetJobs()) != 1 || list.GetJobs()[0].GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("jobs are %v, %v", list, err)
 	}
-	blobs, err := h.c.blobs.List(t.Context(), datasetPrefix)
+	blobs, err := h.c.blobs.List(t.Context(), "datasets/")
 	if err != nil || len(blobs) != 1 {
 		t.Errorf("data set blobs are %v, %v", blobs, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -161,6 +162,18 @@ func (c *Coordinator) unfinished(id string) *job {
 	return c.jobs[id]
 }
 
+// findJob is the id of a job that has not ended and is such a one, "" when there is none.
+func (c *Coordinator) findJob(is func(*job) bool) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, j := range c.jobs {
+		if is(j) {
+			return id
+		}
+	}
+	return ""
+}
+
 // forget removes a job that has ended from the table.
 func (c *Coordinator) forget(id string) {
 	c.mu.Lock()
@@ -212,6 +225,8 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 	}
 	return record, nil
 }
+
+func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}

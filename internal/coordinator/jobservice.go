@@ -53,44 +53,15 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 }
 
 func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
-	size, err := pageSize(request.GetPageSize())
-	if err != nil {
-		return nil, err
-	}
-	after, err := pageStart(request.GetPageToken(), jobPrefix)
-	if err != nil {
-		return nil, err
-	}
-	response := &cleavev1.ListJobsResponse{}
-	for {
-		entries, err := s.c.state.List(ctx, jobPrefix, after, maxPageSize)
-		if err != nil {
-			return nil, err
+	jobs, next, err := pageOfState(ctx, s.c.state, jobPrefix, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+		record, err := readJob(entry)
+		job := record.GetJob()
+		if j := s.c.unfinished(job.GetJobId()); j != nil {
+			job = j.view()
 		}
-		for _, entry := range entries {
-			record, err := readJob(entry)
-			if err != nil {
-				return nil, err
-			}
-			job := record.GetJob()
-			if j := s.c.unfinished(job.GetJobId()); j != nil {
-				job = j.view()
-			}
-			if request.GetState() != cleavev1.JobState_JOB_STATE_UNSPECIFIED && job.GetState() != request.GetState() {
-				after = entry.Key
-				continue
-			}
-			if len(response.Jobs) == size {
-				response.NextPageToken = pageToken(after)
-				return response, nil
-			}
-			response.Jobs = append(response.Jobs, job)
-			after = entry.Key
-		}
-		if len(entries) < maxPageSize {
-			return response, nil
-		}
-	}
+		return job, request.GetState() == cleavev1.JobState_JOB_STATE_UNSPECIFIED || job.GetState() == request.GetState(), err
+	})
+	return &cleavev1.ListJobsResponse{Jobs: jobs, NextPageToken: next}, err
 }
 
 // CancelJob succeeds whatever the state of the job, so that it can be repeated when its answer was lost.

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 
 // The keys of the state:
 //
-//	datasets/<sha256>             DatasetRecord
-//	tables/<sha256>               TableRecord
+//	datasets/<sha256>             ContentRecord
+//	tables/<sha256>               ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<request id>         RequestRecord
@@ -33,8 +32,6 @@ import (
 // The name of a blob is never used twice: a data set that is deleted and uploaded again gets another blob,
 // so that a late deletion of the first cannot remove the second.
 const (
-	datasetPrefix    = "datasets/"
-	tablePrefix      = "tables/"
 	jobPrefix        = "jobs/"
 	unfinishedPrefix = "unfinished/"
 	requestPrefix    = "requests/"
@@ -42,8 +39,6 @@ const (
 	garbagePrefix    = "garbage/"
 )
 
-func datasetKey(id string) string      { return datasetPrefix + id }
-func tableKey(id string) string        { return tablePrefix + id }
 func unfinishedKey(id string) string   { return unfinishedPrefix + id }
 func garbageKey(blobs string) string   { return garbagePrefix + blobs }
 func requestKey(request string) string { return requestPrefix + request }
@@ -64,8 +59,7 @@ func jobKey(id string) string {
 	return jobPrefix + strings.Map(inverted, id)
 }
 
-func datasetBlob(id string) string   { return datasetPrefix + id + "/" + uuid.NewString() }
-func tableBlob(id string) string     { return tablePrefix + id + "/" + uuid.NewString() }
+func newBlob(key string) string      { return key + "/" + uuid.NewString() }
 func jobBlobPrefix(id string) string { return jobPrefix + id + "/" }
 func specBlob(id string) string      { return jobBlobPrefix(id) + "spec" }
 
@@ -94,35 +88,4 @@ func required(field, value string) error {
 		return fault.Invalid("FIELD_REQUIRED", "%s is empty; say which one you mean", field).OnField(field)
 	}
 	return nil
-}
-
-const (
-	defaultPageSize = 100
-	maxPageSize     = 1000
-)
-
-func pageSize(requested int32) (int, error) {
-	switch {
-	case requested < 0:
-		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", requested).OnField("page_size")
-	case requested == 0:
-		return defaultPageSize, nil
-	}
-	return min(int(requested), maxPageSize), nil
-}
-
-// pageToken makes a token of the last key that a page has covered.
-func pageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
-
-// pageStart is the key after which the page of a token starts.
-func pageStart(token, prefix string) (after string, err error) {
-	if token == "" {
-		return "", nil
-	}
-	key, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || !strings.HasPrefix(string(key), prefix) {
-		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token is not one that this list gave; start again without one").
-			OnField("page_token")
-	}
-	return string(key), nil
 }

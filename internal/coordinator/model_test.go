@@ -78,7 +78,7 @@ func TestSparsePointsAreKept(t *testing.T) {
 		t.Errorf("described as %v", added)
 	}
 	h.c.datasets.evict(h.c.datasets.byID[added.GetDatasetId()]) // so that it is read from its blob
-	if got, _, err := h.c.datasets.load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
+	if got, err := h.c.datasets.load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	list, err := h.datasets.ListDatasets(t.Context(), &cleavev1.ListDatasetsRequest{})

@@ -39,11 +39,11 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err := clustering.Validate(rows, spec); err != nil {
 		return nil, err
 	}
-	data, info, err := c.datasets.load(ctx, p.GetDatasetId())
+	data, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRunner(data, spec, int64(info.GetBytes()))
+	r, err := newRunner(data, spec, int64(record.GetDataset().GetBytes()))
 	if err != nil {
 		return nil, err
 	}

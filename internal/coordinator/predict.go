@@ -42,7 +42,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	if err != nil {
 		return nil, err
 	}
-	fresh, _, err := c.datasets.load(ctx, request.GetDatasetId())
+	fresh, err := c.datasets.load(ctx, request.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 
 // predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
 func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dataset.Dataset) ([]int32, error) {
-	var labels []int32
-	err := c.readLabels(ctx, job, func(_ uint64, portion []int32) error {
-		labels = append(labels, portion...)
-		return nil
-	})
+	labels, err := c.allLabels(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +99,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dat
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	trained, _, err := c.datasets.load(ctx, p.GetDatasetId())
+	trained, err := c.datasets.load(ctx, p.GetDatasetId())
 	if err != nil {
 		return nil, err
 	}

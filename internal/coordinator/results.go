@@ -45,16 +45,22 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 	return record, nil
 }
 
-// readLabels calls yield with one portion of a job's labels after the other.
-func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
+// openResult opens a large part of a job's result. Where a job has no such part, reason and why say so.
+func (c *Coordinator) openResult(ctx context.Context, id string, blob func(*statev1.JobRecord) string, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if record.GetLabelsBlob() == "" {
-		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_LABELS", "job %s was cancelled before it had labels", id).With("job_id", id)
+	if blob(record) == "" {
+		return nil, nil, fault.New(fault.FailedPrecondition, reason, "job %s %s", id, why).With("job_id", id)
 	}
-	r, err := c.blobs.Open(ctx, record.GetLabelsBlob(), 0, -1)
+	r, err := c.blobs.Open(ctx, blob(record), 0, -1)
+	return record, r, err
+}
+
+// readLabels calls yield with one portion of a job's labels after the other.
+func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(first uint64, labels []int32) error) error {
+	_, r, err := c.openResult(ctx, id, (*statev1.JobRecord).GetLabelsBlob, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
 	if err != nil {
 		return err
 	}
@@ -79,6 +85,15 @@ func (c *Coordinator) readLabels(ctx context.Context, id string, yield func(firs
 	}
 }
 
+// allLabels are all labels of a job.
+func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32, err error) {
+	err = c.readLabels(ctx, id, func(_ uint64, portion []int32) error {
+		labels = append(labels, portion...)
+		return nil
+	})
+	return labels, err
+}
+
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	return s.c.readLabels(stream.Context(), request.GetJobId(), func(first uint64, labels []int32) error {
 		return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(first), Labels: wire.LabelsProto(labels)})
@@ -86,15 +101,8 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
-	if record.GetModelBlob() == "" {
-		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s has no model: only the vector family makes centroids, and only once it has begun", request.GetJobId()).With("job_id", request.GetJobId())
-	}
-	values, err := s.c.blobs.Open(stream.Context(), record.GetModelBlob(), 0, -1)
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetModelBlob,
+		"JOB_HAS_NO_MODEL", "has no model: only the vector family makes centroids, and only once it has begun")
 	if err != nil {
 		return err
 	}
@@ -103,15 +111,8 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
-	if record.GetEmbeddingBlob() == "" {
-		return fault.New(fault.FailedPrecondition, "JOB_HAS_NO_EMBEDDING",
-			"job %s has no embedding: only the spectral family finds coordinates, and only when it is done with them", request.GetJobId()).With("job_id", request.GetJobId())
-	}
-	values, err := s.c.blobs.Open(stream.Context(), record.GetEmbeddingBlob(), 0, -1)
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), (*statev1.JobRecord).GetEmbeddingBlob,
+		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")
 	if err != nil {
 		return err
 	}
@@ -120,11 +121,7 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
-	var labels []int32
-	err := s.c.readLabels(ctx, request.GetJobId(), func(_ uint64, portion []int32) error {
-		labels = append(labels, portion...)
-		return nil
-	})
+	labels, err := s.c.allLabels(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}

@@ -85,15 +85,23 @@ func (r *kernelRunner) need() planning.Workload {
 
 func (r *kernelRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	x, err := f.NewExecutor(ctx, task)
+// runOn runs a job on the executor that was made for it; err is why there is none.
+func runOn(x interface {
+	Usage() fleet.Usage
+	Release()
+}, err error, run func() (*clustering.Result, error)) (*clustering.Result, *fleet.Usage, error) {
 	if err != nil {
 		return nil, nil, err
 	}
 	defer x.Release()
-	result, err := kernelkmeans.Run(ctx, r.problem, x, o)
-	held := x.Usage()
-	return result, &held, err
+	result, err := run()
+	used := x.Usage()
+	return result, &used, err
+}
+
+func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	x, err := f.NewExecutor(ctx, task)
+	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.Run(ctx, r.problem, x, o) })
 }
 
 // vectorRunner runs a job of the vector family. Restarts run one after the other.
@@ -125,11 +133,5 @@ func (r *vectorRunner) limitLanes(int) {}
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors = r.problem.Vectors
 	x, err := f.NewVectorExecutor(ctx, task)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer x.Release()
-	result, err := centroid.Run(ctx, r.problem, x, o)
-	held := x.Usage()
-	return result, &held, err
+	return runOn(x, err, func() (*clustering.Result, error) { return centroid.Run(ctx, r.problem, x, o) })
 }

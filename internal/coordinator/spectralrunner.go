@@ -45,11 +45,5 @@ func (r *spectralRunner) limitLanes(int) {}
 
 func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x, err := f.NewExecutor(ctx, task)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer x.Release()
-	result, err := cut.Run(ctx, r.problem, x, o)
-	held := x.Usage()
-	return result, &held, err
+	return runOn(x, err, func() (*clustering.Result, error) { return cut.Run(ctx, r.problem, x, o) })
 }

@@ -103,7 +103,7 @@ func TestTables(t *testing.T) {
 	if _, err := tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: ids[0]}); status.Code(err) != codes.NotFound || reason(err) != "TABLE_NOT_FOUND" {
 		t.Errorf("a table that was deleted: %v", err)
 	}
-	blobs, err := h.c.blobs.List(ctx, tablePrefix)
+	blobs, err := h.c.blobs.List(ctx, "tables/")
 	if err != nil || len(blobs) != 2 {
 		t.Errorf("%d blobs for 2 tables, %v", len(blobs), err)
 	}

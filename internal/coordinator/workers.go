@@ -51,27 +51,15 @@ const workerPrefix = "workers/"
 func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00" + w.ID }
 
 func (s *clusterService) ListWorkers(_ context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
-	size, err := pageSize(request.GetPageSize())
-	if err != nil {
-		return nil, err
-	}
-	after, err := pageStart(request.GetPageToken(), workerPrefix)
-	if err != nil {
-		return nil, err
-	}
-	response, last := &cleavev1.ListWorkersResponse{}, ""
-	for _, w := range s.c.fleet.Workers() {
-		if workerKey(w) <= after {
-			continue
+	workers, next, err := page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
+		for _, w := range s.c.fleet.Workers() {
+			if key := workerKey(w); key > after && !add(key, workerProto(w)) {
+				break
+			}
 		}
-		if len(response.Workers) == size {
-			response.NextPageToken = pageToken(last)
-			break
-		}
-		response.Workers = append(response.Workers, workerProto(w))
-		last = workerKey(w)
-	}
-	return response, nil
+		return nil
+	})
+	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
 }
 
 func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {

@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
@@ -51,6 +53,13 @@ func EncodedSize(d Dataset) int64 {
 // rows have `columns` values each.
 func RowRange(columns, from, to int) (offset, length int64) {
 	return headerSize + 8*int64(columns)*int64(from), 8 * int64(columns) * int64(to-from)
+}
+
+// ID identifies a data set by its content: the SHA-256 of its canonical bytes, in hexadecimal.
+func ID(d Dataset) (string, error) {
+	hash := sha256.New()
+	err := Encode(hash, d)
+	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
 // Encode writes the canonical bytes.

@@ -114,24 +114,11 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 // Distances returns the distortions of some points to all clusters, point after point, for those of the points
 // (ascending) that are in the given tiles. Absent clusters are infinitely far away.
 func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
-	tiles, err := s.tilesOf(numbers)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.checkPoints(points); err != nil {
 		return nil, err
 	}
-	if err := s.setModel(ctx, model, false); err != nil {
-		return nil, err
-	}
-	begin, total := make([]int, len(tiles)), 0
-	for at, t := range tiles {
-		begin[at] = total
-		total += len(within(points, t)) * model.Clusters
-	}
-	distances := make([]float64, total)
-	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
-		dst := distances[begin[at]:]
+	count := func(t *tile) int { return len(within(points, t)) * model.Clusters }
+	return s.measure(ctx, numbers, model, count, func(t *tile, w *workspace, dst []float64) {
 		for _, i := range within(points, t) {
 			x := w.row(int(i) - t.rows.From)
 			for c := range model.Clusters {
@@ -140,11 +127,15 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, poin
 			dst = dst[model.Clusters:]
 		}
 	})
-	return distances, err
 }
 
 // Nearest returns, for every row of the given tiles, the distortion to the nearest of the model's centroids.
 func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
+	return s.measure(ctx, numbers, model, func(t *tile) int { return t.rows.Len() }, s.nearestDistances)
+}
+
+// measure sets a model and computes count values of each of the given tiles, tile after tile.
+func (s *Shard) measure(ctx context.Context, numbers []int, model *Model, count func(*tile) int, compute func(t *tile, w *workspace, dst []float64)) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
@@ -152,16 +143,13 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]flo
 	if err := s.setModel(ctx, model, false); err != nil {
 		return nil, err
 	}
-	begin, total := make([]int, len(tiles)), 0
+	begin := make([]int, len(tiles)+1)
 	for at, t := range tiles {
-		begin[at] = total
-		total += t.rows.Len()
+		begin[at+1] = begin[at] + count(t)
 	}
-	nearest := make([]float64, total)
-	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) {
-		s.nearestDistances(t, w, nearest[begin[at]:][:t.rows.Len()])
-	})
-	return nearest, err
+	values := make([]float64, begin[len(tiles)])
+	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) { compute(t, w, values[begin[at]:begin[at+1]]) })
+	return values, err
 }
 
 // Farthest finds the point that is farthest from its own centroid; among equals, the lowest point. It leaves

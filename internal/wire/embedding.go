@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -32,22 +31,15 @@ func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cl
 // ReceiveEmbedding makes an embedding of the parts of a stream, which ends with io.EOF. Memory grows with
 // what has arrived, never with what the head claims. Errors of the stream are returned as they are.
 func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*clustering.Embedding, error) {
-	part, err := receive()
-	if err != nil && !errors.Is(err, io.EOF) {
+	head, err := receiveHead(receive, "an embedding")
+	if err != nil {
 		return nil, err
-	}
-	head := part.GetHead()
-	if head == nil {
-		return nil, errors.New("wire: an embedding without a head")
 	}
 	rows, columns := uint64(head.GetRows()), uint64(head.GetColumns())
 	if rows < 1 || rows > dataset.MaxRows || columns < 1 || columns > dataset.MaxColumns {
 		return nil, fmt.Errorf("wire: an embedding of %d rows of %d columns", rows, columns)
 	}
-	values, err := receiveValues(rows*columns, func() ([]byte, error) {
-		part, err := receive()
-		return part.GetValues(), err
-	})
+	values, err := receiveValues(rows*columns, receive)
 	if err != nil {
 		return nil, err
 	}

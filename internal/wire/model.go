@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,22 +40,15 @@ func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.G
 // ReceiveModel makes a model of the parts of a stream, which ends with io.EOF. Memory grows with what
 // has arrived, never with what the head claims. Errors of the stream are returned as they are.
 func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clustering.Model, error) {
-	part, err := receive()
-	if err != nil && !errors.Is(err, io.EOF) {
+	head, err := receiveHead(receive, "a model")
+	if err != nil {
 		return nil, err
-	}
-	head := part.GetHead()
-	if head == nil {
-		return nil, errors.New("wire: a model without a head")
 	}
 	want, err := modelValues(head)
 	if err != nil {
 		return nil, err
 	}
-	values, err := receiveValues(want, func() ([]byte, error) {
-		part, err := receive()
-		return part.GetValues(), err
-	})
+	values, err := receiveValues(want, receive)
 	if err != nil {
 		return nil, err
 	}

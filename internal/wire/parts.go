@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strconv"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -87,22 +85,8 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 
 // SendDataset uploads a data set through a client and returns the coordinator's description of it.
 func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
-	// A stream that is left halfway is only let go of when its context ends.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := client.CreateDataset(ctx)
-	if err != nil {
-		return nil, Fault(err)
-	}
-	// EOF from a send says that the coordinator has answered already; CloseAndRecv tells what.
-	if err := Parts(name, d, stream.Send); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Fault(err)
-	}
-	response, err := stream.CloseAndRecv()
-	if err != nil {
-		return nil, Fault(err)
-	}
-	return response.GetDataset(), nil
+	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error { return Parts(name, d, send) })
+	return response.GetDataset(), err
 }
 
 func itoa(v uint64) string { return strconv.FormatUint(v, 10) }

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"io"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -243,35 +242,14 @@ func SendTableRows(t *table.Table, send func(*cleavev1.GetTableRowsResponse) err
 // returned as they are.
 func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*table.Table, error) {
 	var all rowsOfTable
-	for {
-		part, err := receive()
-		if errors.Is(err, io.EOF) {
-			return table.New(all.columns)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := all.add(part.GetRows()); err != nil {
-			return nil, err
-		}
+	if err := Receive(receive, func(part *cleavev1.GetTableRowsResponse) error { return all.add(part.GetRows()) }); err != nil {
+		return nil, err
 	}
+	return table.New(all.columns)
 }
 
 // SendTable uploads a table through a client and returns the coordinator's description of it.
 func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table) (*cleavev1.Table, error) {
-	ctx, cancel := context.WithCancel(ctx) // lets go of a stream that is left halfway
-	defer cancel()
-	stream, err := client.CreateTable(ctx)
-	if err != nil {
-		return nil, Fault(err)
-	}
-	// EOF from a send says that the coordinator has answered already; CloseAndRecv tells what.
-	if err := TableParts(name, t, stream.Send); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Fault(err)
-	}
-	response, err := stream.CloseAndRecv()
-	if err != nil {
-		return nil, Fault(err)
-	}
-	return response.GetTable(), nil
+	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error { return TableParts(name, t, send) })
+	return response.GetTable(), err
 }

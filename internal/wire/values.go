@@ -35,26 +35,32 @@ func sendValues(values io.Reader, send func(chunk []byte) error) error {
 	}
 }
 
+// receiveHead receives the first part of a stream, which says what its values are.
+func receiveHead[P interface{ GetHead() *H }, H any](receive func() (P, error), what string) (*H, error) {
+	part, err := receive()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if part.GetHead() == nil {
+		return nil, fmt.Errorf("wire: %s without a head", what)
+	}
+	return part.GetHead(), nil
+}
+
 // receiveValues puts so many numbers together from the chunks of a stream, which ends with io.EOF. Memory
 // grows with what has arrived, never with what was promised. Errors of the stream are returned as they are.
-func receiveValues(want uint64, receive func() (chunk []byte, err error)) ([]float64, error) {
+func receiveValues[P interface{ GetValues() []byte }](want uint64, receive func() (P, error)) ([]float64, error) {
 	var values []float64
-	for {
-		chunk, err := receive()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		more, err := UnpackFloat64s(chunk)
-		if err != nil {
-			return nil, err
-		}
-		if len(more) == 0 || uint64(len(values))+uint64(len(more)) > want {
-			return nil, fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
+	err := Receive(receive, func(part P) error {
+		more, err := UnpackFloat64s(part.GetValues())
+		if err == nil && (len(more) == 0 || uint64(len(values))+uint64(len(more)) > want) {
+			err = fmt.Errorf("wire: %d values after %d of %d", len(more), len(values), want)
 		}
 		values = append(values, more...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if uint64(len(values)) != want {
 		return nil, fmt.Errorf("wire: a stream of %d values ended after %d", want, len(values))

@@ -11,17 +11,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Submit uploads the data, unless data is nil, and the tables of the spec, as far as the coordinator does not
-// have them, and creates the job. The spec then names them by their ids.
+// Submit uploads what a job needs and creates the job.
 func (c *Client) Submit(ctx context.Context, spec *cleavev1.JobSpec, data dataset.Dataset, requestID string, w Watcher) (*cleavev1.Job, error) {
-	if data != nil {
-		id, err := c.Upload(ctx, data, spec.GetDisplayName(), w)
-		if err != nil {
-			return nil, err
-		}
-		spec.DatasetId = id
-	}
-	if err := c.UploadTables(ctx, spec); err != nil {
+	if err := c.UploadInputs(ctx, spec, data, w); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

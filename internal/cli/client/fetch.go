@@ -2,9 +2,9 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+
+	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -49,62 +49,46 @@ func (c *Client) Fetch(ctx context.Context, jobID string, withModel bool) (*Outc
 	return o, nil
 }
 
+// receive reads what a call sends; err is that of the call.
+func receive[P, T any](c *Client, stream grpc.ServerStreamingClient[P], err error, read func(receive func() (*P, error)) (T, error)) (value T, _ error) {
+	if err == nil {
+		value, err = read(stream.Recv)
+	}
+	return value, c.Explain(err)
+}
+
 // fetchEmbedding fetches the coordinates that a job of the spectral family found.
 func (c *Client) fetchEmbedding(ctx context.Context, jobID string) (*clustering.Embedding, error) {
 	stream, err := c.Jobs.GetEmbedding(ctx, &cleavev1.GetEmbeddingRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	embedding, err := wire.ReceiveEmbedding(stream.Recv)
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return embedding, nil
+	return receive(c, stream, err, wire.ReceiveEmbedding)
 }
 
 // fetchSolverSteps fetches the steps of the eigensolver of a job that has ended, from its events.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
 	stream, err := c.Jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	var steps []*cleavev1.SolverStep
-	for {
-		item, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return steps, nil
-		}
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		if step := item.GetEvent().GetSolver(); step != nil {
-			steps = append(steps, step)
-		}
-	}
+	return receive(c, stream, err, func(receive func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
+		err = wire.Receive(receive, func(item *cleavev1.WatchJobResponse) error {
+			if step := item.GetEvent().GetSolver(); step != nil {
+				steps = append(steps, step)
+			}
+			return nil
+		})
+		return steps, err
+	})
 }
 
 // FetchTables fetches tables by their ids.
 func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 	return func(id string) (*table.Table, error) {
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: id})
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		t, err := wire.ReceiveTable(stream.Recv)
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		return t, nil
+		return receive(c, stream, err, wire.ReceiveTable)
 	}
 }
 
 // fetchLabels fetches the labels of a job that has ended.
 func (c *Client) fetchLabels(ctx context.Context, jobID string) ([]int32, error) {
 	stream, err := c.Jobs.GetLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return receiveLabels(c, stream.Recv)
+	return receive(c, stream, err, joinLabels)
 }
 
 // labelPart is a part of a stream of labels, of a job's own points or of new ones.
@@ -113,48 +97,33 @@ type labelPart interface {
 	GetLabels() []uint32
 }
 
-// receiveLabels joins the parts of a stream.
-func receiveLabels[P labelPart](c *Client, receive func() (P, error)) ([]int32, error) {
+// joinLabels joins the parts of a stream.
+func joinLabels[P labelPart](receive func() (P, error)) ([]int32, error) {
 	var labels []int32
-	for {
-		part, err := receive()
-		if errors.Is(err, io.EOF) {
-			return labels, nil
-		}
-		if err != nil {
-			return nil, c.Explain(err)
-		}
+	err := wire.Receive(receive, func(part P) error {
 		if int(part.GetFirstIndex()) != len(labels) {
-			return nil, fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
+			return fmt.Errorf("the coordinator sent labels from %d on where %d was next", part.GetFirstIndex(), len(labels))
 		}
 		for _, label := range part.GetLabels() {
 			labels = append(labels, int32(label))
 		}
-	}
+		return nil
+	})
+	return labels, err
 }
 
 // FetchModel fetches the model of a job of the vector family.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
 	stream, err := c.Jobs.GetModel(ctx, &cleavev1.GetModelRequest{JobId: jobID})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	model, err := wire.ReceiveModel(stream.Recv)
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return model, nil
+	return receive(c, stream, err, wire.ReceiveModel)
 }
 
 // Predict has the coordinator assign new points to the clusters of one of its jobs.
 func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Dataset, w Watcher) ([]int32, error) {
-	id, err := c.Upload(ctx, points, "new points", w)
+	id, err := c.upload(ctx, points, "new points", w)
 	if err != nil {
 		return nil, err
 	}
 	stream, err := c.Jobs.PredictJob(ctx, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return receiveLabels(c, stream.Recv)
+	return receive(c, stream, err, joinLabels)
 }

@@ -8,60 +8,42 @@ import (
 
 // ListJobs lists all jobs in a state, or in any state when it is unspecified.
 func (c *Client) ListJobs(ctx context.Context, state cleavev1.JobState) ([]*cleavev1.Job, error) {
-	var jobs []*cleavev1.Job
-	for token := ""; ; {
-		page, err := c.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{State: state, PageToken: token})
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		jobs = append(jobs, page.GetJobs()...)
-		if token = page.GetNextPageToken(); token == "" {
-			return jobs, nil
-		}
-	}
+	return allPages(c, (*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
+		return c.Jobs.ListJobs(ctx, &cleavev1.ListJobsRequest{State: state, PageToken: token})
+	})
 }
 
 // ListDatasets lists all data sets.
 func (c *Client) ListDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
-	var datasets []*cleavev1.Dataset
-	for token := ""; ; {
-		page, err := c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		datasets = append(datasets, page.GetDatasets()...)
-		if token = page.GetNextPageToken(); token == "" {
-			return datasets, nil
-		}
-	}
+	return allPages(c, (*cleavev1.ListDatasetsResponse).GetDatasets, func(token string) (*cleavev1.ListDatasetsResponse, error) {
+		return c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
+	})
 }
 
 // ListTables lists all tables.
 func (c *Client) ListTables(ctx context.Context) ([]*cleavev1.Table, error) {
-	var tables []*cleavev1.Table
-	for token := ""; ; {
-		page, err := c.Tables.ListTables(ctx, &cleavev1.ListTablesRequest{PageToken: token})
-		if err != nil {
-			return nil, c.Explain(err)
-		}
-		tables = append(tables, page.GetTables()...)
-		if token = page.GetNextPageToken(); token == "" {
-			return tables, nil
-		}
-	}
+	return allPages(c, (*cleavev1.ListTablesResponse).GetTables, func(token string) (*cleavev1.ListTablesResponse, error) {
+		return c.Tables.ListTables(ctx, &cleavev1.ListTablesRequest{PageToken: token})
+	})
 }
 
 // ListWorkers lists all workers.
 func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
-	var workers []*cleavev1.Worker
+	return allPages(c, (*cleavev1.ListWorkersResponse).GetWorkers, func(token string) (*cleavev1.ListWorkersResponse, error) {
+		return c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
+	})
+}
+
+// allPages joins the items of all pages of a list.
+func allPages[P interface{ GetNextPageToken() string }, T any](c *Client, items func(P) []T, list func(token string) (P, error)) (all []T, _ error) {
 	for token := ""; ; {
-		page, err := c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
+		page, err := list(token)
 		if err != nil {
 			return nil, c.Explain(err)
 		}
-		workers = append(workers, page.GetWorkers()...)
+		all = append(all, items(page)...)
 		if token = page.GetNextPageToken(); token == "" {
-			return workers, nil
+			return all, nil
 		}
 	}
 }

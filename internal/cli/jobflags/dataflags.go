@@ -1,8 +1,6 @@
 package jobflags
 
 import (
-	"math"
-
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -15,12 +13,12 @@ type DataFlags struct {
 	set *pflag.FlagSet
 
 	data, graph, kernelMatrix string
-	vertices                  *Whole
+	vertices                  *OptionFlag
 }
 
 // newDataFlags has no flags declared yet.
 func newDataFlags(set *pflag.FlagSet) DataFlags {
-	return DataFlags{set: set, vertices: &Whole{Max: math.MaxInt32}}
+	return DataFlags{set: set, vertices: NewWhole(0, 0, dataset.MaxRows)}
 }
 
 // AddDataFlags declares the flags that name the data of a job that has ended, to be drawn.
@@ -82,7 +80,7 @@ func (f *DataFlags) Load() (dataset.Dataset, []string, error) {
 	case "data":
 		data, header, err = LoadPoints(f.data, 0)
 	case "graph":
-		data, err = asDataset(format.LoadGraph(f.graph, int(f.vertices.Value)))
+		data, err = asDataset(format.LoadGraph(f.graph, f.vertices.Whole()))
 	case "kernel-matrix":
 		data, err = asDataset(format.LoadKernel(f.kernelMatrix))
 	}

@@ -22,8 +22,8 @@ import (
 // Flags are the flags that describe a job: what is clustered and how. run, submit and plan share them.
 type Flags struct {
 	DataFlags
-	missing *Choice
-	options map[string]*optionFlag // those of the catalog, by name
+	missing *OptionFlag
+	options map[string]*OptionFlag // those of the catalog, by name
 	file    string
 	name    string
 }
@@ -31,7 +31,7 @@ type Flags struct {
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that defaults
 // are the service's own.
 func Add(set *pflag.FlagSet) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), missing: NewChoice("error", "error", "drop"), options: map[string]*optionFlag{}}
+	f := &Flags{DataFlags: newDataFlags(set), missing: NewChoice("error", "error", "drop"), options: map[string]*OptionFlag{}}
 	set.StringVar(&f.data, "data", "", "cluster the points in this `FILE` ("+suffixes(format.PointSuffixes())+"; sparse: "+suffixes(format.SparseSuffixes())+"; also .gz)")
 	set.Var(f.missing, "missing", "rows of --data with missing values, or of zeros where directions are compared: an error, or dropped (label -1)")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz)")
@@ -41,7 +41,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		if o.NoFlag {
 			continue
 		}
-		flag := &optionFlag{option: o}
+		flag := &OptionFlag{option: o}
 		f.options[o.Name] = flag
 		declared := set.VarPF(flag, o.Name, "", flag.usage())
 		if o.Type == catalog.Switch {

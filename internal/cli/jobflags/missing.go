@@ -41,7 +41,7 @@ func LoadUsablePoints(path string, directions bool) (dataset.Dataset, []string, 
 }
 
 // DropsRows tells whether the user wants rows with missing values to be dropped.
-func (f *Flags) DropsRows() bool { return f.missing.Value == "drop" }
+func (f *Flags) DropsRows() bool { return f.missing.text == "drop" }
 
 func allZero(data dataset.Dataset, row int) bool {
 	switch data := data.(type) {

@@ -2,27 +2,62 @@ package jobflags
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 )
 
-// optionFlag is the flag of an option of the catalog.
-type optionFlag struct {
+// OptionFlag is the flag of an option of the catalog, or of one that is described in the same way.
+type OptionFlag struct {
 	option catalog.Option
 	text   string // as the catalog writes it; "": not given
 	path   string // of a start from a file: labels:FILE, centroids:FILE
+}
+
+// NewChoice is a flag that takes one of a few words.
+func NewChoice(value string, words ...string) *OptionFlag {
+	return &OptionFlag{option: catalog.Option{Type: catalog.Choice, Values: words}, text: value}
+}
+
+// NewNumber is a flag that takes a number from a lowest one on, or one of a few words.
+func NewNumber(value string, lowest float64, words ...string) *OptionFlag {
+	return &OptionFlag{option: catalog.Option{Type: catalog.Number, Min: lowest, Max: math.MaxFloat64, Values: words}, text: value}
+}
+
+// NewWhole is a flag that takes a whole number within bounds.
+func NewWhole(value, lowest, highest uint64) *OptionFlag {
+	return &OptionFlag{option: catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)}, text: strconv.FormatUint(value, 10)}
+}
+
+// Positive is the lowest number of a flag that takes only those greater than 0.
+const Positive = math.SmallestNonzeroFloat64
+
+// Number is the number that was given, 0 for a word.
+func (f *OptionFlag) Number() float64 {
+	value, _ := strconv.ParseFloat(f.text, 64) // Set has checked it
+	return value
+}
+
+// Whole is the whole number that was given.
+func (f *OptionFlag) Whole() int { return int(f.Seed()) }
+
+// Seed is the whole number that was given, which may be any of 64 bits.
+func (f *OptionFlag) Seed() uint64 {
+	value, _ := strconv.ParseUint(f.text, 10, 64) // Set has checked it
+	return value
 }
 
 // fromFile are the starts that name a file.
 var fromFile = []string{"labels", "centroids"}
 
 // String implements pflag.Value.
-func (f *optionFlag) String() string { return f.text }
+func (f *OptionFlag) String() string { return f.text }
 
 // Type implements pflag.Value: what stands for the value in help.
-func (f *optionFlag) Type() string {
+func (f *OptionFlag) Type() string {
 	switch f.option.Type {
 	case catalog.Choice:
 		return strings.Join(f.option.Values, "|")
@@ -35,7 +70,7 @@ func (f *optionFlag) Type() string {
 }
 
 // Set implements pflag.Value.
-func (f *optionFlag) Set(text string) error {
+func (f *OptionFlag) Set(text string) error {
 	value, path, found := strings.Cut(text, ":")
 	if f.option.Type != catalog.Start {
 		value, path = text, ""
@@ -55,7 +90,7 @@ func (f *optionFlag) Set(text string) error {
 }
 
 // words are the values of a choice as they are typed.
-func (f *optionFlag) words() []string {
+func (f *OptionFlag) words() []string {
 	words := slices.Clone(f.option.Values)
 	for at, word := range words {
 		if f.option.Type == catalog.Start && slices.Contains(fromFile, word) {
@@ -66,7 +101,7 @@ func (f *optionFlag) words() []string {
 }
 
 // usage is the line of help.
-func (f *optionFlag) usage() string {
+func (f *OptionFlag) usage() string {
 	text := f.option.Help
 	if f.option.Type == catalog.Start || f.option.Name == "algorithm" {
 		text += ": " + catalog.Or(f.words())

@@ -22,29 +22,30 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DatasetRecord is a data set and the blob of its canonical bytes.
-type DatasetRecord struct {
+// ContentRecord is a data set or a table, and the blob of its canonical bytes.
+type ContentRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Dataset       *v1.Dataset            `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
 	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
+	Table         *v1.Table              `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DatasetRecord) Reset() {
-	*x = DatasetRecord{}
+func (x *ContentRecord) Reset() {
+	*x = ContentRecord{}
 	mi := &file_cleave_state_v1_state_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DatasetRecord) String() string {
+func (x *ContentRecord) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DatasetRecord) ProtoMessage() {}
+func (*ContentRecord) ProtoMessage() {}
 
-func (x *DatasetRecord) ProtoReflect() protoreflect.Message {
+func (x *ContentRecord) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_state_v1_state_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -56,76 +57,30 @@ func (x *DatasetRecord) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DatasetRecord.ProtoReflect.Descriptor instead.
-func (*DatasetRecord) Descriptor() ([]byte, []int) {
+// Deprecated: Use ContentRecord.ProtoReflect.Descriptor instead.
+func (*ContentRecord) Descriptor() ([]byte, []int) {
 	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *DatasetRecord) GetDataset() *v1.Dataset {
+func (x *ContentRecord) GetDataset() *v1.Dataset {
 	if x != nil {
 		return x.Dataset
 	}
 	return nil
 }
 
-func (x *DatasetRecord) GetBlob() string {
+func (x *ContentRecord) GetBlob() string {
 	if x != nil {
 		return x.Blob
 	}
 	return ""
 }
 
-// TableRecord is a table and where its canonical bytes are.
-type TableRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Table         *v1.Table              `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	Blob          string                 `protobuf:"bytes,2,opt,name=blob,proto3" json:"blob,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TableRecord) Reset() {
-	*x = TableRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TableRecord) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TableRecord) ProtoMessage() {}
-
-func (x *TableRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TableRecord.ProtoReflect.Descriptor instead.
-func (*TableRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *TableRecord) GetTable() *v1.Table {
+func (x *ContentRecord) GetTable() *v1.Table {
 	if x != nil {
 		return x.Table
 	}
 	return nil
-}
-
-func (x *TableRecord) GetBlob() string {
-	if x != nil {
-		return x.Blob
-	}
-	return ""
 }
 
 // JobRecord is a job and the blobs of its large parts.
@@ -153,7 +108,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -165,7 +120,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -178,7 +133,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *JobRecord) GetJob() *v1.Job {
@@ -256,7 +211,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -268,7 +223,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -281,7 +236,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -308,7 +263,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +275,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +288,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -354,7 +309,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +321,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +334,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -400,13 +355,11 @@ var File_cleave_state_v1_state_proto protoreflect.FileDescriptor
 
 const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"Q\n" +
-	"\rDatasetRecord\x12,\n" +
+	"\x1bcleave/state/v1/state.proto\x12\x0fcleave.state.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x16cleave/v1/result.proto\x1a\x15cleave/v1/table.proto\"y\n" +
+	"\rContentRecord\x12,\n" +
 	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\tR\x04blob\"I\n" +
-	"\vTableRecord\x12&\n" +
-	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\tR\x04blob\"\xd5\x02\n" +
+	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
+	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\"\xd5\x02\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12!\n" +
@@ -442,31 +395,30 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_cleave_state_v1_state_proto_goTypes = []any{
-	(*DatasetRecord)(nil),    // 0: cleave.state.v1.DatasetRecord
-	(*TableRecord)(nil),      // 1: cleave.state.v1.TableRecord
-	(*JobRecord)(nil),        // 2: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),    // 3: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),       // 4: cleave.state.v1.EventBatch
-	(*Outcome)(nil),          // 5: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),       // 6: cleave.v1.Dataset
-	(*v1.Table)(nil),         // 7: cleave.v1.Table
-	(*v1.Job)(nil),           // 8: cleave.v1.Job
-	(*v1.ModelHead)(nil),     // 9: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil), // 10: cleave.v1.EmbeddingHead
-	(*v1.Event)(nil),         // 11: cleave.v1.Event
-	(*v1.Result)(nil),        // 12: cleave.v1.Result
+	(*ContentRecord)(nil),    // 0: cleave.state.v1.ContentRecord
+	(*JobRecord)(nil),        // 1: cleave.state.v1.JobRecord
+	(*RequestRecord)(nil),    // 2: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),       // 3: cleave.state.v1.EventBatch
+	(*Outcome)(nil),          // 4: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),       // 5: cleave.v1.Dataset
+	(*v1.Table)(nil),         // 6: cleave.v1.Table
+	(*v1.Job)(nil),           // 7: cleave.v1.Job
+	(*v1.ModelHead)(nil),     // 8: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil), // 9: cleave.v1.EmbeddingHead
+	(*v1.Event)(nil),         // 10: cleave.v1.Event
+	(*v1.Result)(nil),        // 11: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	6,  // 0: cleave.state.v1.DatasetRecord.dataset:type_name -> cleave.v1.Dataset
-	7,  // 1: cleave.state.v1.TableRecord.table:type_name -> cleave.v1.Table
-	8,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	9,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	10, // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	11, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	12, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	11, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	5,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
+	6,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
+	7,  // 2: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	8,  // 3: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	9,  // 4: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	10, // 5: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	11, // 6: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	10, // 7: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
 	8,  // [8:8] is the sub-list for method output_type
 	8,  // [8:8] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
@@ -485,7 +437,7 @@ func file_cleave_state_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,254 @@
+package coordinator
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// contentStore stores values that are identified by their content: records in the state, canonical bytes in
+// blobs. The most recently used values are also cached in memory, so that an upload followed by jobs is
+// decoded at most once.
+type contentStore[V any] struct {
+	contentKind[V]
+	state  store.State
+	blobs  store.Blobs
+	commit func(store.Txn) error
+
+	// loading is a semaphore: one value is decoded at a time, so that jobs on the same data decode it once,
+	// and the memory for decoding is needed once.
+	loading chan struct{}
+	mu      sync.Mutex
+	budget  int64
+	used    int64
+	recent  *list.List // of *decoded[V], the most recently used first
+	byID    map[string]*list.Element
+}
+
+// contentKind is what sets one kind of values apart from another.
+type contentKind[V any] struct {
+	noun     string // for people: "data set"
+	word     string // for fields, reasons, logs and, in the plural, keys: "dataset"
+	id       func(V) (string, error)
+	size     func(V) int64 // of the canonical bytes
+	encode   func(io.Writer, V) error
+	decode   func(io.Reader, *statev1.ContentRecord) (V, error)
+	describe func(value V, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord
+	notFound func(id string) error
+	usedBy   func(j *job, id string) bool
+}
+
+// decoded is a value in the cache.
+type decoded[V any] struct {
+	id    string
+	value V
+	bytes int64
+}
+
+func newContentStore[V any](state store.State, blobs store.Blobs, budget int64, commit func(store.Txn) error, kind contentKind[V]) *contentStore[V] {
+	return &contentStore[V]{
+		contentKind: kind, state: state, blobs: blobs, commit: commit, budget: budget,
+		loading: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{},
+	}
+}
+
+func (k *contentKind[V]) prefix() string              { return k.word + "s/" }
+func (k *contentKind[V]) key(id string) string        { return k.prefix() + id }
+func (k *contentKind[V]) reason(suffix string) string { return strings.ToUpper(k.word) + suffix }
+
+// add stores a value, unless the same one is there.
+func (s *contentStore[V]) add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+	id, err := s.id(value)
+	if err != nil {
+		return nil, err
+	}
+	existing, err := s.find(ctx, id)
+	if existing != nil || err != nil {
+		if err == nil {
+			s.cache(id, value)
+		}
+		return existing, err
+	}
+	record := s.describe(value, id, name, now)
+	record.Blob = newBlob(s.key(id))
+	if err := s.blobs.Put(ctx, record.GetBlob(), func(w io.Writer) error { return s.encode(w, value) }); err != nil {
+		return nil, err
+	}
+	encoded, err := proto.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	err = s.commit(store.Txn{
+		If:  []store.Condition{{Key: s.key(id)}},
+		Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+	})
+	if errors.Is(err, store.ErrConflict) {
+		// Either the same upload came first, or this one was committed and the answer of the store was
+		// lost.
+		existing, err := s.record(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if existing.GetBlob() != record.GetBlob() {
+			_ = s.blobs.Delete(ctx, record.GetBlob()) // no record refers to it
+		}
+		return existing, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.cache(id, value)
+	return record, nil
+}
+
+// get is the record of the value that a request names.
+func (s *contentStore[V]) get(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	if err := required(s.word+"_id", id); err != nil {
+		return nil, err
+	}
+	return s.record(ctx, id)
+}
+
+// record is the record of a value.
+func (s *contentStore[V]) record(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, err := s.find(ctx, id)
+	if record == nil && err == nil {
+		err = s.notFound(id)
+	}
+	return record, err
+}
+
+// find is the record of a value, nil when there is none.
+func (s *contentStore[V]) find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	entry, err := s.state.Get(ctx, s.key(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	record := &statev1.ContentRecord{}
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return nil, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+	}
+	return record, nil
+}
+
+// listContent is one page of the records, seen as what clients get.
+func listContent[V, P any](ctx context.Context, s *contentStore[V], request pageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
+	return pageOfState(ctx, s.state, s.prefix(), request, func(entry store.Entry) (item P, wanted bool, err error) {
+		record := &statev1.ContentRecord{}
+		err = proto.Unmarshal(entry.Value, record)
+		return of(record), true, err
+	})
+}
+
+// load returns a value, from the cache if it is there.
+func (s *contentStore[V]) load(ctx context.Context, id string) (value V, err error) {
+	record, err := s.record(ctx, id)
+	if err != nil {
+		return value, err
+	}
+	select {
+	case s.loading <- struct{}{}:
+		defer func() { <-s.loading }()
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
+	if value, found := s.cached(id); found {
+		return value, nil
+	}
+	r, err := s.blobs.Open(ctx, record.GetBlob(), 0, -1)
+	if err != nil {
+		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
+	}
+	defer r.Close()
+	value, err = s.decode(r, record)
+	if _, damaged := errors.AsType[*fault.Error](err); damaged {
+		// Not the caller's fault: these bytes were checked when they were uploaded.
+		return value, fault.New(fault.Internal, s.reason("_DAMAGED"), "the stored %s %s is damaged: %v", s.noun, id, err)
+	}
+	if err != nil {
+		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
+	}
+	s.cache(id, value)
+	return value, nil
+}
+
+// deleteContent deletes a value, unless a job that has not ended uses it. It succeeds also when there is no
+// such value, so that it can be repeated when its answer was lost.
+func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V], id string) error {
+	if err := required(s.word+"_id", id); err != nil {
+		return err
+	}
+	c.admission.Lock()
+	defer c.admission.Unlock()
+	if user := c.findJob(func(j *job) bool { return s.usedBy(j, id) }); user != "" {
+		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
+			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
+	}
+	record, err := s.find(ctx, id)
+	if record == nil || err != nil {
+		return err
+	}
+	blob := record.GetBlob()
+	if err := s.commit(store.Txn{Put: []store.Entry{{Key: garbageKey(blob)}}, Delete: []string{s.key(id)}}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.evict(s.byID[id])
+	s.mu.Unlock()
+	// The value is gone. If this fails, the next coordinator does it.
+	if err := c.deleteGarbage(c.storeCtx, blob); err != nil {
+		c.log.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+	}
+	return nil
+}
+
+// cached is a value from the cache, if it is there.
+func (s *contentStore[V]) cached(id string) (value V, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.byID[id]
+	if at == nil {
+		return value, false
+	}
+	s.recent.MoveToFront(at)
+	return at.Value.(*decoded[V]).value, true
+}
+
+// cache adds a value to the cache, in place of those that were not used for the longest time.
+func (s *contentStore[V]) cache(id string, value V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes := s.size(value)
+	if s.byID[id] != nil || bytes > s.budget {
+		return
+	}
+	for s.used+bytes > s.budget {
+		s.evict(s.recent.Back())
+	}
+	s.byID[id] = s.recent.PushFront(&decoded[V]{id: id, value: value, bytes: bytes})
+	s.used += bytes
+}
+
+// evict removes a value from the cache; at may be nil. s.mu is held.
+func (s *contentStore[V]) evict(at *list.Element) {
+	if at == nil {
+		return
+	}
+	old := s.recent.Remove(at).(*decoded[V])
+	delete(s.byID, old.id)
+	s.used -= old.bytes
+}

@@ -1,0 +1,95 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+const (
+	defaultPageSize = 100
+	maxPageSize     = 1000
+)
+
+// pageRequest is a request for one page of a list.
+type pageRequest interface {
+	GetPageSize() int32
+	GetPageToken() string
+}
+
+// page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
+// last. visit has to call add with the items after a key, in the order of their keys, until add returns false;
+// it had better read portions of so many items.
+func page[T any](request pageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
+	size, err := pageSize(request.GetPageSize())
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := pageStart(request.GetPageToken(), prefix)
+	if err != nil {
+		return nil, "", err
+	}
+	err = visit(after, max(size, defaultPageSize)+1, func(key string, item T) bool {
+		if len(items) == size {
+			next = pageToken(after)
+			return false
+		}
+		items, after = append(items, item), key
+		return true
+	})
+	return items, next, err
+}
+
+// pageOfState is a page of what the state has under a prefix, as far as it is wanted.
+func pageOfState[T any](ctx context.Context, state store.State, prefix string, request pageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
+	return page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
+		for {
+			entries, err := state.List(ctx, prefix, after, portion)
+			if err != nil {
+				return err
+			}
+			for _, entry := range entries {
+				item, wanted, err := read(entry)
+				if err != nil {
+					return err
+				}
+				if wanted && !add(entry.Key, item) {
+					return nil
+				}
+				after = entry.Key
+			}
+			if len(entries) < portion {
+				return nil
+			}
+		}
+	})
+}
+
+func pageSize(requested int32) (int, error) {
+	switch {
+	case requested < 0:
+		return 0, fault.Invalid("INVALID_PAGE_SIZE", "page_size is %d; it must not be negative", requested).OnField("page_size")
+	case requested == 0:
+		return defaultPageSize, nil
+	}
+	return min(int(requested), maxPageSize), nil
+}
+
+// pageToken makes a token of the last key that a page has covered.
+func pageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
+
+// pageStart is the key after which the page of a token starts.
+func pageStart(token, prefix string) (after string, err error) {
+	if token == "" {
+		return "", nil
+	}
+	key, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || !strings.HasPrefix(string(key), prefix) {
+		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token is not one that this list gave; start again without one").
+			OnField("page_token")
+	}
+	return string(key), nil
+}
