@@ -63,7 +63,7 @@ var packages = []packageRule{
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
-	{"format", io, "constraint dataset fault segment"},
+	{"format", io, "clustering/cut constraint dataset fault segment table"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
 	{"backoff", io, ""},
@@ -79,6 +79,7 @@ var packages = []packageRule{
 	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
+	{"table/tabletest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"catalog/cmd/tables", testOnly, ""}, // make generate
