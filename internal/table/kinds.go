@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -137,15 +138,22 @@ var Beliefs = Kind[cut.Belief]{
 	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "belief", Type: Number}},
 	func(r *reading) []cut.Belief {
 		list := slices.Grow([]cut.Belief(nil), r.rows)
-		first := make(map[[2]int32]int, r.rows)
+		rows := make([]int, 0, r.rows)
 		for r.next() {
-			b := cut.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)}
-			pair := [2]int32{min(b.I, b.J), max(b.I, b.J)}
-			if row, again := first[pair]; again {
-				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d stands here again; it was %s, and one belief is for both orders", b.I, b.J, r.place(row))
+			list, rows = append(list, cut.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)}), append(rows, r.at)
+		}
+		// Sorted by pairs, those that occur twice are neighbors. Most tables are sorted, and may be whole matrices, for
+		// which a map is slow.
+		pair := func(row int) int64 {
+			return int64(min(list[row].I, list[row].J))<<32 | int64(max(list[row].I, list[row].J))
+		}
+		slices.SortFunc(rows, func(a, b int) int { return cmp.Or(cmp.Compare(pair(a), pair(b)), a-b) })
+		for at := 1; at < len(rows) && r.err == nil; at++ {
+			if first := rows[at-1]; pair(first) == pair(rows[at]) {
+				r.at = rows[at]
+				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d stands here again; it was %s, and one belief is for both orders",
+					list[r.at].I, list[r.at].J, r.place(first))
 			}
-			first[pair] = r.at
-			list = append(list, b)
 		}
 		return list
 	},
