@@ -63,7 +63,7 @@ var packages = []packageRule{
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 
-	{"format", io, "constraint dataset fault segment"},
+	{"format", io, "clustering/cut constraint dataset fault segment table"},
 	{"picture", io, "constraint dataset fault segment"},
 	{"store", io, "fault"},
 	{"backoff", io, ""},
@@ -73,12 +73,13 @@ var packages = []packageRule{
 	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
-	{"cli/jobflags", api, "catalog cli/shell clustering clustering/cut constraint dataset fault format table text wire"},
+	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
 	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
+	{"table/tabletest", testOnly, ""},
 	{"cli/clitest", testOnly, ""},
 	{"clustertest", testOnly, ""},
 	{"catalog/cmd/tables", testOnly, ""}, // make generate

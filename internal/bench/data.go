@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/synth"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // set is a set of points to cluster, with its name in the report.
@@ -55,7 +56,7 @@ func (b *benchmark) load(name, file, labels string, rows, features, k int) (set,
 
 // known is a data set that was read from files, cut to at most the given number of rows.
 func (b *benchmark) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
-	truth, err := format.LoadLabels(labels, points.N)
+	_, truth, err := format.LoadTable(labels, table.Labels, points.N)
 	if err != nil {
 		return set{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // endToEndGoal is how many times as fast as scikit-learn's SpectralClustering the program should be.
@@ -75,7 +76,7 @@ func (b *benchmark) noteQuality(s set, out, theirOut string, haveTheirs bool) er
 	if s.truth == nil {
 		return nil
 	}
-	labels, err := format.LoadLabels(filepath.Join(out, "labels.csv"), s.points.N)
+	_, labels, err := format.LoadTable(filepath.Join(out, "labels.csv"), table.Labels, s.points.N)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestBadInput(t *testing.T) {
 		{"--data overflow.mtx --k 2", "overflow.mtx"},
 		{"--data p.csv --k 0", "--k"},
 		{"--data p.csv --k 5", "k is 5 but there are only 4 rows"},
-		{"--data p.csv --k 2 --constraints far.csv", "far.csv, line 2: point 4 in column \"j\" is outside 0..3"},
+		{"--data p.csv --k 2 --constraints far.csv", "far.csv, line 2, column \"j\": point 4 is outside 0..3"},
 		{"--data p.csv --k 2 --constraints minus.csv", "point -1"},
 		{"--data p.csv --k 2 --constraints self.csv", "point 2 cannot be apart from itself"},
 		{"--data p.csv --k 2 --constraints kind.csv", `the kind is "maybe"; use must or cannot`},

@@ -249,7 +249,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 		t.Errorf("workers: %s", out)
 	}
 	tables := succeed(t, "tables --server "+address)
-	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "constraints of data.csv  i,j,kind  30") {
+	if lines := strings.Split(strings.TrimSpace(tables), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "constraints of data.csv  i,j,kind,weight  30") {
 		t.Errorf("the same constraints twice are %s", tables)
 	}
 	if out := succeed(t, "datasets --server "+address); strings.Count(out, "POINTS") != 1 {

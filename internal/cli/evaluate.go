@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -43,7 +44,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if f.labels == "" || f.truth == "" {
 		return shell.Usage("evaluate needs both --labels FILE and --truth FILE")
 	}
-	labels, err := format.LoadLabels(f.labels, 0)
+	_, labels, err := format.LoadTable(f.labels, table.Labels, 0)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	}
 	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
-		constraints, err := format.LoadConstraints(f.constraints, len(labels))
+		_, constraints, err := format.LoadTable(f.constraints, table.Constraints, len(labels))
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestGenerate(t *testing.T) {
@@ -30,7 +31,7 @@ func TestGenerate(t *testing.T) {
 					t.Errorf("%s differs from run to run", name)
 				}
 			}
-			truth, err := format.LoadLabels("a/truth.csv", c.rows)
+			_, truth, err := format.LoadTable("a/truth.csv", table.Labels, c.rows)
 			if err != nil || len(truth) != c.rows {
 				t.Errorf("truth: %d labels, %v", len(truth), err)
 			}
@@ -63,7 +64,7 @@ func TestGenerateBackground(t *testing.T) {
 	if clitest.Read(t, "noisy/constraints.csv") != clitest.Read(t, "plain/constraints.csv") {
 		t.Error("the constraints depend on the background")
 	}
-	scored, err := format.LoadIndices("noisy/score-on.csv", 50)
+	_, scored, err := format.LoadTable("noisy/score-on.csv", table.Indices, 50)
 	if err != nil || len(scored) != 40 || scored[39] != 39 {
 		t.Errorf("scored on %v, %v", scored, err)
 	}
@@ -125,7 +126,7 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("all points score\n%s", got)
 	}
 	for args, want := range map[string]string{
-		"--labels p.csv --truth short.csv":                        "short.csv: the file has 1 labels for 4 points",
+		"--labels p.csv --truth short.csv":                        "short.csv: the table has 1 labels for 4 points",
 		"--labels p.csv --truth gone.csv":                         "gone.csv: the file cannot be read",
 		"--labels p.csv --truth t.csv --constraints out.csv":      "point 9",
 		"--labels empty.csv --truth t.csv":                        "empty.csv: the file has no labels",

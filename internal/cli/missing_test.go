@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -74,7 +75,7 @@ func (g *gappedFile) table(t *testing.T, from, name string, indices int, extra s
 // labels are the labels of all rows of big/data.csv, where unusable rows have the label other.
 func (g *gappedFile) labels(t *testing.T, from, other string) string {
 	t.Helper()
-	labels, err := format.LoadLabels(from, len(g.rows))
+	_, labels, err := format.LoadTable(from, table.Labels, len(g.rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +168,12 @@ func TestRowsWithoutDirection(t *testing.T) {
 		if r.code != 0 || !strings.Contains(r.stderr, c.said) {
 			t.Fatalf("%s: exit code %d, %s", c.args, r.code, r.stderr)
 		}
-		few, err := format.LoadLabels("few/labels.csv", 4)
+		_, few, err := format.LoadTable("few/labels.csv", table.Labels, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(c.labels, few[0], few[1], few[2], few[3])
-		all, err := format.LoadLabels("all/labels.csv", 0)
+		_, all, err := format.LoadTable("all/labels.csv", table.Labels, 0)
 		if got := strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]"); err != nil || got != want {
 			t.Errorf("%s: labels %s, want %s (%v)", c.args, got, want, err)
 		}

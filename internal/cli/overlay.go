@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/segment"
+	"github.com/cleave-project/cleave/internal/table"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -98,7 +99,7 @@ func (a *app) overlay(f *overlayFlags) error {
 // drawing reads the value of each pixel and returns what draws them.
 func (f *overlayFlags) drawing(o picture.Overlay) (func(io.Writer) error, error) {
 	if f.labels != "" {
-		labels, err := format.LoadLabels(f.labels, o.Picture.Pixels())
+		_, labels, err := format.LoadTable(f.labels, table.Labels, o.Picture.Pixels())
 		if err != nil {
 			return nil, f.forPixels(err, o.Picture)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // halves draws a picture and makes its graph and constraints, in the folders p and g.
@@ -116,7 +117,7 @@ func TestAffinityFiles(t *testing.T) {
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 must-links and 25 cannot-links.
 	for args, want := range map[string]int{"--all-pairs": 1225, "--constraint-weight 2.5": 73} {
 		succeed(t, "generate image-affinity p/picture.png --constraint-boxes p/boxes.csv --radius 1 --sigma-gray 20 --out a "+args)
-		constraints, err := format.LoadConstraints("a/constraints.csv", 600)
+		_, constraints, err := format.LoadTable("a/constraints.csv", table.Constraints, 600)
 		if err != nil || len(constraints) != want {
 			t.Errorf("%s: %d constraints, %v; want %d", args, len(constraints), err, want)
 		}
@@ -201,8 +202,8 @@ func TestBadPictureCommands(t *testing.T) {
 		"overlay --picture p/picture.png --out o.png":                                  "what is to be drawn over it?",
 		"overlay --picture p/picture.png --labels few.csv --column u0 --out o.png":     "--column goes with --embedding only",
 		"overlay --picture p/picture.png --labels few.csv --out o.svg":                 "Give --out FILE.png",
-		"overlay --picture p/picture.png --labels few.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: few.csv: the file has 2 labels for 64 points",
-		"overlay --picture p/picture.png --labels far.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: far.csv, line 2: point 64",
+		"overlay --picture p/picture.png --labels few.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: few.csv: the table has 2 labels for 64 points",
+		"overlay --picture p/picture.png --labels far.csv --out o.png":                 "p/picture.png has 8 x 8 pixels: far.csv, line 2, column \"index\": point 64",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 1.5 --out o.png": "use a whole number or auto",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 999 --out o.png": "can be drawn up to 512 times",
 		"overlay --picture p/picture.png --embedding short.csv --out o.png":            "short.csv: the file has 1 row; each pixel needs one",

@@ -69,11 +69,11 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
 	if f.weights != "" {
-		weights, err := format.LoadWeights(f.weights, fileRows)
+		weights, _, err := format.LoadTable(f.weights, table.Weights, fileRows)
 		if err != nil {
 			return nil, err
 		}
-		options.Weights = wire.InlineTable(table.FromWeights(weights))
+		options.Weights = wire.InlineTable(weights)
 	}
 	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), filter)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // spectralRuns are runs of the spectral family on three kinds of data, and the NMI that they must reach.
@@ -65,7 +66,7 @@ func spectralFolder(t *testing.T) {
 
 func truthOf(t *testing.T, path string) []int64 {
 	t.Helper()
-	labels, err := format.LoadLabels(path, 0)
+	_, labels, err := format.LoadTable(path, table.Labels, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --constraints c.csv", "--constraints and --seeds do not go with --beliefs, which is a whole constraint matrix"},
 		{"run --graph e.csv -f csp.yaml --constraints c.csv", "--constraints and --seeds do not go with --beliefs, which is a whole constraint matrix"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs q.csv --entail", "--entail goes with --constraints only"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs twice.csv", "twice.csv, line 3: the pair 1, 0 stands here again; it was on line 2"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs twice.csv", `twice.csv, line 3, column "j": the pair 1, 0 stands here again; it was on line 2`},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs silent.csv", "silent.csv: the file has no beliefs"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs c.csv", "the columns here are i,j,belief"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, the data 4"},

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -37,7 +38,7 @@ func vectorFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 90 --d 3 --k 3 --constraints 150 --seed 2 --out g")
-	truth, err := format.LoadLabels("g/truth.csv", 90)
+	_, truth, err := format.LoadTable("g/truth.csv", table.Labels, 90)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -78,10 +78,10 @@ var badSpecs = []struct {
 	{"a width of 0", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Rho: proto.Float64(0)} },
 		codes.InvalidArgument, "BAD_RHO", "rho"},
 	{"labels out of range", "points", func(s *cleavev1.JobSpec) {
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(table.FromLabels([]int64{0, 1, 0, 1, 0, 9}))}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1, 0, 1, 0, 9}))}
 	}, codes.InvalidArgument, "BAD_START", "9"},
 	{"too few labels", "points", func(s *cleavev1.JobSpec) {
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(table.FromLabels([]int64{0, 1}))}
+		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: wire.InlineTable(tabletest.Labels([]int64{0, 1}))}
 	}, codes.InvalidArgument, "SIZE_MISMATCH", "2 labels for 6 points"},
 	{"no such table", "points", func(s *cleavev1.JobSpec) {
 		s.Supervision = &cleavev1.Supervision{Constraints: &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: "feed"}}}
@@ -90,7 +90,7 @@ var badSpecs = []struct {
 		s.Supervision = &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}
 	}, codes.InvalidArgument, "VALUE_MISSING", "spec.supervision.seeds"},
 	{"a table of something else", "points", func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(table.FromWeights([]float64{1}))}
+		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Weights([]float64{1}))}
 	}, codes.InvalidArgument, "UNKNOWN_COLUMN", "weight"},
 	{"an enum of tomorrow", "points", func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Objective = 77 },
 		codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "77"},
@@ -199,7 +199,7 @@ func badCalls(t *testing.T, c *Coordinator, ended string, spec *cleavev1.JobSpec
 			return err
 		}, codes.NotFound, "WORKER_NOT_FOUND"},
 		{"truth of another length", func() error {
-			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: wire.InlineTable(table.FromLabels([]int64{1, 2}))})
+			_, err := c.Jobs.EvaluateJob(ctx, &cleavev1.EvaluateJobRequest{JobId: ended, Truth: wire.InlineTable(tabletest.Labels([]int64{1, 2}))})
 			return err
 		}, codes.InvalidArgument, "SIZE_MISMATCH"},
 	} {
@@ -334,18 +334,18 @@ func weighted(weight float64) constraint.Constraint {
 
 func constrain(list ...constraint.Constraint) func(*cleavev1.JobSpec) {
 	return func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(table.FromConstraints(list))}
+		s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(list))}
 	}
 }
 
 func seed(index, label int32) func(*cleavev1.JobSpec) {
 	return func(s *cleavev1.JobSpec) {
-		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(table.FromSeeds([]clustering.Seed{{Index: index, Label: label}}))}
+		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds([]clustering.Seed{{Index: index, Label: label}}))}
 	}
 }
 
 func weigh(weights ...float64) func(*cleavev1.JobSpec) {
-	return func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights)) }
+	return func(s *cleavev1.JobSpec) { s.GetKernelKmeans().Weights = wire.InlineTable(tabletest.Weights(weights)) }
 }
 
 func smallPoints(t testing.TB) dataset.Dataset {

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -120,7 +120,7 @@ var longGraph = sync.OnceValue(func() *workload {
 	}
 	return newWorkload(graph, &cleavev1.JobSpec{
 		K: 12, Seed: 3, Restarts: restarts(24),
-		Supervision:    &cleavev1.Supervision{Constraints: wire.InlineTable(table.FromConstraints(pairs))},
+		Supervision:    &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints(pairs))},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})

@@ -10,7 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -25,7 +25,7 @@ func supervise(data dataset.Dataset, truth []int32, pairs int) supervised {
 	if err != nil {
 		panic(err)
 	}
-	return supervised{data, wire.InlineTable(table.FromConstraints(constraints))}
+	return supervised{data, wire.InlineTable(tabletest.Constraints(constraints))}
 }
 
 func groupedPoints(n, k int) supervised {

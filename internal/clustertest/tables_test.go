@@ -6,7 +6,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -33,7 +33,7 @@ func TestAMillionConstraints(t *testing.T) {
 	c, _ := StartCluster(t, 1)
 	job := c.Create(&cleavev1.JobSpec{
 		DatasetId: c.Upload(points), K: 2, Seed: 1,
-		Supervision: &cleavev1.Supervision{Constraints: c.UploadTable(table.FromConstraints(pairs))},
+		Supervision: &cleavev1.Supervision{Constraints: c.UploadTable(tabletest.Constraints(pairs))},
 		Algorithm:   kernelKmeans(&cleavev1.KernelKmeans{Kernel: &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}}),
 	})
 	if ended := c.Watch(job).End(); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -76,8 +76,8 @@ func TestTablesInlineAndByID(t *testing.T) {
 		},
 		"labels and weights": func(use func(*cleavev1.TableInput) *cleavev1.TableInput) *cleavev1.JobSpec {
 			return &cleavev1.JobSpec{
-				Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: use(wire.InlineTable(table.FromLabels(labels)))},
-				Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{Weights: use(wire.InlineTable(table.FromWeights(weights)))})}
+				Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: use(wire.InlineTable(tabletest.Labels(labels)))},
+				Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{Weights: use(wire.InlineTable(tabletest.Weights(weights)))})}
 		},
 	} {
 		inline, byID := spec(func(input *cleavev1.TableInput) *cleavev1.TableInput { return input }), spec(stored)

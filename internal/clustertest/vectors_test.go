@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -28,12 +28,12 @@ var knownPoints = sync.OnceValue(func() (known struct {
 	for i := 0; i < len(truth); i += 50 {
 		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
 	}
-	known.seeds = wire.InlineTable(table.FromSeeds(seeds))
+	known.seeds = wire.InlineTable(tabletest.Seeds(seeds))
 	pairs, err := synth.Constraints(truth, 150, random(2))
 	if err != nil {
 		panic(err)
 	}
-	known.points, known.constraints = points, wire.InlineTable(table.FromConstraints(pairs))
+	known.points, known.constraints = points, wire.InlineTable(tabletest.Constraints(pairs))
 	known.sparse = positive(points)
 	return known
 })

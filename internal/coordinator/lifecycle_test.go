@@ -16,7 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -48,7 +48,7 @@ func TestLifecycle(t *testing.T) {
 	if r.GetTimings().GetTotal().AsDuration() <= 0 {
 		t.Errorf("the timings are %v", r.GetTimings())
 	}
-	truth, some := wire.InlineTable(table.FromLabels([]int64{7, -1, 7, 7})), wire.InlineTable(table.FromIndices([]int32{2, 1, 0}))
+	truth, some := wire.InlineTable(tabletest.Labels([]int64{7, -1, 7, 7})), wire.InlineTable(tabletest.Indices([]int32{2, 1, 0}))
 	evaluation, err := h.jobs.EvaluateJob(t.Context(), &cleavev1.EvaluateJobRequest{JobId: id, Truth: h.store(truth)})
 	if err != nil || evaluation.GetEvaluation().GetNmi() >= 1 {
 		t.Errorf("the evaluation is %v, %v", evaluation, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func seedTable(list ...[2]int32) *cleavev1.TableInput {
 	for _, pair := range list {
 		seeds = append(seeds, clustering.Seed{Index: pair[0], Label: pair[1]})
 	}
-	return wire.InlineTable(table.FromSeeds(seeds))
+	return wire.InlineTable(tabletest.Seeds(seeds))
 }
 
 // store uploads an inline table and names it by its id.
@@ -149,7 +150,7 @@ func TestTableUploadsStopAtTheLimit(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxDatasetBytes = 2 << 10
 	h := newHarness(t, cfg, scripted(steps(1)))
-	_, err := wire.SendTable(t.Context(), h.tables(), "", table.FromLabels(make([]int32, 1000)))
+	_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, 1000)))
 	if !fault.Is(err, "TABLE_TOO_LARGE") {
 		t.Errorf("got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // twoClassSets are the data sets of Wang2014 Table 2. class maps a label of the file to one of two classes,
@@ -43,7 +44,7 @@ func (r *runner) twoClasses(name, folder string, class func(label int64) int64) 
 	if err != nil {
 		return s, err
 	}
-	labels, err := format.LoadLabels(filepath.Join(r.Data, folder, "labels.csv"), points.N+len(incomplete))
+	_, labels, err := format.LoadTable(filepath.Join(r.Data, folder, "labels.csv"), table.Labels, points.N+len(incomplete))
 	if err != nil {
 		return s, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Config says which studies to run, on what data.
@@ -104,7 +105,7 @@ func (r *runner) load(name, points, labels string) (set, error) {
 	if err != nil {
 		return s, err
 	}
-	if s.truth, err = format.LoadLabels(filepath.Join(r.Data, labels), s.data.Rows()); err != nil {
+	if _, s.truth, err = format.LoadTable(filepath.Join(r.Data, labels), table.Labels, s.data.Rows()); err != nil {
 		return s, err
 	}
 	if sparse, is := s.data.(*dataset.SparsePoints); is {

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // rowSupervised is the row of spectral clustering of the affinity with rewards and penalties for
@@ -20,7 +21,7 @@ const rowSupervised = "spectral, Kulis"
 // loadGraph reads a graph and its classes from a folder of the data.
 func (r *runner) loadGraph(name, folder string) (set, error) {
 	s := set{name: name}
-	truth, err := format.LoadLabels(filepath.Join(r.Data, folder, "labels.csv"), 0)
+	_, truth, err := format.LoadTable(filepath.Join(r.Data, folder, "labels.csv"), table.Labels, 0)
 	if err != nil {
 		return s, err
 	}

@@ -6,19 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
 func TestBeliefs(t *testing.T) {
 	const text = "belief,j,i\n2.5,1,0\n-1e-3,3,2\n1,4,4\n0,0,2\n"
-	want := []Belief{{0, 1, 2.5}, {2, 3, -1e-3}, {4, 4, 1}, {2, 0, 0}}
-	for _, points := range []int{0, 5} {
-		got, err := ReadBeliefs(strings.NewReader(text), "q.csv", points)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, %v", got, err)
-		}
+	want := []cut.Belief{{I: 0, J: 1, Value: 2.5}, {I: 2, J: 3, Value: -1e-3}, {I: 4, J: 4, Value: 1}, {I: 2, J: 0, Value: 0}}
+	got, err := ReadBeliefs(strings.NewReader(text), "q.csv", 5)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2); err != nil || got == nil || len(got) != 0 {
+	if got, err := ReadBeliefs(strings.NewReader("i,j,belief\n"), "q.csv", 2); err != nil || len(got) != 0 {
 		t.Errorf("a header alone is an empty set: %+v, %v", got, err)
 	}
 }
@@ -33,9 +32,9 @@ func TestInvalidBeliefs(t *testing.T) {
 		{"i,j,weight\n", "UNKNOWN_COLUMN", []string{"weight", "i,j,belief"}},
 		{"i,j\n", "MISSING_COLUMN", []string{`"belief"`}},
 		{"i,j,belief\n0,5,1\n", "INDEX_OUT_OF_RANGE", []string{"line 2", "0..4"}},
-		{"i,j,belief\n0,x,1\n", "NOT_AN_INDEX", []string{"line 2"}},
+		{"i,j,belief\n0,x,1\n", "NOT_AN_INTEGER", []string{"line 2"}},
 		{"i,j,belief\n0,1,must\n", "NOT_A_NUMBER", []string{"line 2", "must"}},
-		{"i,j,belief\n0,1,\n", "NOT_A_NUMBER", []string{"line 2"}},
+		{"i,j,belief\n0,1,\n", "EMPTY_CELL", []string{"line 2"}},
 		{"i,j,belief\n0,1,nan\n", "NOT_FINITE", []string{"line 2"}},
 		{"i,j,belief\n0,1,-inf\n", "NOT_FINITE", nil},
 		{"i,j,belief\n0,1,1\n0,1,1\n", "DUPLICATE_PAIR", []string{"line 3", "on line 2"}},
@@ -54,13 +53,13 @@ func TestInvalidBeliefs(t *testing.T) {
 // Of a whole matrix each pair is taken once.
 func TestBeliefsOfAMatrix(t *testing.T) {
 	const head = "%%MatrixMarket matrix coordinate real "
-	for text, want := range map[string][]Belief{
-		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n":           {{0, 0, 2}, {0, 1, -0.5}, {1, 2, 1}},
-		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n":          {{0, 1, -0.5}, {2, 2, 1}},
-		"%%MatrixMarket matrix array real general\n1 1\n4\n":          {{0, 0, 4}},
-		"%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n": {{0, 1, 1}},
+	for text, want := range map[string][]cut.Belief{
+		head + "symmetric\n3 3 3\n1 1 2\n2 1 -0.5\n3 2 1\n":                          {{I: 0, J: 0, Value: 2}, {I: 0, J: 1, Value: -0.5}, {I: 1, J: 2, Value: 1}},
+		head + "general\n3 3 3\n1 2 -0.5\n2 1 -0.5\n3 3 1\n":                         {{I: 0, J: 1, Value: -0.5}, {I: 2, J: 2, Value: 1}},
+		"%%MatrixMarket matrix array real general\n3 3\n0\n0\n0\n0\n4\n0\n0\n0\n0\n": {{I: 1, J: 1, Value: 4}},
+		"%%MatrixMarket matrix array real general\n3 3\n0\n1\n0\n1\n0\n0\n0\n0\n0\n": {{I: 0, J: 1, Value: 1}},
 	} {
-		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 0); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := ReadBeliefs(strings.NewReader(text), "q.mtx", 3); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v", text, got, err)
 		}
 	}
@@ -84,7 +83,7 @@ func FuzzBeliefMatrix(f *testing.F) {
 	f.Add([]byte("%%MatrixMarket matrix array real general\n2 2\n0\n1\n1\n0\n"))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const points = 3
-		var beliefs []Belief
+		var beliefs []cut.Belief
 		read := func() (err error) {
 			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.mtx", points)
 			return err
@@ -106,7 +105,7 @@ func FuzzBeliefs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const points = 50
-		var beliefs []Belief
+		var beliefs []cut.Belief
 		read := func() (err error) {
 			beliefs, err = ReadBeliefs(bytes.NewReader(input), "f.csv", points)
 			return err
@@ -114,12 +113,12 @@ func FuzzBeliefs(f *testing.F) {
 		if !checkFuzzed(t, len(input), 0, read) {
 			return
 		}
-		seen := map[pair]bool{}
+		seen := map[[2]int32]bool{}
 		for _, b := range beliefs {
-			if min(b.I, b.J) < 0 || max(b.I, b.J) >= points || !finite(b.Value) || seen[pair{b.I, b.J}] {
+			if min(b.I, b.J) < 0 || max(b.I, b.J) >= points || !finite(b.Value) || seen[[2]int32{b.I, b.J}] {
 				t.Fatalf("took %+v", b)
 			}
-			seen[pair{b.I, b.J}], seen[pair{b.J, b.I}] = true, true
+			seen[[2]int32{b.I, b.J}], seen[[2]int32{b.J, b.I}] = true, true
 		}
 	})
 }

@@ -6,27 +6,33 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/segment"
+	"github.com/cleave-project/cleave/internal/table"
 )
+
+var boxColumns = table.Columns{
+	{Name: "x", Type: table.Integer}, {Name: "y", Type: table.Integer},
+	{Name: "width", Type: table.Integer}, {Name: "height", Type: table.Integer}, {Name: "label", Type: table.Integer},
+}
 
 // ReadBoxes reads the columns x, y, width, height and label: rectangles in a picture of the given size.
 func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
-	t, err := openTable(r, name, column{name: "x"}, column{name: "y"}, column{name: "width"}, column{name: "height"}, column{name: "label"})
+	t, err := readCells(r, name, boxColumns)
 	if err != nil {
 		return nil, err
 	}
-	var boxes []segment.Box
-	err = t.each(func() (err error) {
-		var cells [5]int64
-		for column := range cells {
-			if cells[column], err = t.integer(column); err != nil {
-				return err
-			}
+	c, err := t.Pick(boxColumns)
+	if err != nil {
+		return nil, err
+	}
+	boxes := make([]segment.Box, t.Rows())
+	for row := range boxes {
+		boxes[row] = segment.Box{X: int(c[0].Integers[row]), Y: int(c[1].Integers[row]),
+			Width: int(c[2].Integers[row]), Height: int(c[3].Integers[row]), Label: c[4].Integers[row]}
+		if err := boxes[row].Check(width, height); err != nil {
+			return nil, fault.Wrap(err, "%s, line %d", name, table.LineOf(row))
 		}
-		b := segment.Box{X: int(cells[0]), Y: int(cells[1]), Width: int(cells[2]), Height: int(cells[3]), Label: cells[4]}
-		boxes = append(boxes, b)
-		return fault.Wrap(b.Check(width, height), "%s, line %d", t.name, t.lineNumber)
-	})
-	return emptyNotNil(boxes, err)
+	}
+	return boxes, nil
 }
 
 // LoadBoxes is ReadBoxes of a path.

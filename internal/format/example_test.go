@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // The suffix of the name tells the format. A header is optional.
@@ -23,20 +24,20 @@ func ExampleReadPoints() {
 	// points.xls: the suffix ".xls" names no format known here
 }
 
-func ExampleReadConstraints() {
+func ExampleReadTable() {
 	text := "i,j,kind,weight\n0,1,must,\n1,2,cannot,2.5\n"
-	constraints, err := format.ReadConstraints(strings.NewReader(text), "constraints.csv", 3)
+	_, constraints, err := format.ReadTable(strings.NewReader(text), "constraints.csv", table.Constraints, 3)
 	for _, c := range constraints {
 		fmt.Println(c.I, c.J, c.Kind, c.Weighted, c.Weight)
 	}
 	fmt.Println(err)
-	_, err = format.ReadConstraints(strings.NewReader(text), "constraints.csv", 2)
+	_, _, err = format.ReadTable(strings.NewReader(text), "constraints.csv", table.Constraints, 2)
 	fmt.Println(err)
 	// Output:
 	// 0 1 must false 0
 	// 1 2 cannot true 2.5
 	// <nil>
-	// constraints.csv, line 3: point 2 in column "j" is outside 0..1
+	// constraints.csv, line 3, column "j": point 2 is outside 0..1
 }
 
 func ExampleReadGraph() {

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 // Readers must answer any input with consistent data or with a fault, and must not allocate much more
@@ -132,11 +133,11 @@ func FuzzConstraints(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const points = 50
 		var constraints []constraint.Constraint
-		read := func() (err error) {
-			constraints, err = ReadConstraints(bytes.NewReader(input), "f.csv", points)
+		readAll := func() (err error) {
+			constraints, err = read(string(input), "f.csv", table.Constraints, points)
 			return err
 		}
-		if !checkFuzzed(t, len(input), 0, read) {
+		if !checkFuzzed(t, len(input), 0, readAll) {
 			return
 		}
 		if _, err := constraint.NewSet(points, constraints, constraint.UnitWeight); err != nil && !fault.Is(err, "BAD_WEIGHT") {
@@ -153,18 +154,18 @@ func FuzzLabels(f *testing.F) {
 		const points = 50
 		lines := bytes.Count(input, []byte("\n")) + 1
 		var labels []int64
-		read := func() (err error) {
-			labels, err = ReadLabels(bytes.NewReader(input), "f.csv", 0)
+		readAll := func() (err error) {
+			labels, err = read(string(input), "f.csv", table.Labels, 0)
 			return err
 		}
-		if checkFuzzed(t, len(input), 0, read) && len(labels) >= lines {
+		if checkFuzzed(t, len(input), 0, readAll) && len(labels) >= lines {
 			t.Fatalf("%d labels from %d lines", len(labels), lines)
 		}
 		checkFuzzed(t, len(input), 0, func() error {
-			seeds, err := ReadSeeds(bytes.NewReader(input), "f.csv", points)
-			labels := map[pointLabel]bool{}
+			seeds, err := read(string(input), "f.csv", table.Seeds, points)
+			labels := map[[2]int32]bool{}
 			for _, s := range seeds {
-				labels[pointLabel{s.Index, s.Label}] = true
+				labels[[2]int32{s.Index, s.Label}] = true
 			}
 			if err == nil && (len(labels) != len(seeds) || len(seeds) >= lines) {
 				t.Fatalf("%d seeds from %d lines, %d of them distinct", len(seeds), lines, len(labels))
@@ -172,14 +173,14 @@ func FuzzLabels(f *testing.F) {
 			return err
 		})
 		checkFuzzed(t, len(input), 0, func() error {
-			weights, err := ReadWeights(bytes.NewReader(input), "f.csv", points)
+			weights, err := read(string(input), "f.csv", table.Weights, points)
 			if err == nil && (len(weights) != points || slices.ContainsFunc(weights, func(w float64) bool { return !(w > 0) })) {
 				t.Fatalf("weights %v", weights)
 			}
 			return err
 		})
 		checkFuzzed(t, len(input), 0, func() error {
-			_, err := ReadIndices(bytes.NewReader(input), "f.csv", points)
+			_, err := read(string(input), "f.csv", table.Indices, points)
 			return err
 		})
 	})

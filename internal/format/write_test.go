@@ -15,6 +15,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/table"
 )
 
 func TestWriters(t *testing.T) {
@@ -70,7 +71,7 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteLabels(&b, labels); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadLabels(&b, "l.csv", 0); err != nil || !slices.Equal(got, labels) {
+		if _, got, err := ReadTable(&b, "l.csv", table.Labels, 0); err != nil || !slices.Equal(got, labels) {
 			t.Fatalf("labels %v came back as %v, %v", labels, got, err)
 		}
 		constraints := rapid.SliceOf(rapid.Custom(func(t *rapid.T) constraint.Constraint {
@@ -87,7 +88,7 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteConstraints(&b, constraints); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadConstraints(&b, "c.csv", 20); err != nil || !slices.Equal(got, constraints) {
+		if _, got, err := ReadTable(&b, "c.csv", table.Constraints, 20); err != nil || !slices.Equal(got, constraints) {
 			t.Fatalf("constraints %v came back as %v, %v", constraints, got, err)
 		}
 	})

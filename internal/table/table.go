@@ -4,8 +4,10 @@
 package table
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -63,12 +65,11 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
-func (c *Column) empty(row int) bool { return c.Empty != nil && c.Empty[row] }
-
 // Table is columns of equal length.
 type Table struct {
 	Columns []Column
 	rows    int
+	file    string // where it was read from, for errors to name the line; empty for nowhere
 }
 
 // Rows is the number of rows.
@@ -76,28 +77,56 @@ func (t *Table) Rows() int { return t.rows }
 
 // New checks columns and makes a table of them. It keeps their slices, and clears the cells that are empty.
 func New(columns []Column) (*Table, error) {
-	if len(columns) == 0 || len(columns) > MaxColumns {
-		return nil, fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(columns), MaxColumns)
-	}
-	t := &Table{Columns: columns, rows: columns[0].Len()}
-	if t.rows > MaxRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "the table has %d rows; at most %d are supported", t.rows, MaxRows)
-	}
-	for at := range columns {
-		c := &columns[at]
-		if err := t.checkColumn(c); err != nil {
-			return nil, err
-		}
-		for before := range at {
-			if columns[before].Name == c.Name {
-				return nil, fault.Invalid("DUPLICATE_COLUMN", "the table has two columns %q", c.Name).With("column", c.Name)
-			}
-		}
-		if err := c.checkCells(); err != nil {
-			return nil, err
-		}
+	t := &Table{Columns: columns}
+	if err := t.Check(); err != nil {
+		return nil, err
 	}
 	return t, nil
+}
+
+// FromHeader is a table with the columns that the first line of a file names, in capitals or not. Every further
+// line is then a row: its cells are appended to the columns, and when all are there Check must accept them.
+func FromHeader(file string, names []string, known Columns) (*Table, error) {
+	t := &Table{Columns: make([]Column, len(names)), file: file}
+	for at, name := range names {
+		c := &t.Columns[at]
+		c.Name, c.Type = strings.ToLower(name), Text
+		for _, k := range known {
+			if k.Name == c.Name {
+				c.Type = k.Type
+			}
+		}
+	}
+	if _, err := t.Pick(known); err != nil {
+		return nil, err
+	}
+	return t, t.Check()
+}
+
+// Check is what New does to the columns of a table.
+func (t *Table) Check() error {
+	if len(t.Columns) == 0 || len(t.Columns) > MaxColumns {
+		return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(t.Columns), MaxColumns)
+	}
+	t.rows = t.Columns[0].Len()
+	if t.rows > MaxRows {
+		return t.invalid("TOO_MANY_ROWS", "the table has %d rows; at most %d are supported", t.rows, MaxRows)
+	}
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if err := t.checkColumn(c); err != nil {
+			return err
+		}
+		for before := range at {
+			if t.Columns[before].Name == c.Name {
+				return fault.Invalid("DUPLICATE_COLUMN", "the table has two columns %q", c.Name).With("column", c.Name)
+			}
+		}
+		if err := t.checkCells(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Table) checkColumn(c *Column) error {
@@ -116,7 +145,7 @@ func (t *Table) checkColumn(c *Column) error {
 
 // checkCells refuses what canonical bytes do not hold, and makes the cells that are empty the same
 // everywhere.
-func (c *Column) checkCells() error {
+func (t *Table) checkCells(c *Column) error {
 	anyEmpty := false
 	for row, empty := range c.Empty {
 		if !empty {
@@ -138,14 +167,14 @@ func (c *Column) checkCells() error {
 	if c.Type == Number {
 		for row, v := range c.Numbers {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return c.fault(row, "NOT_FINITE", "%v is not a finite number", v)
+				return t.fault(c, row, "NOT_FINITE", "%v is not a finite number", v)
 			}
 		}
 	}
 	if c.Type == Text {
 		for row, s := range c.Texts {
 			if len(s) > MaxTextBytes || !utf8.ValidString(s) {
-				return c.fault(row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
+				return t.fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
 			}
 		}
 	}
@@ -153,7 +182,30 @@ func (c *Column) checkCells() error {
 }
 
 // fault is about one cell.
-func (c *Column) fault(row int, reason, format string, args ...any) *fault.Error {
-	args = append([]any{row, c.Name}, args...)
-	return fault.Invalid(reason, "row %d, column %q: "+format, args...).With("row", strconv.Itoa(row)).With("column", c.Name)
+func (t *Table) fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
+	message := fmt.Sprintf("column %q: ", c.Name) + fmt.Sprintf(format, args...)
+	if t.file == "" {
+		return fault.Invalid(reason, "row %d, %s", row, message).With("row", strconv.Itoa(row)).With("column", c.Name)
+	}
+	return fault.Invalid(reason, "%s, line %d, %s", t.file, LineOf(row), message).With("line", strconv.Itoa(LineOf(row))).With("column", c.Name)
+}
+
+// LineOf is the line of a row in a file, from 1: the first is the header, and each row has one.
+func LineOf(row int) int { return row + 2 }
+
+// place is a row in the middle of a sentence.
+func (t *Table) place(row int) string {
+	if t.file == "" {
+		return fmt.Sprintf("in row %d", row)
+	}
+	return fmt.Sprintf("on line %d", LineOf(row))
+}
+
+// invalid is a fault of the table as a whole.
+func (t *Table) invalid(reason, format string, args ...any) *fault.Error {
+	f := fault.Invalid(reason, format, args...)
+	if t.file != "" {
+		f.Message = t.file + ": " + f.Message
+	}
+	return f
 }

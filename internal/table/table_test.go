@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"math"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,8 +10,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -36,11 +33,15 @@ func anyTable(t *rapid.T) *Table {
 		}
 		columns[at] = c
 	}
-	made, err := New(columns)
+	return made(t, columns...)
+}
+
+func made(t interface{ Fatal(...any) }, columns ...Column) *Table {
+	table, err := New(columns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return table
 }
 
 func encode(t interface{ Fatal(...any) }, table *Table) []byte {
@@ -118,9 +119,9 @@ func TestNewRefuses(t *testing.T) {
 // FuzzDecode: any bytes are refused as a fault, or are the canonical bytes of the table that comes out, and
 // what they claim costs nothing.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(f, FromConstraints([]constraint.Constraint{{I: 1, J: 2, Kind: constraint.MustLink, Weight: 2, Weighted: true}, {I: 0, J: 2, Kind: constraint.CannotLink}})))
-	f.Add(encode(f, FromSeeds([]clustering.Seed{{Index: 1, Label: 2}, {Index: 3, Label: 1, Probability: 0.5}})))
-	f.Add(encode(f, FromLabels([]int64{3, -1})))
+	f.Add(encode(f, made(f, intColumn("i", 1, 0), intColumn("j", 2, 2), textColumn("kind", "must", "cannot"), erased(numColumn("weight", 2, 0), 1))))
+	f.Add(encode(f, made(f, intColumn("index", 1, 3), intColumn("label", 2, 1), erased(numColumn("probability", 0, 0.5), 0))))
+	f.Add(encode(f, made(f, intColumn("index", 0, 1), intColumn("label", 3, -1))))
 	f.Add([]byte("CLT1\x01\x00\x00\x00\xff\xff\xff\x7f\x00\x00\x00\x00\x03\x01\x01\x00x"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var before, after runtime.MemStats
@@ -142,82 +143,34 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestWhatIsBuiltIsReadAgain(t *testing.T) {
-	const points = 50
-	rapid.Check(t, func(t *rapid.T) {
-		number, index := rapid.Float64Range(0.001, 1), rapid.Int32Range(0, points-1)
-		var pairs []constraint.Constraint
-		var seeds []clustering.Seed
-		var beliefs []cut.Belief
-		for range rapid.IntRange(0, 5).Draw(t, "rows") {
-			pair := constraint.Constraint{I: index.Draw(t, "i"), J: index.Draw(t, "j"), Kind: constraint.MustLink}
-			if pair.I != pair.J && rapid.Bool().Draw(t, "apart") {
-				pair.Kind = constraint.CannotLink
-			}
-			if pair.Weighted = rapid.Bool().Draw(t, "weighted"); pair.Weighted {
-				pair.Weight = number.Draw(t, "weight")
-			}
-			seed := clustering.Seed{Index: index.Draw(t, "index"), Label: index.Draw(t, "label")}
-			if rapid.Bool().Draw(t, "uncertain") {
-				seed.Probability = number.Draw(t, "probability")
-			}
-			pairs, seeds = append(pairs, pair), append(seeds, seed)
-			beliefs = append(beliefs, cut.Belief{I: pair.I, J: pair.J, Value: -number.Draw(t, "belief")})
-		}
-		weights := rapid.SliceOfN(number, points, points).Draw(t, "weights")
-		labels := rapid.SliceOfN(rapid.Int64(), points, points).Draw(t, "labels")
-		some := rapid.SliceOfDistinct(index, func(i int32) int32 { return i }).Draw(t, "some")
-		again(t, pairs, FromConstraints(pairs), Constraints)
-		again(t, seeds, FromSeeds(seeds), Seeds)
-		again(t, beliefs, FromBeliefs(beliefs), Beliefs)
-		again(t, weights, FromWeights(weights), Weights)
-		again(t, labels, FromLabels(labels), Labels)
-		again(t, some, FromIndices(some), Indices)
-	})
-}
-
-// again reads a table after it has been bytes.
-func again[T any](t *rapid.T, want []T, built *Table, read func(*Table, int) ([]T, error)) {
-	t.Helper()
-	decoded, err := Decode(encode(t, built))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := read(decoded, 50)
-	if err != nil || len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
-		t.Fatalf("got %v, %v, want %v", got, err, want)
-	}
-}
-
 func TestKeep(t *testing.T) {
 	place := []int32{0, -1, 1, 2} // point 1 is left out
-	pairs := FromConstraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink},
-		{I: 3, J: 2, Kind: constraint.CannotLink, Weight: 2, Weighted: true}, {I: 2, J: 0, Kind: constraint.MustLink}})
+	weight := Column{Name: "weight", Type: Number, Numbers: []float64{0, 2, 0}, Empty: []bool{true, false, true}}
+	pairs := made(t, intColumn("i", 0, 3, 2), intColumn("j", 1, 2, 0), textColumn("kind", "must", "cannot", "must"), weight)
 	kept, err := pairs.Keep(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Constraints(kept, 3)
+	got, err := Constraints.Read(kept, 3)
 	if err != nil || !slices.Equal(got, []constraint.Constraint{{I: 2, J: 1, Kind: constraint.CannotLink, Weight: 2, Weighted: true}, {I: 1, J: 0, Kind: constraint.MustLink}}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for name, labels := range map[string]*Table{
-		"by index": FromLabels([]int64{5, 6, 7, 8}),
-		"in order": {rows: 4, Columns: []Column{{Name: "label", Type: Integer, Integers: []int64{5, 6, 7, 8}}}},
+		"by index": made(t, intColumn("index", 0, 1, 2, 3), intColumn("label", 5, 6, 7, 8)),
+		"in order": made(t, intColumn("label", 5, 6, 7, 8)),
 	} {
 		kept, err := labels.Keep(place)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Labels(kept, 3); err != nil || !slices.Equal(got, []int64{5, 7, 8}) {
+		if got, err := Labels.Read(kept, 3); err != nil || !slices.Equal(got, []int64{5, 7, 8}) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
 	}
-	if _, err := FromLabels([]int64{1, 2, 3, 4, 5}).Keep(place); !fault.Is(err, "INDEX_OUT_OF_RANGE") {
+	if _, err := made(t, intColumn("index", 0, 4), intColumn("label", 1, 2)).Keep(place); !fault.Is(err, "INDEX_OUT_OF_RANGE") {
 		t.Errorf("a point beyond the last: %v", err)
 	}
-	short := &Table{rows: 1, Columns: []Column{{Name: "label", Type: Integer, Integers: []int64{5}}}}
-	if _, err := short.Keep(place); !fault.Is(err, "SIZE_MISMATCH") {
+	if _, err := made(t, intColumn("label", 5)).Keep(place); !fault.Is(err, "SIZE_MISMATCH") {
 		t.Errorf("too few labels: %v", err)
 	}
 }

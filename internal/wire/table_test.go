@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/table/tabletest"
 )
 
 // anyConstraints draws a table with cells of all types, some of them empty.
@@ -26,7 +27,7 @@ func anyConstraints(t *rapid.T) *table.Table {
 		}
 		list = append(list, c)
 	}
-	return table.FromConstraints(list)
+	return tabletest.Constraints(list)
 }
 
 func TestTablesSurviveTheWire(t *testing.T) {
@@ -91,7 +92,7 @@ func TestLargeTablesTravelInParts(t *testing.T) {
 		list[at] = constraint.Constraint{I: int32(at), J: math.MaxInt32 - 1, Kind: constraint.CannotLink}
 	}
 	count := 0
-	err := TableParts("", table.FromConstraints(list), func(part *cleavev1.CreateTableRequest) error {
+	err := TableParts("", tabletest.Constraints(list), func(part *cleavev1.CreateTableRequest) error {
 		count++
 		if size := proto.Size(part); size > 2<<20 {
 			t.Errorf("a part has %d bytes", size)

@@ -58,8 +58,8 @@ func TableIDs(p *cleavev1.JobSpec) []string {
 }
 
 // ReadTable reads a table that a field of a request names or holds, as a list about so many points; nil where
-// there is none. read is a reader of package table.
-func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tables Tables, read func(*table.Table, int) ([]T, error)) ([]T, error) {
+// there is none.
+func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tables Tables, kind table.Kind[T]) ([]T, error) {
 	var t *table.Table
 	var err error
 	switch source := input.GetSource().(type) {
@@ -75,14 +75,14 @@ func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tabl
 	}
 	var list []T
 	if err == nil {
-		list, err = read(t, points)
+		list, err = kind.Read(t, points)
 	}
 	return list, onField(err, field)
 }
 
 // readTable is ReadTable of a specification.
-func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, read func(*table.Table, int) ([]T, error)) []T {
-	list, err := ReadTable(input, field, r.points, r.tables, read)
+func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, kind table.Kind[T]) []T {
+	list, err := ReadTable(input, field, r.points, r.tables, kind)
 	if r.err == nil {
 		r.err = err
 	}

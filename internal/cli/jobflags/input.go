@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -47,14 +46,13 @@ func asDataset[D dataset.Dataset](data D, err error) (dataset.Dataset, error) {
 }
 
 // loadSeeds reads seeds; their labels are cluster numbers.
-func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]clustering.Seed, error) {
-	read, err := format.LoadSeeds(path, rows)
+func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) (*table.Table, error) {
+	t, seeds, err := format.LoadTable(path, table.Seeds, rows)
 	if err != nil {
 		return nil, err
 	}
-	seeds := make([]clustering.Seed, len(read))
-	for at, s := range read {
-		if s.Label < 0 || s.Label >= int64(spec.K) {
+	for _, s := range seeds {
+		if int64(s.Label) >= int64(spec.K) {
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
 				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
 		}
@@ -62,14 +60,13 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) ([]clustering.Seed
 			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans",
 				path, s.Index)
 		}
-		seeds[at] = clustering.Seed{Index: s.Index, Label: int32(s.Label), Probability: s.Probability}
 	}
-	return seeds, nil
+	return t, nil
 }
 
 // LoadStartLabels reads the labels to start from. They are cluster numbers, except those of dropped rows.
 func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleavev1.TableInput, error) {
-	labels, err := format.LoadLabels(path, rows)
+	t, labels, err := format.LoadTable(path, table.Labels, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter) (*cleav
 				path, i, label, int64(k)-1, k)
 		}
 	}
-	return wire.InlineTable(table.FromLabels(labels)), nil
+	return wire.InlineTable(t), nil
 }
 
 // loadCentroids reads the centroids to start from: a row for each cluster, in the columns of the data.
@@ -121,13 +118,13 @@ func LoadTruth(path, scoreOn string, rows int) (*Truth, error) {
 	if path == "" {
 		return nil, nil
 	}
-	labels, err := format.LoadLabels(path, rows)
+	_, labels, err := format.LoadTable(path, table.Labels, rows)
 	if err != nil {
 		return nil, err
 	}
 	t := &Truth{Labels: labels}
 	if scoreOn != "" {
-		if t.ScoreOn, err = format.LoadIndices(scoreOn, len(labels)); err != nil {
+		if _, t.ScoreOn, err = format.LoadTable(scoreOn, table.Indices, len(labels)); err != nil {
 			return nil, err
 		}
 		if len(t.ScoreOn) == 0 {

@@ -40,7 +40,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--graph e.csv --vertices 6 --k 2 --objective normalized-cut", `display_name:"e.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_NORMALIZED_CUT}`},
 		{"--kernel-matrix k.csv --k 2 --objective ratio-association", `display_name:"k.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_RATIO_ASSOCIATION}`},
 		{"--data p.csv --k 2 --weights w.csv --objective kernel-kmeans",
-			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_KERNEL_KMEANS weights:` + tableText("index weight", "0 1", "1 2", "2 1", "3 1") + `}`},
+			`display_name:"p.csv" k:2 kernel_kmeans:{objective:OBJECTIVE_KERNEL_KMEANS weights:` + tableText("index weight", "1 2") + `}`},
 		{"--data p.csv --k 2 --constraints c.csv --entail --farthest mean",
 			`display_name:"p.csv" k:2 supervision:{entail:true constraints:` + pairs + `}
 				initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},

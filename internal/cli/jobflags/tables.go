@@ -16,25 +16,25 @@ import (
 func (f *Flags) loadTables(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		constraints, err := format.LoadConstraints(f.path("constraints"), rows)
+		constraints, _, err := format.LoadTable(f.path("constraints"), table.Constraints, rows)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.InlineTable(table.FromConstraints(constraints))
+		supervision(spec).Constraints = wire.InlineTable(constraints)
 	}
 	if f.Given("seeds") {
 		seeds, err := loadSeeds(f.path("seeds"), rows, spec)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Seeds = wire.InlineTable(table.FromSeeds(seeds))
+		supervision(spec).Seeds = wire.InlineTable(seeds)
 	}
 	if f.Given("weights") {
-		weights, err := format.LoadWeights(f.path("weights"), rows)
+		weights, _, err := format.LoadTable(f.path("weights"), table.Weights, rows)
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = wire.InlineTable(table.FromWeights(weights))
+		spec.GetKernelKmeans().Weights = wire.InlineTable(weights)
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows); err != nil {
@@ -54,8 +54,10 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(spec); err != nil {
 		return err
 	}
-	if j.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", j.Rows, emptyTable, table.Constraints); err != nil {
-		return err
+	if constraints := spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // not one that only the coordinator has
+		if j.Constraints, err = wire.ReadTable(constraints, "constraints", j.Rows, wire.NoTables, table.Constraints); err != nil {
+			return err
+		}
 	}
 	start := spec.GetInitialization()
 	if f.Given("constraints") && len(j.Constraints) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
@@ -65,9 +67,6 @@ func (f *Flags) loadTables(j *Job) error {
 	}
 	return nil
 }
-
-// emptyTable stands for a table that only the coordinator has.
-func emptyTable(string) (*table.Table, error) { return table.FromConstraints(nil), nil }
 
 func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	if spec.Supervision == nil {
@@ -80,14 +79,11 @@ func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 // source graph, or the affinities of source data.
 func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int) error {
 	var beliefs []cut.Belief
+	var err error
 	switch {
 	case f.Given("beliefs"):
-		read, err := format.LoadBeliefs(f.path("beliefs"), rows)
-		if err != nil {
+		if beliefs, err = format.LoadBeliefs(f.path("beliefs"), rows); err != nil {
 			return err
-		}
-		for _, b := range read {
-			beliefs = append(beliefs, cut.Belief(b))
 		}
 		if len(beliefs) == 0 {
 			return fault.Invalid("NOTHING_TO_RESPECT", "%s: the file has no beliefs; constrained-spectral needs some", f.path("beliefs"))
