@@ -59,7 +59,7 @@ var packages = []packageRule{
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
 	{"clustering/local", pure, "clustering clustering/centroid clustering/cut clustering/kernelkmeans dataset"},
 	{"evaluate", pure, "constraint dataset fault"},
-	{"table", pure, "clustering clustering/cut constraint fault"},
+	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"synth", pure, "constraint dataset fault"},
 	{"segment", pure, "constraint dataset fault kernel"},
 

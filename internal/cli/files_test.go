@@ -126,7 +126,7 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("all points score\n%s", got)
 	}
 	for args, want := range map[string]string{
-		"--labels p.csv --truth short.csv":                        "short.csv: the table has 1 labels for 4 points",
+		"--labels p.csv --truth short.csv":                        "short.csv: the table has 1 label for 4 points",
 		"--labels p.csv --truth gone.csv":                         "gone.csv: the file cannot be read",
 		"--labels p.csv --truth t.csv --constraints out.csv":      "point 9",
 		"--labels empty.csv --truth t.csv":                        "empty.csv: the file has no labels",

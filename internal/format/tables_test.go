@@ -103,7 +103,7 @@ func TestInvalidLabels(t *testing.T) {
 		{"index,label\n0,1\n1,1\n0,2\n", "DUPLICATE_INDEX", 0, []string{"line 4", "line 2"}},
 		{"index,label\n0,1\n2,1\n", "INDEX_OUT_OF_RANGE", 0, []string{"point 2"}},
 		{"index,label\n0,1\n2,1\n", "INDEX_OUT_OF_RANGE", 2, []string{"line 3"}},
-		{"index,label\n0,1\n", "SIZE_MISMATCH", 2, []string{"1 labels for 2 points"}},
+		{"index,label\n0,1\n", "SIZE_MISMATCH", 2, []string{"1 label for 2 points"}},
 		{"label\n0\n1\n1\n", "SIZE_MISMATCH", 2, nil},
 		{"index,label\n", "SIZE_MISMATCH", 2, nil},
 	} {

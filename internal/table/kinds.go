@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 var index, label = ColumnSpec{Name: "index", Type: Integer}, ColumnSpec{Name: "label", Type: Integer}
@@ -109,7 +110,7 @@ var Labels = Kind[int64]{
 			}
 		}
 		if r.err == nil && r.rows != r.points {
-			r.err = r.invalid("SIZE_MISMATCH", "the table has %d labels for %d points; each needs one", r.rows, r.points)
+			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; each needs one", text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
 		}
 		return labels
 	},
