@@ -88,7 +88,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	}
 	clustered := len(truth) - f.background.Whole() // the background comes last
 	// Constraints have a random stream of their own, so that their number does not change the data.
-	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(), rand.New(rand.NewPCG(f.seed.Seed(), 1)))
+	constraints, err := synth.Constraints(truth[:clustered], f.constraints.Whole(), rand.New(rand.NewPCG(f.seed.Uint64(), 1)))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *generateFlags) check(shape string) error {
 
 // draw makes the file of the data and its truth.
 func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err error) {
-	rng := rand.New(rand.NewPCG(f.seed.Seed(), 0))
+	rng := rand.New(rand.NewPCG(f.seed.Uint64(), 0))
 	n, d, k := f.n.Whole(), f.d.Whole(), f.k.Whole()
 	noise := func(standard float64) float64 {
 		if f.set.Changed("noise") {

@@ -52,7 +52,7 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if f.out == "" {
 		return shell.Usage("where to? Give --out DIR")
 	}
-	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Seed(), 0)))
+	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
 	if err != nil {
 		return err
 	}

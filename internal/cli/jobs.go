@@ -61,7 +61,7 @@ func (a *app) cancelCommand() *cobra.Command {
 func (a *app) deleteCommand() *cobra.Command {
 	return a.jobCommand("delete", "Forget a job that has ended", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID}); err != nil {
-			return err // a slip of the pen, which the service would take for a call that is repeated
+			return err // a mistyped id, which the service would take for one that is deleted already
 		}
 		response, err := c.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: jobID})
 		if err != nil {

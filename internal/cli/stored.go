@@ -27,7 +27,7 @@ func (a *app) datasetsCommand() *cobra.Command {
 	return a.storedCommand(stored{"datasets", "data set", "data sets", a.listDatasets,
 		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
 			if _, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id}); err != nil {
-				return nil, err // a slip of the pen, which the service would take for a call that is repeated
+				return nil, err // a mistyped id, which the service would take for one that is deleted already
 			}
 			return c.Datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: id})
 		}})

@@ -1,18 +1,14 @@
 package coordinator
 
 import (
-	"errors"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/backoff"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// The delay between attempts to reach a store that does not answer doubles from the first to the last.
-const (
-	firstRetryDelay = 50 * time.Millisecond
-	lastRetryDelay  = 30 * time.Second
-)
+// storeRetries paces the attempts to reach a store that does not answer.
+var storeRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
 
 // maxTxnDeletes is how many keys a transaction deletes at most: an etcd with default settings takes 128
 // changes in one.
@@ -23,26 +19,16 @@ const maxTxnDeletes = 100
 // although its answer was lost has no further effect, or, when it requires that a key is new, ends in
 // a conflict.
 func (c *Coordinator) commit(txn store.Txn) error {
-	for delay := firstRetryDelay; ; delay = min(2*delay, lastRetryDelay) {
+	for pause := backoff.New(storeRetries); ; {
 		_, err := c.state.Commit(c.storeCtx, txn)
-		if err == nil || isPermanent(err) || c.storeCtx.Err() != nil {
+		if err == nil || store.IsPermanent(err) || c.storeCtx.Err() != nil {
 			return err
 		}
-		c.log.Warn("the store does not answer, trying again", "error", err, "in", delay)
-		select {
-		case <-time.After(delay):
-		case <-c.storeCtx.Done():
+		c.log.Warn("the store does not answer, trying again", "error", err)
+		if pause.Wait(c.storeCtx) != nil {
 			return err
 		}
 	}
-}
-
-// isPermanent tells whether trying the same transaction again is pointless.
-func isPermanent(err error) bool {
-	if _, isFault := errors.AsType[*fault.Error](err); isFault {
-		return true // the store has understood the transaction and says why it refuses it
-	}
-	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotLeader) || errors.Is(err, store.ErrClosed)
 }
 
 // deleteKeys deletes any number of keys, in several transactions.

@@ -21,8 +21,8 @@ type pageRequest interface {
 }
 
 // page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
-// last. visit has to call add with the items after a key, in the order of their keys, until add returns false;
-// it had better read portions of so many items.
+// last. visit calls add with the items after a key, in the order of their keys, until add returns false. portion is
+// how many items are worth reading at a time.
 func page[T any](request pageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {

@@ -29,7 +29,7 @@ func Receive[P any](receive func() (P, error), take func(P) error) error {
 func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error),
 	parts func(send func(*P) error) error,
 ) (*A, error) {
-	ctx, cancel := context.WithCancel(ctx) // lets go of a stream that is left halfway
+	ctx, cancel := context.WithCancel(ctx) // ends a stream that is left halfway
 	defer cancel()
 	stream, err := open(ctx)
 	if err != nil {

@@ -42,10 +42,10 @@ func (f *OptionFlag) Number() float64 {
 }
 
 // Whole is the whole number that was given.
-func (f *OptionFlag) Whole() int { return int(f.Seed()) }
+func (f *OptionFlag) Whole() int { return int(f.Uint64()) }
 
-// Seed is the whole number that was given, which may be any of 64 bits.
-func (f *OptionFlag) Seed() uint64 {
+// Uint64 is the whole number that was given, such as a seed, which may have all 64 bits.
+func (f *OptionFlag) Uint64() uint64 {
 	value, _ := strconv.ParseUint(f.text, 10, 64) // Set has checked it
 	return value
 }
