@@ -8,6 +8,7 @@ type Observer interface {
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
+	Trial(t Trial) // a way was tried on one fold of the constraints
 	Phase(phase Phase) // for live progress only
 }
 
@@ -56,6 +57,9 @@ func (NopObserver) Notice(Notice) {}
 
 // Solver implements Observer.
 func (NopObserver) Solver(SolverStep) {}
+
+// Trial implements Observer.
+func (NopObserver) Trial(Trial) {}
 
 // Phase implements Observer.
 func (NopObserver) Phase(Phase) {}

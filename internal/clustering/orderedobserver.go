@@ -61,4 +61,6 @@ func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(
 
 func (r *restartObserver) Solver(s SolverStep) { r.pass(func(o Observer) { o.Solver(s) }) }
 
+func (r *restartObserver) Trial(t Trial) { r.pass(func(o Observer) { o.Trial(t) }) }
+
 func (r *restartObserver) Phase(p Phase) { r.pass(func(o Observer) { o.Phase(p) }) }

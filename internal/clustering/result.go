@@ -29,6 +29,7 @@ type Result struct {
 	Inference      *Inference   // nil: nothing was inferred
 	Eigen          *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
 	Embedding      *Embedding
+	Choice         *Choice // nil: the algorithm was given
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as

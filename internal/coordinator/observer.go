@@ -112,6 +112,9 @@ func (o *observer) Solver(s clustering.SolverStep) {
 	o.job.progress.solverStep(step)
 }
 
+// Trial implements clustering.Observer.
+func (o *observer) Trial(clustering.Trial) {}
+
 // Notice implements clustering.Observer.
 func (o *observer) Notice(n clustering.Notice) {
 	o.log(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: wire.NoticeProto(n)}})

@@ -21,6 +21,7 @@ type Recorder struct {
 	Notices    []clustering.Notice
 	Restarts   []int
 	Steps      []clustering.SolverStep
+	Trials     []clustering.Trial
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
@@ -35,6 +36,9 @@ func (r *Recorder) Notice(n clustering.Notice) { r.Notices = append(r.Notices, n
 
 // Phase implements clustering.Observer.
 func (r *Recorder) Phase(clustering.Phase) {}
+
+// Trial implements clustering.Observer.
+func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
 
 // Solver implements clustering.Observer.
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }

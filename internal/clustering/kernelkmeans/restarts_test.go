@@ -78,6 +78,7 @@ func (l *log) Iteration(restart int, e clustering.HistoryEntry) { l.add("%d: %+v
 func (l *log) Shift(s clustering.ShiftChange)                   { l.add("%+v", s) }
 func (l *log) Notice(n clustering.Notice)                       { l.add("%+v", n) }
 func (l *log) Phase(p clustering.Phase)                         { l.add("phase %d", p) }
+func (l *log) Trial(t clustering.Trial)                         { l.add("%+v", t) }
 func (l *log) Solver(s clustering.SolverStep)                   { l.add("%+v", s) }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer

@@ -1,0 +1,80 @@
+package clustering
+
+// Space is a representation of the data that points are clustered in.
+type Space uint8
+
+// The spaces.
+const (
+	SpaceRows                  Space = iota + 1 // the rows as they are
+	SpaceStandardized                           // the rows with columns of mean 0 and variance 1
+	SpaceNeighbors                              // eigenvectors of the graph of nearest neighbors of the rows
+	SpaceStandardizedNeighbors                  // and of the standardized rows
+	SpaceGraph                                  // eigenvectors of a given graph
+)
+
+// String is the name of a space in the catalog.
+func (s Space) String() string {
+	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph"}[s]
+}
+
+// Use is how constraints enter.
+type Use uint8
+
+// The uses of constraints.
+const (
+	UseNone   Use = iota + 1 // not at all
+	UseSoft                  // a violated constraint costs its weight
+	UseHard                  // must-linked points are one, and what follows from cannot-links holds too
+	UseMetric                // hard, and a metric is learned
+)
+
+// String is the name of a use in the catalog.
+func (u Use) String() string { return [...]string{"", "none", "soft", "hard", "metric"}[u] }
+
+// Way is one way to an answer: a space and how constraints enter.
+type Way struct {
+	Space Space
+	Use   Use
+}
+
+// Trial is what a way has right of constraints that it was not shown.
+type Trial struct {
+	Way
+	// Fold counts from 1; of a way that looks at no constraints, and of the sum over folds, it is 0.
+	Fold, Folds int
+	// How many constraints were held out, and how many of them the answer satisfies.
+	MustLinks, MustLinksRight     int
+	CannotLinks, CannotLinksRight int
+}
+
+// Share is the share that is right, must-links and cannot-links counting alike.
+func (t Trial) Share() float64 {
+	total, kinds := 0.0, 0.0
+	if t.MustLinks > 0 {
+		total, kinds = total+float64(t.MustLinksRight)/float64(t.MustLinks), kinds+1
+	}
+	if t.CannotLinks > 0 {
+		total, kinds = total+float64(t.CannotLinksRight)/float64(t.CannotLinks), kinds+1
+	}
+	if kinds == 0 {
+		return 0
+	}
+	return total / kinds
+}
+
+// Choice is how an algorithm that tries several ways chose one.
+type Choice struct {
+	Chosen Way
+	// Trials are the ways that were tried, summed over the folds; empty where there were no constraints to compare by.
+	Trials []TriedWay
+	// Reason is why, for people.
+	Reason string
+}
+
+// TriedWay is a way with its score.
+type TriedWay struct {
+	Trial
+	// Advantage is by how many standard errors it has more of the held-out constraints right than the way that is taken
+	// without constraints.
+	Advantage float64
+}
