@@ -20,6 +20,8 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	MaxLanes int
 
 	spec     clustering.Spec
 	options  Options
@@ -45,15 +47,34 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
-	var err error
-	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
+	options := spec.Algorithm.(*Options).withDefaults()
+	vectors, err := vector.NewRowSpec(data, preparations[options.Distortion])
+	if err != nil {
 		return nil, err
 	}
-	p.d = p.Vectors.Columns
-	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
+	source, err := vector.NewSource(vectors, data)
+	if err != nil {
 		return nil, err
 	}
+	return prepare(source, spec, options)
+}
+
+// Variant is another problem on the same rows. It reads none that it does not need, and can run beside the first (see
+// RunAll) if it has as many clusters.
+func (p *Problem) Variant(spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(p.n, spec); err != nil {
+		return nil, err
+	}
+	options := spec.Algorithm.(*Options).withDefaults()
+	if preparations[options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: distortion %v on rows that were prepared for another", options.Distortion)
+	}
+	return prepare(p.source, spec, options)
+}
+
+func prepare(source *vector.Source, spec clustering.Spec, options Options) (*Problem, error) {
+	vectors := source.Spec()
+	p := &Problem{Vectors: vectors, spec: spec, options: options, n: vectors.Rows, d: vectors.Columns, source: source}
 	if err := p.prepareConstraints(); err != nil {
 		return nil, err
 	}
@@ -72,6 +93,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := p.prepareLinks(); err != nil {
 		return nil, err
 	}
+	var err error
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}
@@ -254,7 +276,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 }
 
 // newMethod is a new run.
-func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
+func (p *Problem) newMethod(x lane, restart int) clustering.Method {
 	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {
 	case p.options.Algorithm.hasParts():
