@@ -52,7 +52,7 @@ var packages = []packageRule{
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel partition spectral text vector"},
-	{"clustering", pure, "catalog constraint dataset fault inference kernel metric partition text"},
+	{"clustering", pure, "catalog constraint dataset fault inference kernel metric parallel partition text"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},

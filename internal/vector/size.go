@@ -3,6 +3,9 @@ package vector
 // What a shard takes in memory, in bytes, for plans that are made before anything is allocated. These
 // formulas describe the allocations of this package; size_test.go compares the two.
 
+// MaxLanes is how many lanes a shard may have. More would gain little.
+const MaxLanes = 16
+
 // moveRowBytes is the move of a row (12) in a list that may have twice the room that it uses while it grows.
 const moveRowBytes = 24
 

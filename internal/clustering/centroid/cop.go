@@ -1,7 +1,6 @@
 package centroid
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,13 +56,13 @@ func (g *coloring) describe(v int32) string {
 }
 
 // assignPoints moves points without constraints to the nearest centroid, and components to their new clusters.
-func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(ctx, m.model(), m.points)
+func (m *cop) assignPoints() (moved int, err error) {
+	moves, err := m.x.Assign(m.model(), m.points)
 	if err != nil {
 		return 0, err
 	}
 	if len(m.points) > 0 {
-		together, err := m.assignComponents(ctx)
+		together, err := m.assignComponents()
 		if err != nil {
 			return 0, err
 		}
@@ -73,11 +72,11 @@ func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
 	if len(moves) == 0 {
 		return 0, nil
 	}
-	return len(moves), m.apply(ctx, moves)
+	return len(moves), m.apply(moves)
 }
 
-func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
-	distances, err := m.x.Distances(ctx, m.model(), m.points)
+func (m *cop) assignComponents() ([]kernel.Move, error) {
+	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	MaxLanes int
 
 	spec     clustering.Spec
 	options  Options
@@ -45,55 +47,57 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
-	var err error
-	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
+	options := spec.Algorithm.(*Options).withDefaults()
+	vectors, err := vector.NewRowSpec(data, preparations[options.Distortion])
+	if err != nil {
 		return nil, err
 	}
-	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
+	source, err := vector.NewSource(vectors, data)
+	if err != nil {
 		return nil, err
 	}
-	return p, p.resolve()
+	return prepare(source, spec, options)
 }
 
-// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
-// preparation of rows.
-func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
+// Variant is another problem on the same rows. It reads none that it does not need, and can run beside the first (see
+// RunAll) if it has as many clusters.
+func (p *Problem) Variant(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
-	if preparations[other.options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+	options := spec.Algorithm.(*Options).withDefaults()
+	if preparations[options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: distortion %v on rows that were prepared for another", options.Distortion)
 	}
-	return other, other.resolve()
+	return prepare(p.source, spec, options)
 }
 
-// resolve is the part of Prepare that depends on the spec.
-func (p *Problem) resolve() (err error) {
-	p.d = p.Vectors.Columns
+func prepare(source *vector.Source, spec clustering.Spec, options Options) (*Problem, error) {
+	vectors := source.Spec()
+	p := &Problem{Vectors: vectors, spec: spec, options: options, n: vectors.Rows, d: vectors.Columns, source: source}
 	if err := p.prepareConstraints(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.prepareCentroids(); err != nil {
-		return err
+		return nil, err
 	}
 	p.prepareSeeds()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
-		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
-		return err
+		return nil, err
 	}
+	var err error
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}
-	return err
+	return p, err
 }
 
 var preparations = map[metric.Distortion]vector.Preparation{
@@ -272,7 +276,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 }
 
 // newMethod is a new run.
-func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
+func (p *Problem) newMethod(x lane, restart int) clustering.Method {
 	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {
 	case p.options.Algorithm.hasParts():

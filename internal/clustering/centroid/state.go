@@ -1,7 +1,6 @@
 package centroid
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 // metric.
 type state struct {
 	p         *Problem
-	x         Executor
+	x         lane
 	rng       *rand.Rand
 	restart   int
 	labels    []int32
@@ -49,8 +48,8 @@ func (s *state) single(center []float64) *vector.Model {
 }
 
 // load sets all labels.
-func (s *state) load(ctx context.Context, labels []int32) error {
-	sums, err := s.x.Load(ctx, labels)
+func (s *state) load(labels []int32) error {
+	sums, err := s.x.Load(labels)
 	if err != nil {
 		return err
 	}
@@ -65,8 +64,8 @@ func (s *state) load(ctx context.Context, labels []int32) error {
 }
 
 // apply moves points and takes over the new sums.
-func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
-	sums, err := s.x.Update(ctx, moves)
+func (s *state) apply(moves []kernel.Move) error {
+	sums, err := s.x.Update(moves)
 	if err != nil {
 		return err
 	}
@@ -102,8 +101,8 @@ func (s *state) takeMeans() {
 }
 
 // distortion is the sum of all labeled points' distortions to their centroids in a model.
-func (s *state) distortion(ctx context.Context, m *vector.Model) (float64, error) {
-	total, err := s.x.Scatter(ctx, m, vector.Total)
+func (s *state) distortion(m *vector.Model) (float64, error) {
+	total, err := s.x.Scatter(m, vector.Total)
 	if err != nil {
 		return 0, err
 	}

@@ -48,7 +48,7 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
+	x, err := centroid.NewLocal(ctx, points, runtime.GOMAXPROCS(0), p)
 	if err != nil {
 		return nil, err
 	}

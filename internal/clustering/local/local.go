@@ -20,7 +20,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		if err != nil {
 			return nil, err
 		}
-		x, err := centroid.NewLocal(ctx, p, data, threads)
+		x, err := centroid.NewLocal(ctx, data, threads, p)
 		if err != nil {
 			return nil, err
 		}
