@@ -51,7 +51,7 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver = nil // the solver only found the start
+		p.Solver, p.WayTried = nil, nil // the solver only found the start, and the way is chosen
 		if l.iterating.IsZero() {
 			l.iterating = l.now()
 			return
@@ -66,6 +66,11 @@ func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 		p.Solver = step
 		l.solver.tick(l.now(), step.StepsLeft)
 	})
+}
+
+// wayTried notes the last way that was tried.
+func (l *liveProgress) wayTried(tried *cleavev1.WayTried) {
+	l.update(func(p *cleavev1.Progress) { p.WayTried = tried })
 }
 
 // tiles notes how many tiles are built.
