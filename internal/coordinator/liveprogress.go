@@ -63,14 +63,14 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 // solverStep counts a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {
-		p.Solver = step
+		p.Solver, p.WayTried = step, nil
 		l.solver.tick(l.now(), step.StepsLeft)
 	})
 }
 
 // wayTried notes the last way that was tried.
 func (l *liveProgress) wayTried(tried *cleavev1.WayTried) {
-	l.update(func(p *cleavev1.Progress) { p.WayTried = tried })
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried = nil, tried })
 }
 
 // tiles notes how many tiles are built.

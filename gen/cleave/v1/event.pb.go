@@ -1054,9 +1054,9 @@ type Progress struct {
 	Objective           float64 `protobuf:"fixed64,9,opt,name=objective,proto3" json:"objective,omitempty"`
 	Moved               uint32  `protobuf:"varint,10,opt,name=moved,proto3" json:"moved,omitempty"`
 	IterationsPerSecond float64 `protobuf:"fixed64,11,opt,name=iterations_per_second,json=iterationsPerSecond,proto3" json:"iterations_per_second,omitempty"`
-	// The last step of the eigensolver, until iterations begin.
+	// The last step of the eigensolver, until something else begins.
 	Solver *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
-	// The last way that was tried, until iterations begin.
+	// The last way that was tried, until something else begins.
 	WayTried      *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
