@@ -30,7 +30,7 @@ const (
 // Bars draws shares as horizontal bars, one below the other.
 func Bars(w io.Writer, b BarsPlot) error {
 	x := axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
-	s := newSheet(sheetWidth, 110+vg.Length(len(b.Bars))*barStep)
+	s := newSheet(sheetWidth, 130+vg.Length(len(b.Bars))*barStep)
 	top := s.heading(b.Title, b.Subtitle) - 14
 	left := margin
 	for _, bar := range b.Bars {
