@@ -45,6 +45,7 @@ var packages = []packageRule{
 	{"labeling", pure, ""},
 	{"partition", pure, "fault"},
 	{"parallel", pure, ""},
+	{"neighbor", pure, "dataset fault parallel"},
 	{"kernel", pure, "constraint dataset fault hugepage labeling parallel partition"},
 	{"metric", pure, "constraint dataset fault partition"},
 	{"vector", pure, "dataset fault kernel labeling metric parallel partition"},

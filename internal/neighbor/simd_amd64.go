@@ -1,0 +1,5 @@
+package neighbor
+
+func detectRoutines() routines { return portable() }
+
+func availableRoutines() []routines { return []routines{portable()} }
