@@ -26,6 +26,7 @@ type Workload struct {
 	Matrix        kernel.MatrixSpec // only its function, its size and its precision matter
 	Vectors       *Vectors          // for a job of the vector family, which has no matrix
 	DatasetBytes  int64             // in canonical form
+	Scaled        bool              // workers put the points of the data set into other units
 	K             int
 	Lanes         int          // restarts that run side by side, each with its own sums; 0 means 1
 	Products      int          // how many vectors the matrix is multiplied with at a time; 0 means 1

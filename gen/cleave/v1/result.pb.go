@@ -50,6 +50,8 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// ZSCORE if the columns of the points were standardized; else absent.
+	Scale Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// Absent unless constrained points were assigned together.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Spectral family only.
@@ -196,6 +198,13 @@ func (x *Result) GetSigma() float64 {
 		return x.Sigma
 	}
 	return 0
+}
+
+func (x *Result) GetScale() Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return Scale_SCALE_UNSPECIFIED
 }
 
 func (x *Result) GetInference() *InferenceReport {
@@ -706,7 +715,12 @@ type ModelHead struct {
 	K          uint32                 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
 	Columns    uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
 	// IDENTITY has no values, DIAGONAL has one for each column, FULL has columns x columns.
-	Metric        Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	Metric Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// Distances are between points and centroids in units: a value v of a column is (v - center) / scale there. The
+	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
+	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
+	// is not the squared Euclidean one, rows as it prepares them.
+	Scaled        bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -767,6 +781,13 @@ func (x *ModelHead) GetMetric() Metric {
 		return x.Metric
 	}
 	return Metric_METRIC_UNSPECIFIED
+}
+
+func (x *ModelHead) GetScaled() bool {
+	if x != nil {
+		return x.Scaled
+	}
+	return false
 }
 
 // EmbeddingHead is the shape of an embedding.
@@ -904,7 +925,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8a\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb2\b\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -925,7 +946,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"evaluation\x18\v \x01(\v2\x15.cleave.v1.EvaluationR\n" +
 	"evaluation\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
-	"\x05sigma\x18\r \x01(\x01R\x05sigma\x128\n" +
+	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12&\n" +
+	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x128\n" +
 	"\tinference\x18\x0e \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x125\n" +
 	"\bspectral\x18\x0f \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12*\n" +
 	"\x05model\x18\x10 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x126\n" +
@@ -979,14 +1001,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\tresiduals\x18\a \x03(\x01R\tresiduals\x12\x1a\n" +
 	"\bproducts\x18\b \x01(\rR\bproductsB\a\n" +
 	"\x05_betaB\x13\n" +
-	"\x11_feasible_vectors\"\x95\x01\n" +
+	"\x11_feasible_vectors\"\xad\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
 	"distortion\x12\f\n" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
-	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\"=\n" +
+	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
+	"\x06scaled\x18\x05 \x01(\bR\x06scaled\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -1024,15 +1047,16 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*Timings)(nil),             // 8: cleave.v1.Timings
 	(JobState)(0),               // 9: cleave.v1.JobState
 	(StopReason)(0),             // 10: cleave.v1.StopReason
-	(*Notice)(nil),              // 11: cleave.v1.Notice
-	(*Iteration)(nil),           // 12: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 13: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 14: cleave.v1.Plan
-	(KernelFunction)(0),         // 15: cleave.v1.KernelFunction
-	(Inference)(0),              // 16: cleave.v1.Inference
-	(Distortion)(0),             // 17: cleave.v1.Distortion
-	(Metric)(0),                 // 18: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
+	(Scale)(0),                  // 11: cleave.v1.Scale
+	(*Notice)(nil),              // 12: cleave.v1.Notice
+	(*Iteration)(nil),           // 13: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 14: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 15: cleave.v1.Plan
+	(KernelFunction)(0),         // 16: cleave.v1.KernelFunction
+	(Inference)(0),              // 17: cleave.v1.Inference
+	(Distortion)(0),             // 18: cleave.v1.Distortion
+	(Metric)(0),                 // 19: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	9,  // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -1040,29 +1064,30 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	1,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	2,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
 	3,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	4,  // 5: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	5,  // 6: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	6,  // 7: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	7,  // 8: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	11, // 9: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	12, // 10: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	13, // 11: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	14, // 12: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	8,  // 13: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	15, // 14: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	16, // 15: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	17, // 16: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	18, // 17: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	19, // 18: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	19, // 19: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	19, // 20: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	19, // 21: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	19, // 22: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	11, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	4,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	5,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	6,  // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	7,  // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	12, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	13, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	14, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	15, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	8,  // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	16, // 15: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	17, // 16: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	18, // 17: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	19, // 18: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	20, // 19: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	20, // 20: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	20, // 21: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	20, // 22: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	20, // 23: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
