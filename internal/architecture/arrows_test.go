@@ -52,7 +52,7 @@ var packages = []packageRule{
 	{"inference", pure, "constraint dataset fault partition"},
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"catalog", pure, ""},
-	{"planning", pure, "catalog dataset fault kernel partition spectral text vector"},
+	{"planning", pure, "catalog dataset fault kernel neighbor partition spectral text vector"},
 	{"clustering", pure, "catalog constraint dataset fault inference kernel metric partition text"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
@@ -72,7 +72,7 @@ var packages = []packageRule{
 	{"wire", api, "catalog clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
 	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning text vector wire"},
 	{"coordinator", api, "backoff clustering clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
-	{"worker", api, "backoff clustering constraint dataset fault kernel labeling partition planning text vector wire"},
+	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},

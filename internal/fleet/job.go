@@ -29,8 +29,9 @@ type Status struct {
 type Task struct {
 	JobID     string
 	DatasetID string
-	Need      planning.Workload // the matrix or the vectors, and the memory they take
+	Need      planning.Workload // the matrix, the vectors or the neighbors, and the memory they take
 	Vectors   *vector.RowSpec   // for a job of the vector family
+	Diagonal  []float64         // for neighbors in a kernel matrix
 	Units     *dataset.Units    // that the data set is put into first; nil: it is taken as it is
 	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
 }

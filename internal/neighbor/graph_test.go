@@ -76,8 +76,8 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if _, err := search.All(ctx, 0, 1); !fault.Is(err, "OUT_OF_RANGE") {
-		t.Errorf("no neighbors: %v", err)
+	if _, err := search.All(ctx, -1, 1); !fault.Is(err, "OUT_OF_RANGE") {
+		t.Errorf("less than none: %v", err)
 	}
 	if _, err := search.Rows(ctx, []int32{2}, 1, 1); err == nil {
 		t.Error("a row that is not there was searched")

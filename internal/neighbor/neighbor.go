@@ -91,6 +91,9 @@ func (s *Search) Of(ctx context.Context, queries dataset.Dataset, count, threads
 	}
 	count = min(count, s.n)
 	out := make([]int32, queries.Rows()*count)
+	if count == 0 {
+		return out, nil
+	}
 	return out, s.kind.of(ctx, out, queries, count, max(1, threads))
 }
 
@@ -98,8 +101,8 @@ func (s *Search) Of(ctx context.Context, queries dataset.Dataset, count, threads
 func Count(n, count int) int { return min(count, n-1) }
 
 func checkCount(count int) error {
-	if count < 1 {
-		return fault.Invalid("OUT_OF_RANGE", "%d neighbors were asked for; at least 1 is needed", count)
+	if count < 0 {
+		return fault.Invalid("OUT_OF_RANGE", "%d neighbors were asked for; a row has 0 or more", count)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// maxFeatures is how many features boxes are bounded in at most: those with the largest variances.
+// maxFeatures is how many features boxes are bounded in at most: those that vary most.
 const maxFeatures = 16
 
 // tree is a binary tree of boxes around rows. The leaves are groups of groupRows rows, in the order of the tree. Nodes
@@ -30,14 +30,14 @@ func growTree(data *dataset.Points, order []int32) tree {
 	return t
 }
 
-// widestFeatures are the features with the largest variances.
+// widestFeatures are the features that vary most.
 func widestFeatures(data *dataset.Points) []int {
-	_, variance := dataset.ColumnMoments(data)
+	deviation := dataset.ColumnSpread(data).Deviation
 	features := make([]int, data.D)
 	for f := range features {
 		features[f] = f
 	}
-	slices.SortStableFunc(features, func(a, b int) int { return cmp.Compare(variance[b], variance[a]) })
+	slices.SortStableFunc(features, func(a, b int) int { return cmp.Compare(deviation[b], deviation[a]) })
 	features = features[:min(maxFeatures, data.D)]
 	slices.Sort(features)
 	return features

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepare opens the job: its data set, and the matrix or the vectors that are computed from it.
+// prepare opens the job: its data set, and the matrix, the vectors or the neighbors that are computed from it.
 func (j *job) prepare(p *workerv1.Prepare) error {
 	if j.shard != nil {
 		return nil
@@ -28,8 +28,10 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 		return j.prepareMatrix(p, what.Matrix)
 	case *workerv1.Prepare_Vectors:
 		return j.prepareVectors(p, what.Vectors)
+	case *workerv1.Prepare_Neighbors:
+		return j.prepareNeighbors(p, what.Neighbors)
 	}
-	return errors.New("worker: a job without matrix or vectors")
+	return errors.New("worker: a job without matrix, vectors or neighbors")
 }
 
 // prepareMatrix opens a job of the kernel family. The tiles of a graph refer to the data set, which stays

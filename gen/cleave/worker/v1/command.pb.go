@@ -116,6 +116,7 @@ type Command struct {
 	//	*Command_Distances
 	//	*Command_Nearest
 	//	*Command_Scatter
+	//	*Command_Neighbors
 	Operation     isCommand_Operation `protobuf_oneof:"operation"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -350,6 +351,15 @@ func (x *Command) GetScatter() *Scatter {
 	return nil
 }
 
+func (x *Command) GetNeighbors() *Neighbors {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Neighbors); ok {
+			return x.Neighbors
+		}
+	}
+	return nil
+}
+
 type isCommand_Operation interface {
 	isCommand_Operation()
 }
@@ -433,6 +443,11 @@ type Command_Scatter struct {
 	Scatter *Scatter `protobuf:"bytes,44,opt,name=scatter,proto3,oneof"`
 }
 
+type Command_Neighbors struct {
+	// For jobs that were prepared with neighbors.
+	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
+}
+
 func (*Command_Prepare) isCommand_Operation() {}
 
 func (*Command_Build) isCommand_Operation() {}
@@ -470,6 +485,8 @@ func (*Command_Distances) isCommand_Operation() {}
 func (*Command_Nearest) isCommand_Operation() {}
 
 func (*Command_Scatter) isCommand_Operation() {}
+
+func (*Command_Neighbors) isCommand_Operation() {}
 
 type Tile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -524,7 +541,7 @@ func (x *Tile) GetEpoch() uint64 {
 	return 0
 }
 
-// Prepare opens a job on a worker: the data set, and the matrix or the vectors that are computed from
+// Prepare opens a job on a worker: the data set, and the matrix, the vectors or the neighbors that are computed from
 // it. It is the first command of a job and may be repeated.
 type Prepare struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -534,6 +551,7 @@ type Prepare struct {
 	//
 	//	*Prepare_Matrix
 	//	*Prepare_Vectors
+	//	*Prepare_Neighbors
 	What isPrepare_What `protobuf_oneof:"what"`
 	// What the columns of the data set, dense points, are measured in; absent: as they are. The matrix or the vectors
 	// are those of the points in these units.
@@ -619,6 +637,15 @@ func (x *Prepare) GetVectors() *VectorSpec {
 	return nil
 }
 
+func (x *Prepare) GetNeighbors() *NeighborSpec {
+	if x != nil {
+		if x, ok := x.What.(*Prepare_Neighbors); ok {
+			return x.Neighbors
+		}
+	}
+	return nil
+}
+
 func (x *Prepare) GetUnits() *Units {
 	if x != nil {
 		return x.Units
@@ -666,9 +693,15 @@ type Prepare_Vectors struct {
 	Vectors *VectorSpec `protobuf:"bytes,4,opt,name=vectors,proto3,oneof"`
 }
 
+type Prepare_Neighbors struct {
+	Neighbors *NeighborSpec `protobuf:"bytes,10,opt,name=neighbors,proto3,oneof"`
+}
+
 func (*Prepare_Matrix) isPrepare_What() {}
 
 func (*Prepare_Vectors) isPrepare_What() {}
+
+func (*Prepare_Neighbors) isPrepare_What() {}
 
 // Units make a value v of a column (v - center) / scale.
 type Units struct {
@@ -1242,7 +1275,8 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xe0\t\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\x9d\n" +
+	"\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1268,17 +1302,20 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x0fvector_farthest\x18) \x01(\v2 .cleave.worker.v1.VectorFarthestH\x00R\x0evectorFarthest\x12;\n" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
-	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatterB\v\n" +
+	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
+	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighborsB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xdd\x02\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x9d\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x126\n" +
 	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecH\x00R\x06matrix\x128\n" +
-	"\avectors\x18\x04 \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12-\n" +
+	"\avectors\x18\x04 \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12>\n" +
+	"\tneighbors\x18\n" +
+	" \x01(\v2\x1e.cleave.worker.v1.NeighborSpecH\x00R\tneighbors\x12-\n" +
 	"\x05units\x18\t \x01(\v2\x17.cleave.worker.v1.UnitsR\x05units\x12\f\n" +
 	"\x01k\x18\x05 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
@@ -1369,9 +1406,11 @@ var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(*Distances)(nil),      // 24: cleave.worker.v1.Distances
 	(*Nearest)(nil),        // 25: cleave.worker.v1.Nearest
 	(*Scatter)(nil),        // 26: cleave.worker.v1.Scatter
-	(*MatrixSpec)(nil),     // 27: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 28: cleave.worker.v1.VectorSpec
-	(*Payload)(nil),        // 29: cleave.worker.v1.Payload
+	(*Neighbors)(nil),      // 27: cleave.worker.v1.Neighbors
+	(*MatrixSpec)(nil),     // 28: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 29: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 30: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 31: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
@@ -1394,23 +1433,25 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	24, // 17: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
 	25, // 18: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
 	26, // 19: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	27, // 20: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	28, // 21: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	4,  // 22: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	29, // 23: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	29, // 24: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	29, // 25: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	29, // 26: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	11, // 27: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	13, // 28: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	29, // 29: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	12, // 30: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 31: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	27, // 20: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	28, // 21: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	29, // 22: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	30, // 23: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	4,  // 24: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	31, // 25: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	31, // 26: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	31, // 27: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	31, // 28: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	11, // 29: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	13, // 30: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	31, // 31: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	12, // 32: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 33: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1419,6 +1460,7 @@ func file_cleave_worker_v1_command_proto_init() {
 		return
 	}
 	file_cleave_worker_v1_matrix_proto_init()
+	file_cleave_worker_v1_neighbors_proto_init()
 	file_cleave_worker_v1_payload_proto_init()
 	file_cleave_worker_v1_vectors_proto_init()
 	file_cleave_worker_v1_command_proto_msgTypes[0].OneofWrappers = []any{
@@ -1441,10 +1483,12 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Distances)(nil),
 		(*Command_Nearest)(nil),
 		(*Command_Scatter)(nil),
+		(*Command_Neighbors)(nil),
 	}
 	file_cleave_worker_v1_command_proto_msgTypes[2].OneofWrappers = []any{
 		(*Prepare_Matrix)(nil),
 		(*Prepare_Vectors)(nil),
+		(*Prepare_Neighbors)(nil),
 	}
 	file_cleave_worker_v1_command_proto_msgTypes[9].OneofWrappers = []any{
 		(*Answer_Done)(nil),
