@@ -16,8 +16,10 @@ func (r Request) checkData(a Algorithm) *Refusal {
 		}
 		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
-	storage := r.Values["storage"]
+	storage, scale := r.Values["storage"], r.Values["scale"]
 	switch {
+	case r.Data != Points && (scale == "auto" || scale == "zscore"):
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
 		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
 	case r.Data == KernelMatrix && storage == "none":
@@ -116,6 +118,9 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	if distortion, metric := r.Values["distortion"], r.Values["metric"]; a.Takes("distortion") &&
 		distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
+	}
+	if scale, distortion := r.Values["scale"], r.Values["distortion"]; (scale == "auto" || scale == "zscore") && (distortion == "kl" || distortion == "i-divergence") {
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: standardized columns have values below 0, which have no divergence", scale, distortion)
 	}
 	if a.Takes("beliefs") {
 		return r.checkBeliefs(a)

@@ -201,6 +201,8 @@ var Options = []Option{
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
 	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
 
+	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "none"}, Default: "none", Group: RunGroup,
+		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if few columns carry the variance (auto), or nothing"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},

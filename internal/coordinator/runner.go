@@ -67,6 +67,7 @@ func (r *kernelRunner) need() planning.Workload {
 	n := planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
+		Scaled:        r.problem.Units != nil,
 		K:             r.spec.K,
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
@@ -104,6 +105,7 @@ func runOn(x interface {
 }
 
 func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.Run(ctx, r.problem, x, o) })
 }
@@ -127,6 +129,7 @@ func (r *vectorRunner) need() planning.Workload {
 			FullMetric: r.fullMetric, Entries: r.entries,
 		},
 		DatasetBytes: r.bytes,
+		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
 		Restarts:     r.spec.Restarts,
 	}
@@ -135,7 +138,7 @@ func (r *vectorRunner) need() planning.Workload {
 func (r *vectorRunner) limitLanes(int) {}
 
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Vectors = r.problem.Vectors
+	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return centroid.Run(ctx, r.problem, x, o) })
 }

@@ -50,6 +50,8 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// ZSCORE if the columns of the points were standardized; else absent.
+	Scale Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// Absent unless constrained points were assigned together.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Spectral family only.
@@ -198,6 +200,13 @@ func (x *Result) GetSigma() float64 {
 		return x.Sigma
 	}
 	return 0
+}
+
+func (x *Result) GetScale() Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return Scale_SCALE_UNSPECIFIED
 }
 
 func (x *Result) GetInference() *InferenceReport {
@@ -873,7 +882,12 @@ type ModelHead struct {
 	K          uint32                 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
 	Columns    uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
 	// IDENTITY has no values, DIAGONAL has one for each column, FULL has columns x columns.
-	Metric        Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	Metric Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// Distances are between points and centroids in units: a value v of a column is (v - center) / scale there. The
+	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
+	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
+	// is not the squared Euclidean one, rows as it prepares them.
+	Scaled        bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -934,6 +948,13 @@ func (x *ModelHead) GetMetric() Metric {
 		return x.Metric
 	}
 	return Metric_METRIC_UNSPECIFIED
+}
+
+func (x *ModelHead) GetScaled() bool {
+	if x != nil {
+		return x.Scaled
+	}
+	return false
 }
 
 // EmbeddingHead is the shape of an embedding.
@@ -1071,7 +1092,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb5\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdd\b\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1092,7 +1113,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"evaluation\x18\v \x01(\v2\x15.cleave.v1.EvaluationR\n" +
 	"evaluation\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
-	"\x05sigma\x18\r \x01(\x01R\x05sigma\x128\n" +
+	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12&\n" +
+	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x128\n" +
 	"\tinference\x18\x0e \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x125\n" +
 	"\bspectral\x18\x0f \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12*\n" +
 	"\x05model\x18\x10 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x126\n" +
@@ -1160,14 +1182,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\tresiduals\x18\a \x03(\x01R\tresiduals\x12\x1a\n" +
 	"\bproducts\x18\b \x01(\rR\bproductsB\a\n" +
 	"\x05_betaB\x13\n" +
-	"\x11_feasible_vectors\"\x95\x01\n" +
+	"\x11_feasible_vectors\"\xad\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
 	"distortion\x12\f\n" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
-	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\"=\n" +
+	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
+	"\x06scaled\x18\x05 \x01(\bR\x06scaled\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -1207,16 +1230,17 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*Timings)(nil),             // 10: cleave.v1.Timings
 	(JobState)(0),               // 11: cleave.v1.JobState
 	(StopReason)(0),             // 12: cleave.v1.StopReason
-	(*Notice)(nil),              // 13: cleave.v1.Notice
-	(*Iteration)(nil),           // 14: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 15: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 16: cleave.v1.Plan
-	(*Way)(nil),                 // 17: cleave.v1.Way
-	(KernelFunction)(0),         // 18: cleave.v1.KernelFunction
-	(Inference)(0),              // 19: cleave.v1.Inference
-	(Distortion)(0),             // 20: cleave.v1.Distortion
-	(Metric)(0),                 // 21: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
+	(Scale)(0),                  // 13: cleave.v1.Scale
+	(*Notice)(nil),              // 14: cleave.v1.Notice
+	(*Iteration)(nil),           // 15: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 16: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 17: cleave.v1.Plan
+	(*Way)(nil),                 // 18: cleave.v1.Way
+	(KernelFunction)(0),         // 19: cleave.v1.KernelFunction
+	(Inference)(0),              // 20: cleave.v1.Inference
+	(Distortion)(0),             // 21: cleave.v1.Distortion
+	(Metric)(0),                 // 22: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 23: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	11, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -1224,33 +1248,34 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	3,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	4,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
 	5,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	6,  // 5: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	7,  // 6: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	8,  // 7: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	9,  // 8: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	13, // 9: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	14, // 10: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	15, // 11: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	16, // 12: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	10, // 13: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	1,  // 14: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	17, // 15: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	2,  // 16: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	17, // 17: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	18, // 18: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	19, // 19: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	20, // 20: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	21, // 21: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	22, // 22: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	22, // 23: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	22, // 24: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	22, // 25: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	22, // 26: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	13, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	6,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	7,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	8,  // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	9,  // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	14, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	15, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	16, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	17, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	10, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	1,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	18, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	2,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	18, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	19, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	20, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	21, // 21: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	22, // 22: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	23, // 23: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	23, // 24: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	23, // 25: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	23, // 26: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	23, // 27: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }

@@ -25,6 +25,7 @@ const (
 	LabelsFile    = "labels.csv"
 	centroidsFile = "centroids.csv"
 	metricFile    = "metric.csv"
+	unitsFile     = "units.csv"
 	embeddingFile = "embedding.csv"
 	clustersFile  = "clusters.svg"
 	objectiveFile = "objective.svg"
