@@ -26,6 +26,10 @@ type Local struct {
 // NewLocal builds all tiles of problems on the same rows, with as many lanes as they make use of.
 func NewLocal(ctx context.Context, data dataset.Dataset, threads int, problems ...*Problem) (*Local, error) {
 	p := problems[0]
+	data, err := p.Units.Apply(data)
+	if err != nil {
+		return nil, err
+	}
 	source, err := vector.NewSource(p.Vectors, data)
 	if err != nil {
 		return nil, err
