@@ -7,89 +7,224 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
-	// enough is how many pairs it takes to compare ways by folds.
-	enough = 50
-	// cutRatio is by how much k-means must cut the graph of neighbors more than its eigenvectors do for these to be taken,
-	// and minClusterSize how large clusters must be on average.
-	cutRatio       = 1.5
+	// cutRatio is by how much more k-means must cut the graph of nearest neighbors than the graph's eigenvectors do for
+	// these to be taken: of mixtures of overlapping gaussians, where k-means is right, one in twenty exceeds it.
+	cutRatio = 1.2
+	// minClusterSize is how large clusters must be, on average, for their neighbors to tell them apart.
 	minClusterSize = 50
-	// A way replaces another if it is better by so many standard errors: by folds, and by few or contradictory constraints.
+	// enoughPairs is how many pairs it takes to compare ways by folds.
+	enoughPairs = 50
+	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted: if
+	// one in ten was wrong, this would happen once in twenty-five times.
+	enoughChecks = 30
+	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
+	// are few, or contradict each other, by more.
 	leastAdvantage       = 1.0
 	leastAdvantageUnsure = 1.5
 )
 
 // choose finds the way and its answer.
 func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
-	base, reason, err := r.chooseSpace(ctx)
+	base, choice, err := r.chooseSpace(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	must, cannot := r.supervision.kinds()
-	choice := &clustering.Choice{Chosen: clustering.Way{Space: base.name, Use: clustering.UseNone}, Reason: reason}
 	switch {
 	case must+cannot == 0:
+		return base.alone, choice, nil
 	case must == 0 || cannot == 0:
-		choice.Chosen.Use = clustering.UseHard
-	case must+cannot < enough:
-		if base, err = r.chooseByFew(ctx, base, choice); err != nil {
-			return nil, nil, err
-		}
+		choice.Reason += fmt.Sprintf("; with %s of one kind only, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+		choice.Chosen.Use = r.firmUse()
+	case must+cannot < enoughPairs:
+		err = r.chooseByFew(ctx, base, choice)
 	default:
-		if err := r.chooseByFolds(ctx, base, choice); err != nil {
-			return nil, nil, err
-		}
+		err = r.chooseByFolds(ctx, base, choice)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	s, err := r.open(ctx, choice.Chosen.Space)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.fit(ctx, s, choice.Chosen.Use, []int{-1})
+	answers, err := r.fit(ctx, s, []task{{choice.Chosen.Use, allShown}})
 	if err != nil {
 		return nil, nil, err
 	}
 	return answers[0], choice, nil
 }
 
-// names are the spaces of the data, the one that is taken without constraints and neighbors first.
+// names are the spaces of the data. Without constraints it is the first or the second that is taken.
 func (r *run) names() []clustering.Space {
+	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
+	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
 	switch data := r.data.(type) {
 	case *dataset.Graph:
 		return []clustering.Space{clustering.SpaceGraph}
+	case *dataset.SparsePoints:
+		return []clustering.Space{clustering.SpaceNeighbors}
 	case *dataset.Points:
-		if dataset.EvenlySpread(data) {
-			return []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors, clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
+		switch {
+		case r.spec.Scale == clustering.ScaleNone:
+			return raw
+		case r.spec.Scale == clustering.ScaleZscore:
+			return standardized
+		case dataset.EvenlySpread(data):
+			return append(raw, standardized...)
 		}
-		return []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors, clustering.SpaceRows, clustering.SpaceNeighbors}
+		return append(standardized, raw...)
 	}
-	return []clustering.Space{clustering.SpaceNeighbors}
+	return raw
 }
 
 // chooseSpace chooses the space of the answer without constraints.
-func (r *run) chooseSpace(ctx context.Context) (*space, string, error) {
+func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
 	names := r.names()
 	first, err := r.open(ctx, names[0])
-	if err != nil || len(names) == 1 {
-		return first, "", err
+	if err != nil {
+		return nil, nil, err
+	}
+	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
+	if len(names) == 1 {
+		choice.Reason = fmt.Sprintf("%s are clustered by eigenvectors", map[clustering.Space]string{
+			clustering.SpaceGraph: "graphs", clustering.SpaceNeighbors: "the nearest neighbors of sparse points"}[first.name])
+		return first, choice, nil
 	}
 	near, err := r.open(ctx, names[1])
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	ratio := normalizedCut(near.graph, first.alone, r.spec.K) / max(normalizedCut(near.graph, near.alone, r.spec.K), 1e-12)
-	if ratio > cutRatio && r.n >= minClusterSize*r.spec.K {
-		return near, fmt.Sprintf("k-means cuts the graph of nearest neighbors %.3g times as much as its eigenvectors do", ratio), nil
+	own, least := normalizedCut(near.graph, first.alone.labels, r.spec.K), normalizedCut(near.graph, near.alone.labels, r.spec.K)
+	switch {
+	case r.n < minClusterSize*r.spec.K:
+		choice.Reason = fmt.Sprintf("k-means, because clusters of %d points on average are too small to be told apart by neighbors", r.n/r.spec.K)
+	case own > float64(cutRatio*least):
+		choice.Chosen.Space = near.name
+		choice.Reason = fmt.Sprintf("eigenvectors of the graph of nearest neighbors, which k-means cuts more than need be (a normalized cut of %.3g instead of %.3g)", own, least)
+		return near, choice, nil
+	default:
+		choice.Reason = fmt.Sprintf("k-means, which cuts the graph of nearest neighbors hardly more than need be (a normalized cut of %.3g, at best %.3g)", own, least)
 	}
-	return first, fmt.Sprintf("k-means cuts the graph of nearest neighbors only %.3g times as much as its eigenvectors do", ratio), nil
+	return first, choice, nil
 }
 
-// right tells of every held-out pair whether the labels of its fold have it right.
-func (r *run) right(answers []*answer) []bool {
+// firmUse is how constraints enter where ways are not compared.
+func (r *run) firmUse() clustering.Use {
+	if r.supervision.contradictions > 0 {
+		return clustering.UseSoft
+	}
+	return clustering.UseHard
+}
+
+// chooseByFew compares the spaces' answers without constraints by all pairs.
+func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
+	best := r.right(base.alone)
+	for _, name := range r.names() {
+		s, err := r.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		right := r.right(s.alone)
+		advantage := r.advantage(right, best)
+		way := clustering.Way{Space: name, Use: clustering.UseNone}
+		choice.Trials = append(choice.Trials, clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: advantage})
+		r.o.Trial(choice.Trials[len(choice.Trials)-1].Trial)
+		if advantage > leastAdvantageUnsure {
+			base, best = s, right
+			choice.Reason = fmt.Sprintf("without constraints this space has %.0f %% of them right, better by %.2g standard errors than the one that would be taken", 100*r.trial(way, right, allShown).Share(), advantage)
+		}
+	}
+	choice.Chosen = clustering.Way{Space: base.name, Use: r.firmUse()}
+	r.noticeFew(len(r.supervision.held))
+	return nil
+}
+
+// chooseByFolds compares the ways by what they have right of the constraints that they were not shown.
+func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
+	baseRight := r.right(base.alone)
+	var best *clustering.TriedWay
+	ways, rights := r.ways(), map[clustering.Way][]bool{}
+	for _, name := range r.names() {
+		s, err := r.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		var tasks []task
+		for _, use := range ways[name] {
+			for fold := range folds {
+				tasks = append(tasks, task{use, fold})
+			}
+		}
+		answers, err := r.fit(ctx, s, tasks)
+		if err != nil {
+			return err
+		}
+		for at, use := range ways[name] {
+			way := clustering.Way{Space: name, Use: use}
+			right := r.right(answers[at*folds : (at+1)*folds]...)
+			for fold := range folds {
+				r.o.Trial(r.trial(way, right, fold))
+			}
+			tried := clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, baseRight)}
+			choice.Trials, rights[way] = append(choice.Trials, tried), right
+			if best == nil || tried.Share() > best.Share() || tried.Share() == best.Share() && best.Use == clustering.UseNone {
+				best = &tried
+			}
+		}
+	}
+	least := leastAdvantage
+	if r.supervision.contradictions > 0 {
+		least = leastAdvantageUnsure
+	}
+	baseShare := r.trial(choice.Chosen, baseRight, allShown).Share()
+	switch {
+	case r.trusted():
+		choice.Chosen = best.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*best.Share(), r.supervision.checked)
+	case best.Advantage > least:
+		choice.Chosen = best.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, where the answer without constraints has %.0f %%: better by %.2g standard errors", 100*best.Share(), 100*baseShare, best.Advantage)
+	default:
+		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the %.0f %% of the answer without them; that is %s", 100*baseShare, choice.Reason)
+	}
+	r.noticeTrials(best, rights)
+	return nil
+}
+
+// trusted tells whether the constraints vouch for each other.
+func (r *run) trusted() bool {
+	return r.supervision.contradictions == 0 && r.supervision.checked >= enoughChecks
+}
+
+// ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
+// them are wrong; then none is taken for certain. Where they vouch for each other, all are.
+func (r *run) ways() map[clustering.Space][]clustering.Use {
+	ways := map[clustering.Space][]clustering.Use{}
+	_, dense := r.data.(*dataset.Points)
+	for at, name := range r.names() {
+		if !r.trusted() {
+			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
+		}
+		if r.supervision.contradictions == 0 {
+			ways[name] = append(ways[name], clustering.UseHard)
+			if dense && at == 0 {
+				ways[name] = append(ways[name], clustering.UseMetric)
+			}
+		}
+	}
+	return ways
+}
+
+// right tells of every held-out pair whether the labels have it right: those of its fold, or the same for all.
+func (r *run) right(answers ...*answer) []bool {
 	right := make([]bool, len(r.supervision.held))
 	for at, pair := range r.supervision.held {
-		labels := answers[pair.fold].labels
+		labels := answers[pair.fold%len(answers)].labels
 		right[at] = (labels[pair.i] == labels[pair.j]) == pair.must
 	}
 	return right
@@ -120,109 +255,23 @@ func (r *run) advantage(right, other []bool) float64 {
 	return sum / math.Sqrt(squares)
 }
 
-// trial counts what is right.
+// trial counts what is right in a fold, or in all of them.
 func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
-	t := clustering.Trial{Way: way, Folds: r.folds}
+	t := clustering.Trial{Way: way, Folds: folds}
 	for at, pair := range r.supervision.held {
-		switch {
-		case fold >= 0 && pair.fold != fold:
-		case pair.must:
-			t.MustLinks++
+		count, good := &t.CannotLinks, &t.CannotLinksRight
+		if pair.must {
+			count, good = &t.MustLinks, &t.MustLinksRight
+		}
+		if fold == allShown || pair.fold == fold {
+			*count++
 			if right[at] {
-				t.MustLinksRight++
-			}
-		default:
-			t.CannotLinks++
-			if right[at] {
-				t.CannotLinksRight++
+				*good++
 			}
 		}
 	}
-	if fold >= 0 {
+	if fold != allShown {
 		t.Fold = fold + 1
 	}
 	return t
-}
-
-// same are the answers of a way that looks at no constraints.
-func (r *run) same(s *space) []*answer {
-	answers := make([]*answer, r.folds)
-	for fold := range answers {
-		answers[fold] = &answer{s.alone, s.rows.alone, s.plain}
-	}
-	return answers
-}
-
-// chooseByFew compares the spaces' answers without constraints by all pairs.
-func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) (*space, error) {
-	best := r.right(r.same(base))
-	for _, name := range r.names() {
-		s, err := r.open(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		right := r.right(r.same(s))
-		advantage := r.advantage(right, best)
-		choice.Trials = append(choice.Trials, clustering.TriedWay{Trial: r.trial(clustering.Way{Space: name, Use: clustering.UseNone}, right, -1), Advantage: advantage})
-		if advantage > leastAdvantageUnsure {
-			base, best = s, right
-		}
-	}
-	choice.Chosen = clustering.Way{Space: base.name, Use: clustering.UseHard}
-	return base, nil
-}
-
-// chooseByFolds compares the ways by what they have right of the constraints that they were not shown.
-func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
-	baseWay := clustering.Way{Space: base.name, Use: clustering.UseNone}
-	baseRight := r.right(r.same(base))
-	folds := make([]int, r.folds)
-	for fold := range folds {
-		folds[fold] = fold
-	}
-	least := leastAdvantage
-	if r.contradicts {
-		least = leastAdvantageUnsure
-	}
-	var bestTrial *clustering.TriedWay
-	for _, way := range r.ways() {
-		s, err := r.open(ctx, way.Space)
-		if err != nil {
-			return err
-		}
-		answers, err := r.fit(ctx, s, way.Use, folds)
-		if err != nil {
-			return err
-		}
-		right := r.right(answers)
-		for fold := range folds {
-			r.o.Trial(r.trial(way, right, fold))
-		}
-		tried := clustering.TriedWay{Trial: r.trial(way, right, -1), Advantage: r.advantage(right, baseRight)}
-		choice.Trials = append(choice.Trials, tried)
-		if bestTrial == nil || tried.Share() > bestTrial.Share() {
-			bestTrial = &tried
-		}
-	}
-	choice.Chosen = baseWay
-	if bestTrial.Advantage > least {
-		choice.Chosen = bestTrial.Way
-	}
-	return nil
-}
-
-// ways are those that folds compare. Where constraints contradict each other some of them are wrong; then none is
-// taken for certain.
-func (r *run) ways() []clustering.Way {
-	var ways []clustering.Way
-	for _, name := range r.names() {
-		ways = append(ways, clustering.Way{Space: name, Use: clustering.UseNone}, clustering.Way{Space: name, Use: clustering.UseSoft})
-		if !r.contradicts {
-			ways = append(ways, clustering.Way{Space: name, Use: clustering.UseHard})
-		}
-	}
-	if _, dense := r.data.(*dataset.Points); dense && !r.contradicts {
-		ways = append(ways, clustering.Way{Space: r.names()[0], Use: clustering.UseMetric})
-	}
-	return ways
 }

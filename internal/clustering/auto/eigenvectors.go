@@ -3,8 +3,8 @@ package auto
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -145,11 +145,10 @@ func (c *contraction) subtractInner(narrow, wide []float64) {
 
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
-func eigenvectors(ctx context.Context, g *dataset.Graph, adjacency embedding.Multiplier, k int, set *constraint.Set, rng *rand.Rand, options spectral.Options) (*coordinates, error) {
-	keep := keepPieces(g, k, set)
-	c := newContraction(g, adjacency, keep, set.Components())
-	count := min(k, c.Rows())
-	pairs, err := spectral.Largest(ctx, c, count, rng, options)
+func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, options spectral.Options) (*coordinates, error) {
+	c := newContraction(s.graph, s.adjacency, keepPieces(s.graph, r.spec.K, set), set.Components())
+	count := min(r.spec.K, c.Rows())
+	pairs, err := spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}
@@ -162,25 +161,4 @@ func eigenvectors(ctx context.Context, g *dataset.Graph, adjacency embedding.Mul
 		}
 	}
 	return e, nil
-}
-
-// normalizedCut is the sum over clusters of the share of their edges' weight that leaves them.
-func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
-	inside, total := make([]float64, k), make([]float64, k)
-	for i, c := range labels {
-		neighbors, weights := g.Row(i)
-		for at, j := range neighbors {
-			total[c] += weights[at]
-			if labels[j] == c {
-				inside[c] += weights[at]
-			}
-		}
-	}
-	cut := 0.0
-	for c := range total {
-		if total[c] > 0 {
-			cut += 1 - inside[c]/total[c]
-		}
-	}
-	return cut
 }

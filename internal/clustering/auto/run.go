@@ -1,18 +1,19 @@
 package auto
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/neighbor"
 )
+
+// folds is how many parts the constraints are divided into.
+const folds = 3
 
 // maxProducts is after how many products the search for eigenvectors returns its best so far.
 const maxProducts = 20_000
@@ -21,12 +22,10 @@ const maxProducts = 20_000
 type Problem struct {
 	Warnings []clustering.Notice
 
-	spec      clustering.Spec
-	data      dataset.Dataset
-	n         int
-	neighbors int
-	folds     int
-	given     *constraint.Set // the constraints of the user, without seeds
+	spec  clustering.Spec
+	data  dataset.Dataset
+	n     int
+	given *constraint.Set // the constraints of the user, without those that seeds stand for
 }
 
 // Prepare checks a spec against the data.
@@ -34,8 +33,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	o := spec.Algorithm.(*Options)
-	p := &Problem{spec: spec, data: data, n: data.Rows(), neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds)}
+	p := &Problem{spec: spec, data: data, n: data.Rows()}
 	var err error
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
@@ -54,18 +52,17 @@ type run struct {
 	threads     int
 	reporter    *embedding.Reporter
 	supervision *supervision
-	contradicts bool // some constraints are wrong: they contradict each other
-	spaces      []*space
+	none        *constraint.Set // no constraints
 	opened      map[clustering.Space]*space
 	releases    []func()
+	notices     []clustering.Notice
 }
 
 // Run runs a problem.
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r := &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: newSupervision(p.spec, p.folds, p.spec.Random(clustering.StreamFolds)),
-		opened:      map[clustering.Space]*space{},
+		supervision: newSupervision(p.spec, p.n, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
 	}
 	defer func() {
 		for _, release := range r.releases {
@@ -73,14 +70,13 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 		}
 	}()
 	for _, notice := range p.Warnings {
-		o.Notice(notice)
+		r.notice(notice)
 	}
 	o.Phase(clustering.PhaseInitialize)
-	all, err := constraint.NewSet(r.n, r.supervision.shown(-1, 1), constraint.UnitWeight)
-	if err != nil {
+	var err error
+	if r.none, err = constraint.NewSet(r.n, nil, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
-	r.contradicts = all.CountConflicts() > 0
 	found, choice, err := r.choose(ctx)
 	if err != nil {
 		return nil, err
@@ -88,16 +84,22 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	return r.report(found, choice), nil
 }
 
-// report turns the answer into the result.
+func (r *run) notice(n clustering.Notice) {
+	r.notices = append(r.notices, n)
+	r.o.Notice(n)
+}
+
+// report makes the result of the answer. Its history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
-	result.Labels, result.Choice, result.Warnings = found.labels, choice, r.Warnings
+	result.Labels, result.Choice, result.Warnings = found.labels, choice, r.notices
 	r.o.Phase(clustering.PhaseIterate)
 	for _, entry := range result.History {
 		r.o.Iteration(result.Restart, entry)
 	}
-	if found.at != nil {
+	if found.at != nil { // centroids are not in the coordinates of the data
 		result.Model = nil
+		result.Embedding = found.at.embedding(r.n)
 	}
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
@@ -107,40 +109,16 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	return &result
 }
 
-// open makes a space, once.
-func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
-	if s, opened := r.opened[name]; opened {
-		return s, nil
+// embedding is the coordinates of all points, of those that were left out 0.
+func (e *coordinates) embedding(n int) *clustering.Embedding {
+	all := &clustering.Embedding{Rows: n, Columns: e.columns, Values: make([]float64, n*e.columns)}
+	for row, point := range e.kept {
+		copy(all.Values[int(point)*e.columns:], e.values[row*e.columns:(row+1)*e.columns])
 	}
-	var units *dataset.Units
-	if points, dense := r.data.(*dataset.Points); dense && (name == clustering.SpaceStandardized || name == clustering.SpaceStandardizedNeighbors) {
-		units = dataset.StandardUnits(points)
-	}
-	var s *space
-	var err error
-	switch name {
-	case clustering.SpaceRows, clustering.SpaceStandardized:
-		s, err = r.openRows(ctx, name, units)
-	case clustering.SpaceGraph:
-		s, err = r.openGraph(ctx, name, nil, r.data.(*dataset.Graph))
-	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		var nearest []int32
-		if nearest, err = r.executors.Neighbors(ctx, units, r.neighbors); err != nil {
-			return nil, err
-		}
-		var g *dataset.Graph
-		if g, err = neighbor.Graph(r.n, min(r.neighbors, r.n-1), nearest); err != nil {
-			return nil, err
-		}
-		s, err = r.openGraph(ctx, name, units, g)
-	default:
-		err = fmt.Errorf("auto: there is no space %d", name)
-	}
-	r.opened[name] = s
-	return s, err
+	return all
 }
 
-// oneAtATime lets several searches for eigenvectors share an executor.
+// oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.
 type oneAtATime struct {
 	embedding.Multiplier
 	mu sync.Mutex
@@ -149,5 +127,10 @@ type oneAtATime struct {
 func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.Multiplier.Multiply(ctx, x)
+	products, err := m.Multiplier.Multiply(ctx, x)
+	own := make([][]float64, len(products))
+	for v, product := range products {
+		own[v] = slices.Clone(product)
+	}
+	return own, err
 }

@@ -14,7 +14,8 @@ type supervision struct {
 	fold        []int // of each constraint
 	seeds       []seed
 	held        []heldOut
-	folds       int
+	// How many constraints follow from others, and how many contradict them.
+	checked, contradictions int
 }
 
 // seed is a point with its most likely label.
@@ -35,8 +36,8 @@ type heldOut struct {
 const maxSeedPairs = 3000
 
 // newSupervision divides supervision into folds at random, all of about the same size.
-func newSupervision(spec clustering.Spec, folds int, rng *rand.Rand) *supervision {
-	s := &supervision{constraints: spec.Constraints, fold: make([]int, len(spec.Constraints)), folds: folds}
+func newSupervision(spec clustering.Spec, n int, rng *rand.Rand) *supervision {
+	s := &supervision{constraints: spec.Constraints, fold: make([]int, len(spec.Constraints))}
 	for at, place := range rng.Perm(len(s.constraints)) {
 		s.fold[place] = at % folds
 	}
@@ -60,6 +61,9 @@ func newSupervision(spec clustering.Spec, folds int, rng *rand.Rand) *supervisio
 	for fold := range folds {
 		s.holdOutSeeds(fold)
 	}
+	// Seeds are pairs that cannot contradict each other, so that they vouch for nothing.
+	s.checked, _ = constraint.Checks(n, spec.K, s.constraints)
+	_, s.contradictions = constraint.Checks(n, spec.K, s.shown(allShown))
 	return s
 }
 
@@ -87,10 +91,10 @@ func (s *supervision) holdOutSeeds(fold int) {
 	}
 }
 
-// shown are the constraints outside a fold, -1: all of them. The weight of a constraint is a multiple of the given
-// unit. Seeds become a must-link with the one before of the same label, and a cannot-link with the last one of every
-// other label, from which all other pairs follow.
-func (s *supervision) shown(without int, unit float64) []constraint.Constraint {
+// shown are the constraints outside a fold; without allShown they are all. A constraint without a weight has the weight
+// 1. Seeds become a must-link with the one before of the same label, and a cannot-link with the last one of every other
+// label, from which all other pairs follow.
+func (s *supervision) shown(without int) []constraint.Constraint {
 	var shown []constraint.Constraint
 	for at, c := range s.constraints {
 		if s.fold[at] == without {
@@ -99,7 +103,6 @@ func (s *supervision) shown(without int, unit float64) []constraint.Constraint {
 		if !c.Weighted {
 			c.Weight, c.Weighted = 1, true
 		}
-		c.Weight *= unit
 		shown = append(shown, c)
 	}
 	last := map[int32]int32{} // the last point of each label
@@ -108,13 +111,12 @@ func (s *supervision) shown(without int, unit float64) []constraint.Constraint {
 		if given.fold == without {
 			continue
 		}
-		weight := unit * given.chance
 		for _, label := range labels {
 			kind := constraint.CannotLink
 			if label == given.label {
 				kind = constraint.MustLink
 			}
-			shown = append(shown, constraint.Constraint{I: last[label], J: given.point, Kind: kind, Weight: weight, Weighted: true})
+			shown = append(shown, constraint.Constraint{I: last[label], J: given.point, Kind: kind, Weight: given.chance, Weighted: true})
 		}
 		if _, known := last[given.label]; !known {
 			labels = append(labels, given.label)

@@ -21,12 +21,8 @@ type executors struct {
 var _ auto.Executors = executors{}
 
 // Rows implements auto.Executors.
-func (e executors) Rows(ctx context.Context, p *centroid.Problem, units *dataset.Units) (centroid.Executor, func(), error) {
-	data, err := units.Apply(e.data)
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := centroid.NewLocal(ctx, p, data, e.threads)
+func (e executors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
+	x, err := centroid.NewLocal(ctx, e.data, e.threads, p)
 	return x, func() {}, err
 }
 
