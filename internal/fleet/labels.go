@@ -64,7 +64,8 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 }
 
 // advance takes all tiles to the next step. A tile at the current step gets the moves; any other tile
-// gets all labels, which include the moves. A load gives all tiles all labels.
+// gets all labels, which include the moves, and the moves only if the answer is what they change. A load gives all
+// tiles all labels.
 func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
@@ -78,7 +79,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
 		needStep:      step,
-		reloadAnswers: true,
+		reloadAnswers: !j.answersChanges,
 		resultStep:    next,
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}

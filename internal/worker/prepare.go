@@ -27,7 +27,7 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	case *workerv1.Prepare_Matrix:
 		return j.prepareMatrix(p, what.Matrix)
 	case *workerv1.Prepare_Vectors:
-		return j.prepareVectors(p.GetDatasetId(), what.Vectors)
+		return j.prepareVectors(p, what.Vectors)
 	}
 	return errors.New("worker: a job without matrix or vectors")
 }
@@ -75,24 +75,25 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 }
 
 // prepareVectors opens a job of the vector family.
-func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
-	mean, err := j.optionalFloats(p.GetMean())
+func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error {
+	mean, err := j.optionalFloats(v.GetMean())
 	if err != nil {
 		return err
 	}
-	grids, err := unpackPayload(j, p.GetGrids(), wire.UnpackInt32s)
+	grids, err := unpackPayload(j, v.GetGrids(), wire.UnpackInt32s)
 	if err != nil {
 		return err
 	}
-	spec, err := wire.VectorSpecFromProto(p, mean, grids)
+	spec, err := wire.VectorSpecFromProto(v, mean, grids)
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows {
-		return fmt.Errorf("worker: a job of %d clusters of %d rows", j.need.K, spec.Rows)
+	if j.need.K > spec.Rows || p.GetLanes() > vector.MaxLanes {
+		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes", j.need.K, spec.Rows, p.GetLanes())
 	}
-	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: p.GetFullMetric()}
-	lease, err := j.openDataset(id, spec.Rows)
+	j.need.Lanes = int(p.GetLanes())
+	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: v.GetFullMetric()}
+	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {
 		return err
 	}
