@@ -20,6 +20,7 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	Units       *dataset.Units // that rows are in; nil: those of the data
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int
 
@@ -47,57 +48,58 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	options := spec.Algorithm.(*Options).withDefaults()
-	vectors, err := vector.NewRowSpec(data, preparations[options.Distortion])
-	if err != nil {
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
+	var err error
+	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
 		return nil, err
 	}
-	source, err := vector.NewSource(vectors, data)
-	if err != nil {
+	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
-	return prepare(source, spec, options)
+	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
+		return nil, err
+	}
+	return p, p.resolve()
 }
 
-// Variant is another problem on the same rows. It reads none that it does not need, and can run beside the first (see
-// RunAll) if it has as many clusters.
-func (p *Problem) Variant(spec clustering.Spec) (*Problem, error) {
+// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
+// preparation of rows.
+func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	options := spec.Algorithm.(*Options).withDefaults()
-	if preparations[options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("centroid: distortion %v on rows that were prepared for another", options.Distortion)
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
+	if preparations[other.options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
-	return prepare(p.source, spec, options)
+	return other, other.resolve()
 }
 
-func prepare(source *vector.Source, spec clustering.Spec, options Options) (*Problem, error) {
-	vectors := source.Spec()
-	p := &Problem{Vectors: vectors, spec: spec, options: options, n: vectors.Rows, d: vectors.Columns, source: source}
+// resolve is the part of Prepare that depends on the spec.
+func (p *Problem) resolve() (err error) {
+	p.d = p.Vectors.Columns
 	if err := p.prepareConstraints(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.prepareCentroids(); err != nil {
-		return nil, err
+		return err
 	}
 	p.prepareSeeds()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
-		return nil, err
+		return err
 	}
-	var err error
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}
-	return p, err
+	return err
 }
 
 var preparations = map[metric.Distortion]vector.Preparation{
@@ -202,14 +204,20 @@ func (p *Problem) prepareCentroids() error {
 	if len(given) != p.spec.K*p.d {
 		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}
-	p.options.InitialCentroids = slices.Clone(given)
+	for at, v := range given {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", at/p.d, v, at%p.d).OnField(field)
+		}
+	}
+	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
+	if err != nil {
+		return fault.Wrap(err, "the centroids to start from")
+	}
+	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for c := range p.spec.K {
 		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
-		for f, v := range center {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", c, v, f).OnField(field)
-			}
-			if p.Vectors.Mean != nil {
+		if p.Vectors.Mean != nil {
+			for f := range center {
 				center[f] -= p.Vectors.Mean[f]
 			}
 		}
@@ -223,7 +231,7 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// inDataCoordinates undoes the centering of rows.
+// inDataCoordinates undoes the centering of rows and their units. Rows that a distortion prepares have no way back.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -231,7 +239,10 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 			moved[at] += p.Vectors.Mean[at%p.d]
 		}
 	}
-	return moved
+	if p.options.Distortion != metric.SquaredEuclidean {
+		return moved
+	}
+	return p.Units.Undo(moved)
 }
 
 // row writes one prepared row to dst.

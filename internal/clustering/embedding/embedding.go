@@ -44,11 +44,12 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	p, err := centroid.Prepare(points, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
+		Scale: clustering.ScaleNone, // eigenvectors have one unit
 	})
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, points, runtime.GOMAXPROCS(0), p)
+	x, err := centroid.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
