@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -128,11 +129,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 	if err != nil {
 		return nil, err
 	}
-	var moves []labeling.Move
-	for _, part := range byTile {
-		moves = append(moves, part...)
-	}
-	return moves, nil
+	return slices.Concat(byTile...), nil
 }
 
 // split assigns moves, which are in the order of ascending tiles, to their tiles.
