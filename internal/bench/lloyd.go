@@ -42,7 +42,7 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 			return err
 		}
 	}
-	if executor, err = centroid.NewLocal(ctx, points, b.Threads, problems[longLloyd]); err != nil {
+	if executor, err = centroid.NewLocal(ctx, problems[longLloyd], points, b.Threads); err != nil {
 		return err
 	}
 	difference := func(work func(iterations int) (float64, int, error)) func() (float64, error) {

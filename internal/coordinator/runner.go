@@ -110,7 +110,7 @@ func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.Run(ctx, r.problem, x, o) })
 }
 
-// vectorRunner runs a job of the vector family. Restarts run one after the other.
+// vectorRunner runs a job of the vector family.
 type vectorRunner struct {
 	problem    *centroid.Problem
 	spec       clustering.Spec
@@ -131,11 +131,12 @@ func (r *vectorRunner) need() planning.Workload {
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
+		Lanes:        centroid.Lanes(r.problem),
 		Restarts:     r.spec.Restarts,
 	}
 }
 
-func (r *vectorRunner) limitLanes(int) {}
+func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units

@@ -94,7 +94,7 @@ func (r *runner) solve(ctx context.Context, s set, spec clustering.Spec, test []
 	if err != nil {
 		return outcome{}, err
 	}
-	x, err := centroid.NewLocal(ctx, s.data, r.Threads, p)
+	x, err := centroid.NewLocal(ctx, p, s.data, r.Threads)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -272,11 +272,11 @@ func (j *job) moved() []int32 {
 // outcome is everything that shards answer, combined as a coordinator does.
 type outcome struct {
 	sums, changes, moved []float64
-	moves       []labeling.Move
-	distances   []float64
-	nearest     []float64
-	scatter     map[ScatterKind][]float64
-	farthest    labeling.Candidate
+	moves                []labeling.Move
+	distances            []float64
+	nearest              []float64
+	scatter              map[ScatterKind][]float64
+	farthest             labeling.Candidate
 }
 
 // perform runs a job on shards, each with some tiles. Tiles must ascend from shard to shard.

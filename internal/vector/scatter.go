@@ -55,7 +55,7 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 		case q.Kind == Diagonal && t.packed == nil:
 			s.addSparseDiagonal(dst, t, q.Lane, s.terms[at], w)
 		case q.Kind == Diagonal:
-			s.addDiagonal(dst, t, q.Lane, s.terms[at], w)
+			s.addDiagonal(dst, t, q.Lane, s.terms[at])
 		default:
 			for _, distance := range s.ownDistances(t, q.Lane, s.terms[at], w) {
 				if !math.IsInf(distance, 1) {
@@ -66,16 +66,34 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 	})
 }
 
-func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms, w *workspace) {
-	first := s.firstCluster(lane)
-	for r, c := range s.labelsOf(t, lane) {
-		if c -= first; c < 0 || terms.place[c] < 0 {
-			continue
+// addDiagonal adds group by group, feature by feature, each in row order. Four features at a time, because every sum is
+// a chain of additions that wait for each other.
+func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
+	first, labels, d := s.firstCluster(lane), s.labelsOf(t, lane), len(dst)
+	var rows, at [groupRows]int // those that count, and where their centroids begin
+	for g := range t.groups() {
+		count := 0
+		for l, c := range labels[g*groupRows : min((g+1)*groupRows, len(labels))] {
+			if c -= first; c >= 0 && terms.place[c] >= 0 {
+				rows[count], at[count] = l, int(c)*d
+				count++
+			}
 		}
-		x, mu := w.row(r), terms.centroid(int(c), len(dst))
-		for f, v := range x.values {
-			difference := v - mu[f]
-			dst[f] += float64(difference * difference)
+		group, f := t.group(g), 0
+		for ; f+4 <= d; f += 4 {
+			a, b, c, e := dst[f], dst[f+1], dst[f+2], dst[f+3]
+			for i := range count {
+				x, mu := group[f*groupRows+rows[i]:], terms.model.Centroids[at[i]+f:][:4]
+				v, w, y, z := x[0]-mu[0], x[groupRows]-mu[1], x[2*groupRows]-mu[2], x[3*groupRows]-mu[3]
+				a, b, c, e = a+float64(v*v), b+float64(w*w), c+float64(y*y), e+float64(z*z)
+			}
+			dst[f], dst[f+1], dst[f+2], dst[f+3] = a, b, c, e
+		}
+		for ; f < d; f++ {
+			for i := range count {
+				difference := group[f*groupRows+rows[i]] - terms.model.Centroids[at[i]+f]
+				dst[f] += float64(difference * difference)
+			}
 		}
 	}
 }

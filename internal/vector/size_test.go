@@ -36,7 +36,7 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 					if sparse {
 						planned = SparseTileBytes(tile.rows.Len(), int64(len(tile.values)), width > d)
 					}
-					if planned != tile.bytes() || 12*int64(cap(tile.moves)) > MoveBytes(tile.rows.Len()) {
+					if planned != tile.bytes() || tile.laneBytes() > LaneBytes(tile.rows.Len()) {
 						t.Errorf("%s, sparse %v: tile %d takes %d bytes and has %d moves; planned are %d", way, sparse, number, tile.bytes(), cap(tile.moves), planned)
 					}
 				}

@@ -48,7 +48,7 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 	if w.problem, err = centroid.Prepare(points, r.kmeansSpec(clustering.ScaleNone)); err != nil {
 		return nil, err
 	}
-	if w.x, err = centroid.NewLocal(ctx, points, r.threads, w.problem); err != nil {
+	if w.x, err = centroid.NewLocal(ctx, w.problem, points, r.threads); err != nil {
 		return nil, err
 	}
 	w.alone, err = centroid.Run(ctx, w.problem, w.x, clustering.NopObserver{})
@@ -103,7 +103,7 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}
-		p, err := w.problem.Variant(spec)
+		p, err := w.problem.WithSpec(spec)
 		if err != nil {
 			return nil, err
 		}

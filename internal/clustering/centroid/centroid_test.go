@@ -111,7 +111,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				}
 				t.Fatalf("%s: %v", name, err)
 			}
-			x, err := NewLocal(ctx, c.data, 2, p)
+			x, err := NewLocal(ctx, p, c.data, 2)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

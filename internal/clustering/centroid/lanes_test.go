@@ -43,7 +43,7 @@ func solveAlone(t *testing.T, p *Problem, data dataset.Dataset, lanes int) solut
 	t.Helper()
 	alone := *p
 	alone.MaxLanes = lanes
-	x, err := NewLocal(t.Context(), data, 2, &alone)
+	x, err := NewLocal(t.Context(), &alone, data, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +84,14 @@ func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {
 			laterWon = laterWon || want.result.Restart > 0
 			of := rows{c.data, p.Vectors.Preparation}
 			if first := problems[of]; len(first) > 0 {
-				if p, err = first[0].Variant(c.spec); err != nil {
+				if p, err = first[0].WithSpec(c.spec); err != nil {
 					t.Fatal(err)
 				}
 			}
 			problems[of], alone[of] = append(problems[of], p), append(alone[of], want)
 		}
 		for of, group := range problems {
-			x, err := NewLocal(t.Context(), of.data, 2, group...)
+			x, err := NewLocal(t.Context(), group[0], of.data, 2, group[1:]...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 	for after := range 6 {
 		for _, cancels := range []bool{false, true} {
 			ctx, cancel := context.WithCancel(t.Context())
-			local, err := NewLocal(ctx, data, 1, p)
+			local, err := NewLocal(ctx, p, data, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
 		return p
 	}
 	p := problem(data, 3)
-	x, err := NewLocal(t.Context(), data, 1, p)
+	x, err := NewLocal(t.Context(), p, data, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
 			t.Errorf("%s were accepted", name)
 		}
 	}
-	if _, err := p.Variant(clustering.Spec{K: 3, Algorithm: &Options{Algorithm: Kmeans, Distortion: 2}}); err == nil {
+	if _, err := p.WithSpec(clustering.Spec{K: 3, Algorithm: &Options{Algorithm: Kmeans, Distortion: 2}}); err == nil {
 		t.Error("another distortion was accepted")
 	}
 }

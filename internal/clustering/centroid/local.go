@@ -23,9 +23,8 @@ type Local struct {
 	sums   []float64
 }
 
-// NewLocal builds all tiles of problems on the same rows, with as many lanes as they make use of.
-func NewLocal(ctx context.Context, data dataset.Dataset, threads int, problems ...*Problem) (*Local, error) {
-	p := problems[0]
+// NewLocal builds all tiles of a problem, with as many lanes as it and others on the same rows make use of.
+func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (*Local, error) {
 	data, err := p.Units.Apply(data)
 	if err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func NewLocal(ctx context.Context, data dataset.Dataset, threads int, problems .
 	if err != nil {
 		return nil, err
 	}
-	shape := labeling.Shape{Points: p.n, Clusters: p.spec.K, Lanes: Lanes(problems...)}
+	shape := labeling.Shape{Points: p.n, Clusters: p.spec.K, Lanes: Lanes(append([]*Problem{p}, others...)...)}
 	l := &Local{
 		shard: vector.NewShard(source, threads), shape: shape, tiles: partition.AllTiles(p.n),
 		labels: clustering.Unassigned(shape.Lanes * p.n), sums: make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),

@@ -20,9 +20,9 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	Units       *dataset.Units // that rows are in; nil: those of the data
 	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
 	MaxLanes int
-	Units    *dataset.Units // that rows are in; nil: those of the data
 
 	spec     clustering.Spec
 	options  Options
@@ -48,41 +48,36 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	data, units, warnings, err := clustering.InUnits(data, spec.Scale)
-	if err != nil {
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
+	var err error
+	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
 		return nil, err
 	}
-	options := spec.Algorithm.(*Options).withDefaults()
-	vectors, err := vector.NewRowSpec(data, preparations[options.Distortion])
-	if err != nil {
+	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
-	source, err := vector.NewSource(vectors, data)
-	if err != nil {
+	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
 		return nil, err
 	}
-	p := &Problem{Units: units, Warnings: warnings, source: source}
-	return p, p.resolve(spec, options)
+	return p, p.resolve()
 }
 
-// Variant is another problem on the same rows. It reads none that it does not need, and can run beside the first (see
-// RunAll) if it has as many clusters.
-func (p *Problem) Variant(spec clustering.Spec) (*Problem, error) {
+// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
+// preparation of rows.
+func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	options := spec.Algorithm.(*Options).withDefaults()
-	if preparations[options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("centroid: distortion %v on rows that were prepared for another", options.Distortion)
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
+	if preparations[other.options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
-	other := &Problem{Units: p.Units, source: p.source}
-	return other, other.resolve(spec, options)
+	return other, other.resolve()
 }
 
-// resolve makes the problem of a spec on the rows of its source.
-func (p *Problem) resolve(spec clustering.Spec, options Options) error {
-	p.Vectors, p.spec, p.options = p.source.Spec(), spec, options
-	p.n, p.d = p.Vectors.Rows, p.Vectors.Columns
+// resolve is the part of Prepare that depends on the spec.
+func (p *Problem) resolve() (err error) {
+	p.d = p.Vectors.Columns
 	if err := p.prepareConstraints(); err != nil {
 		return err
 	}
@@ -101,7 +96,6 @@ func (p *Problem) resolve(spec clustering.Spec, options Options) error {
 	if err := p.prepareLinks(); err != nil {
 		return err
 	}
-	var err error
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}

@@ -33,7 +33,7 @@ func trySolve(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, e
 		return nil, err
 	}
 	ctx := context.Background()
-	x, err := NewLocal(ctx, data, 2, problem)
+	x, err := NewLocal(ctx, problem, data, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func TestRunsAreReproducible(t *testing.T) {
 		}
 		var first *clustering.Result
 		for _, threads := range []int{1, 3} {
-			x, err := NewLocal(context.Background(), c.data, threads, problem)
+			x, err := NewLocal(context.Background(), problem, c.data, threads)
 			if err != nil {
 				t.Fatal(err)
 			}

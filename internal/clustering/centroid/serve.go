@@ -80,7 +80,13 @@ func (s server) assign(ctx context.Context, asked []laneRequest, queries []vecto
 		return err
 	}
 	shape := s.x.Shape()
-	byLane := make([][]kernel.Move, shape.Lanes)
+	byLane, counts := make([][]kernel.Move, shape.Lanes), make([]int, shape.Lanes)
+	for _, m := range moves {
+		counts[shape.Lane(m)]++
+	}
+	for lane, count := range counts {
+		byLane[lane] = make([]kernel.Move, 0, count)
+	}
 	for _, m := range moves {
 		lane := shape.Lane(m)
 		byLane[lane] = append(byLane[lane], s.offset(m, -lane))
@@ -95,7 +101,11 @@ func (s server) assign(ctx context.Context, asked []laneRequest, queries []vecto
 // ones.
 func (s server) update(ctx context.Context, asked []laneRequest) error {
 	shape, labels := s.x.Shape(), s.x.Labels()
-	var moves []kernel.Move
+	count := 0
+	for _, a := range asked {
+		count += len(a.moves)
+	}
+	moves := make([]kernel.Move, 0, count)
 	for _, a := range asked {
 		if a.labels == nil {
 			for _, m := range a.moves {

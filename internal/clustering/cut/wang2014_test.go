@@ -239,7 +239,7 @@ func solveRows(t testing.TB, data dataset.Dataset, spec clustering.Spec) *cluste
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := centroid.NewLocal(t.Context(), data, 2, problem)
+	x, err := centroid.NewLocal(t.Context(), problem, data, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

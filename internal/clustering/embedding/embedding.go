@@ -49,7 +49,7 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	if err != nil {
 		return nil, err
 	}
-	x, err := centroid.NewLocal(ctx, points, runtime.GOMAXPROCS(0), p)
+	x, err := centroid.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ var _ auto.Executors = executors{}
 
 // Rows implements auto.Executors.
 func (e executors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
-	x, err := centroid.NewLocal(ctx, e.data, e.threads, p)
+	x, err := centroid.NewLocal(ctx, p, e.data, e.threads)
 	return x, func() {}, err
 }
 

@@ -27,7 +27,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 		if err != nil {
 			return nil, err
 		}
-		x, err := centroid.NewLocal(ctx, data, threads, p)
+		x, err := centroid.NewLocal(ctx, p, data, threads)
 		if err != nil {
 			return nil, err
 		}
