@@ -58,7 +58,7 @@ var packages = []packageRule{
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
-	{"clustering/auto", pure, "catalog clustering fault"},
+	{"clustering/auto", pure, "catalog clustering dataset fault neighbor"},
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/kernelkmeans dataset fault"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
@@ -78,7 +78,7 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
+	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"table/tabletest", testOnly, ""},
