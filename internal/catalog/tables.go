@@ -38,7 +38,7 @@ const DefaultAlgorithm = "auto"
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "chooses how points are compared and how constraints enter, by what ways have right of constraints that they were not shown",
+		About: "several ways to compare points and to use constraints; the one that has most of the constraints right that it was not shown is taken",
 		Data:  onAll, Options: []string{"constraints", "seeds", "neighbors", "folds"}, Implied: impliedByAuto,
 	},
 	{
