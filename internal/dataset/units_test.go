@@ -39,7 +39,9 @@ func spreadOf(column []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b)) }
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
+}
 
 func TestSpreadByItsDefinition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
