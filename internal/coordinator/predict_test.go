@@ -60,6 +60,10 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"kernel": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
 		"vector": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"scaled kernel": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"scaled vector": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {
 		job := h.create(s)
 		if ended := h.end(job); ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
