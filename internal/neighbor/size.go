@@ -17,8 +17,9 @@ func PointThreadBytes(d, count int64) int64 {
 	return blockQueries*(8*d+ListBytes(count)) + 8<<10
 }
 
-// SparseBytes is a search among n sparse points of d columns: the values at length 1, and the entries by columns.
-func SparseBytes(n, d, entries int64) int64 { return 20*entries + 16*(d+1) + 8*n }
+// SparseBytes is a search among n sparse points of d columns: the values at length 1, the entries by columns, and the
+// order of the rows.
+func SparseBytes(n, d, entries int64) int64 { return 20*entries + 16*(d+1) + 12*n }
 
 // SparseThreadBytes is what one thread of a search among sparse points works with.
 func SparseThreadBytes(n, count int64) int64 { return 8*n + ListBytes(count) }

@@ -54,9 +54,10 @@ func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workl
 	return p
 }
 
-// tileSize is the memory of the neighbors of one tile: as they are found, in the answer of several tiles, and packed.
+// tileSize is the memory of the rows and the neighbors of one tile: as they are found, in the answer of several tiles, and
+// packed.
 func (s *Neighbors) tileSize(tile int) partition.Size {
-	bytes := 3 * 4 * int64(partition.Tile(s.Rows, tile).Len()) * int64(max(1, s.Count))
+	bytes := 3 * 4 * int64(partition.Tile(s.Rows, tile).Len()) * int64(1+s.Count)
 	return partition.Size{Stored: bytes, Computed: bytes}
 }
 
@@ -66,8 +67,8 @@ func (p Workload) neighborFixedBytes(threads int) int64 {
 	s := p.Neighbors
 	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))
 	if s.Given {
-		const diagonalBytes = 24 // of a row, packed and unpacked
-		return diagonalBytes*n + p.TileBuildBytes() + each*neighbor.ListBytes(count)
+		const rowBytes = 28 // its number, and its entry of the diagonal, packed and unpacked
+		return rowBytes*n + p.TileBuildBytes() + each*neighbor.ListBytes(count)
 	}
 	if s.Sparse {
 		return p.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
