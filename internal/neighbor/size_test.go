@@ -17,6 +17,9 @@ func TestSizes(t *testing.T) {
 		}
 		b := newBlock(points)
 		b.reset(count)
+		for q := range min(n, blockQueries) {
+			b.addQuery(points.data.Row(q), int32(q))
+		}
 		taken = 8*(len(b.sums)+len(b.hits)+len(b.own)) + 64*len(b.nearest)
 		for i := range b.batches {
 			taken += 8*(len(b.batches[i].values)+len(b.batches[i].box.low)+len(b.batches[i].box.high)) + 128
@@ -27,12 +30,12 @@ func TestSizes(t *testing.T) {
 			}
 			taken += 8*cap(b.nearest[q].distances) + 4*cap(b.nearest[q].rows)
 		}
-		if said := PointThreadBytes(int64(d), int64(count)); int64(taken) > said {
+		if said := PointThreadBytes(int64(n), int64(d), int64(count)); int64(taken) > said {
 			t.Fatalf("a thread takes %d bytes instead of %d", taken, said)
 		}
 		data, _ := drawSparse(t, n, d)
 		sparse := newSparseSearch(data)
-		taken = 8*(len(sparse.rows.Value)+2*len(sparse.starts)+len(sparse.values)) + 4*len(sparse.holders)
+		taken = 8*(len(sparse.rows.Value)+2*len(sparse.starts)+len(sparse.values)) + 4*(len(sparse.holders)+cap(sparse.columns))
 		if said := SparseBytes(int64(n), int64(d), int64(data.NonZeros())); int64(taken) > said {
 			t.Fatalf("sparse points take %d bytes instead of %d", taken, said)
 		}

@@ -3,6 +3,7 @@ package planning
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -35,12 +36,16 @@ func NewNeighbors(data dataset.Dataset, count int) *Neighbors {
 	return s
 }
 
-// columnPairs adds up the squares of the numbers of entries in each column.
+// columnPairs adds up the squares of the numbers of entries in each column. There may be far more columns than entries.
 func columnPairs(p *dataset.SparsePoints) int64 {
-	inColumn, pairs := make([]int64, p.D), int64(0)
-	for _, f := range p.Column {
-		inColumn[f]++
-		pairs += 2*inColumn[f] - 1
+	columns := slices.Clone(p.Column)
+	slices.Sort(columns)
+	pairs, inColumn := int64(0), int64(0)
+	for at, f := range columns {
+		if inColumn++; at > 0 && f != columns[at-1] {
+			inColumn = 1
+		}
+		pairs += 2*inColumn - 1 // c² is the sum of the first c odd numbers
 	}
 	return pairs
 }
@@ -73,7 +78,7 @@ func (p Workload) neighborFixedBytes(threads int) int64 {
 	if s.Sparse {
 		return p.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
 	}
-	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(int64(s.Columns), count)
+	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
 }
 
 // explainNeighbors says in words why the plan is as it is.
