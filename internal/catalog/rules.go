@@ -71,6 +71,9 @@ func (r Request) kernel() Kernel {
 func (r Request) checkStart(a Algorithm) *Refusal {
 	start, given := r.Values["init"]
 	switch {
+	case given && a.Family == AutoFamily:
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it goes with %s",
+			Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
@@ -101,6 +104,8 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	switch {
 	case r.given("entail") && !r.given("constraints"):
 		return r.refuse(a, notApplicable, "entail", "{entail} goes with {constraints} only")
+	case a.Family == AutoFamily && r.Is("max-iterations", "0"):
+		return r.refuse(a, badReason("max-iterations"), "max-iterations", "{max-iterations} is 0; auto compares answers, not starts: it must be at least 1")
 	case a.Name == "spectral" && (objective == "kernel-kmeans" || objective == "ratio-cut"):
 		return r.refuse(a, notApplicable, "objective", "{objective} %s does not apply to spectral, only normalized-cut or ratio-association", objective)
 	case r.given("weights") && cuts:

@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -30,6 +32,8 @@ type runner interface {
 // newRunner prepares a job; bytes is the size of the data set.
 func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
 	switch options := spec.Algorithm.(type) {
+	case *auto.Options:
+		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
 	case *centroid.Options:
 		problem, err := centroid.Prepare(data, spec)
 		if err != nil {

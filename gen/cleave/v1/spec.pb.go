@@ -1052,10 +1052,12 @@ type JobSpec struct {
 	// What is done to the columns of dense points before they are clustered. AUTO and ZSCORE are refused for
 	// other data, which have no columns to scale, and for divergences, whose values are at least 0.
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
-	// Field 32 is kept free for an algorithm "auto", which is chosen by the data.
+	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
+	// the job says which.
 	//
 	// Types that are valid to be assigned to Algorithm:
 	//
+	//	*JobSpec_Auto
 	//	*JobSpec_KernelKmeans
 	//	*JobSpec_Kmeans
 	//	*JobSpec_SeededKmeans
@@ -1187,6 +1189,15 @@ func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
 	return nil
 }
 
+func (x *JobSpec) GetAuto() *Auto {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_Auto); ok {
+			return x.Auto
+		}
+	}
+	return nil
+}
+
 func (x *JobSpec) GetKernelKmeans() *KernelKmeans {
 	if x != nil {
 		if x, ok := x.Algorithm.(*JobSpec_KernelKmeans); ok {
@@ -1299,7 +1310,13 @@ type isJobSpec_Algorithm interface {
 	isJobSpec_Algorithm()
 }
 
+type JobSpec_Auto struct {
+	// On any data.
+	Auto *Auto `protobuf:"bytes,32,opt,name=auto,proto3,oneof"`
+}
+
 type JobSpec_KernelKmeans struct {
+	// The kernel family, on dense points, graphs or kernel matrices.
 	KernelKmeans *KernelKmeans `protobuf:"bytes,20,opt,name=kernel_kmeans,json=kernelKmeans,proto3,oneof"`
 }
 
@@ -1348,6 +1365,8 @@ type JobSpec_SpectralLearning struct {
 type JobSpec_ConstrainedSpectral struct {
 	ConstrainedSpectral *ConstrainedSpectral `protobuf:"bytes,31,opt,name=constrained_spectral,json=constrainedSpectral,proto3,oneof"`
 }
+
+func (*JobSpec_Auto) isJobSpec_Algorithm() {}
 
 func (*JobSpec_KernelKmeans) isJobSpec_Algorithm() {}
 
@@ -1510,6 +1529,44 @@ func (x *Initialization) GetCentroids() []float64 {
 	return nil
 }
 
+// Auto chooses by the data and the constraints how points are compared and how constraints enter; Result.choice says
+// what it chose and why.
+type Auto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Auto) Reset() {
+	*x = Auto{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Auto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Auto) ProtoMessage() {}
+
+func (x *Auto) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Auto.ProtoReflect.Descriptor instead.
+func (*Auto) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+}
+
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
 type KernelKmeans struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -1527,7 +1584,7 @@ type KernelKmeans struct {
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1596,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1609,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -1620,7 +1677,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1689,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1702,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -1697,7 +1754,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1766,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1779,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -1776,7 +1833,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1845,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1858,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -1821,7 +1878,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1890,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +1903,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -1867,7 +1924,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +1936,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +1949,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -1914,7 +1971,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1926,7 +1983,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1939,7 +1996,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -1966,7 +2023,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2035,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2048,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -2013,7 +2070,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2082,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2095,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2062,7 +2119,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2131,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2144,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2126,7 +2183,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2138,7 +2195,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2151,7 +2208,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2197,7 +2254,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2209,7 +2266,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2222,7 +2279,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2265,7 +2322,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2334,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2347,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2334,7 +2391,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2403,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2416,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -2434,7 +2491,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2503,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2459,7 +2516,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -2497,7 +2554,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2509,7 +2566,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2579,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -2570,7 +2627,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xba\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xe1\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2584,7 +2641,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x0einitialization\x18\t \x01(\v2\x19.cleave.v1.InitializationR\x0einitialization\x120\n" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
-	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12>\n" +
+	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
+	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
 	"\rseeded_kmeans\x18\x16 \x01(\v2\x17.cleave.v1.SeededKmeansH\x00R\fseededKmeans\x12M\n" +
@@ -2612,7 +2670,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
 	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
-	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\xf3\x02\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\x06\n" +
+	"\x04Auto\"\xf3\x02\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -2805,7 +2864,7 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(StorageMode)(0),            // 0: cleave.v1.StorageMode
 	(Scale)(0),                  // 1: cleave.v1.Scale
@@ -2828,88 +2887,90 @@ var file_cleave_v1_spec_proto_goTypes = []any{
 	(*JobSpec)(nil),             // 18: cleave.v1.JobSpec
 	(*Supervision)(nil),         // 19: cleave.v1.Supervision
 	(*Initialization)(nil),      // 20: cleave.v1.Initialization
-	(*KernelKmeans)(nil),        // 21: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 22: cleave.v1.Kernel
-	(*Shift)(nil),               // 23: cleave.v1.Shift
-	(*Kmeans)(nil),              // 24: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 25: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 26: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 27: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 28: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 29: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 30: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 31: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 32: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 33: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 34: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 35: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 36: cleave.v1.Beta
-	(*TableInput)(nil),          // 37: cleave.v1.TableInput
+	(*Auto)(nil),                // 21: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 22: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 23: cleave.v1.Kernel
+	(*Shift)(nil),               // 24: cleave.v1.Shift
+	(*Kmeans)(nil),              // 25: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 26: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 27: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 28: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 29: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 30: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 31: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 32: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 33: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 34: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 35: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 36: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 37: cleave.v1.Beta
+	(*TableInput)(nil),          // 38: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
 	19, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
 	20, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	0,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
 	1,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
-	21, // 4: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	24, // 5: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	25, // 6: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	26, // 7: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	27, // 8: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	28, // 9: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	29, // 10: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	30, // 11: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	31, // 12: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	32, // 13: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	33, // 14: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	34, // 15: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	37, // 16: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	37, // 17: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	2,  // 18: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	37, // 19: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	3,  // 20: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	4,  // 21: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	22, // 22: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	23, // 23: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	7,  // 24: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	8,  // 25: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	9,  // 26: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	37, // 27: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	5,  // 28: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	6,  // 29: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	10, // 30: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 31: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 32: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	10, // 33: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	14, // 34: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	12, // 35: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 36: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 37: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 38: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 39: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	13, // 40: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	12, // 41: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	14, // 42: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	4,  // 43: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	22, // 44: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 45: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	35, // 46: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	22, // 47: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	9,  // 48: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	35, // 49: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	22, // 50: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 51: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	36, // 52: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	16, // 53: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	37, // 54: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	17, // 55: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	35, // 56: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	15, // 57: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	58, // [58:58] is the sub-list for method output_type
-	58, // [58:58] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	21, // 4: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	22, // 5: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	25, // 6: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	26, // 7: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	27, // 8: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	28, // 9: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	29, // 10: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	30, // 11: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	31, // 12: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	32, // 13: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	33, // 14: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	34, // 15: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	35, // 16: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	38, // 17: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	38, // 18: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	2,  // 19: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	38, // 20: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	3,  // 21: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	4,  // 22: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	23, // 23: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	24, // 24: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	7,  // 25: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	8,  // 26: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	9,  // 27: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	38, // 28: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	5,  // 29: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	6,  // 30: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	10, // 31: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 32: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 33: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 34: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 35: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	12, // 36: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 37: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 38: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 39: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 40: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	13, // 41: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 42: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 43: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	4,  // 44: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	23, // 45: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 46: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 47: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	23, // 48: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	9,  // 49: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 50: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	23, // 51: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 52: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	37, // 53: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	16, // 54: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	38, // 55: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	17, // 56: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	36, // 57: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	15, // 58: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	59, // [59:59] is the sub-list for method output_type
+	59, // [59:59] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -2919,6 +2980,7 @@ func file_cleave_v1_spec_proto_init() {
 	}
 	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
+		(*JobSpec_Auto)(nil),
 		(*JobSpec_KernelKmeans)(nil),
 		(*JobSpec_Kmeans)(nil),
 		(*JobSpec_SeededKmeans)(nil),
@@ -2932,14 +2994,14 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[9].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[17].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[10].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -2949,7 +3011,7 @@ func file_cleave_v1_spec_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
 			NumEnums:      18,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
