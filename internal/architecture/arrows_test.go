@@ -71,7 +71,7 @@ var packages = []packageRule{
 	{"backoff", io, ""},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
-	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning text vector wire"},
+	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
