@@ -40,7 +40,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 
 // The same as TestChaosDoesNotChangeTheBits, for vectors.
 func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
-	for _, name := range []string{"dense", "full metric", "sparse", "sparse probabilities", "wide"} {
+	for _, name := range []string{"dense", "scaled", "full metric", "sparse", "sparse probabilities", "wide"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
@@ -78,6 +78,29 @@ func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A job on scaled points runs in exactly the memory that was planned for it and its copy of the data set, and in no
+// less.
+func TestScaledJobsKeepWithinMemory(t *testing.T) {
+	c := newCluster(t)
+	vectors, matrix := vectorProblems["scaled"](t), scaledProblem(t, 400)
+	_, size := c.datasets.put(t, vectors.data)
+	w := c.startWorker("vectors", vectors.memory(size, int64(len(vectors.tiles))))
+	e := c.submitVectors(vectors, nil)
+	newVectorSequence(c, e, vectors, 1).run(10, noDisturbance)
+	e.Release()
+	w.kill()
+
+	id, size := c.datasets.put(t, matrix.data)
+	enough := uint64(matrix.need(size).MinFreeBytes(2))
+	w = c.startWorker("too small", func(cfg *worker.Config) { cfg.MemoryBytes = enough - 1 })
+	if _, err := c.fleet.NewExecutor(c.ctx, matrix.task("job", id, size, nil)); !fault.Is(err, planning.DoesNotFit) {
+		t.Fatalf("got %v", err)
+	}
+	w.kill()
+	c.startWorker("matrix", func(cfg *worker.Config) { cfg.MemoryBytes = enough })
+	newSequence(c, c.submit(matrix, nil), matrix, 1).run(10, noDisturbance)
 }
 
 // Tiles of vectors are always stored. A job that lost the memory for them waits.

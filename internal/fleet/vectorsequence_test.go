@@ -21,6 +21,7 @@ import (
 // vectorProblem is vectors with their data set, and a local shard of all their tiles to compare with.
 type vectorProblem struct {
 	data       dataset.Dataset
+	units      *dataset.Units // that workers put the data into
 	spec       *vector.RowSpec
 	distortion metric.Distortion
 	full       bool // models have a full metric
@@ -51,12 +52,12 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 }
 
 func (p *vectorProblem) need(size int64) planning.Workload {
-	return planning.Workload{DatasetBytes: size, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
+	return planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
 		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
 }
 
 func (p *vectorProblem) task(id string, size int64, report func(fleet.Status)) fleet.Task {
-	return fleet.Task{JobID: "job", DatasetID: id, Need: p.need(size), Vectors: p.spec, Report: report}
+	return fleet.Task{JobID: "job", DatasetID: id, Need: p.need(size), Vectors: p.spec, Units: p.units, Report: report}
 }
 
 // memory gives a worker of two threads memory for a number of tiles.
@@ -117,6 +118,12 @@ func sparsePoints(t *testing.T, n, d, oneIn int, seed uint64) *dataset.SparsePoi
 var vectorProblems = map[string]func(t *testing.T) *vectorProblem{
 	"dense": func(t *testing.T) *vectorProblem {
 		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, false)
+	},
+	"scaled": func(t *testing.T) *vectorProblem {
+		points, units, scaled := scaledPoints(t, 203, 5)
+		p := newVectorProblem(t, scaled, metric.SquaredEuclidean, false)
+		p.data, p.units = points, units
+		return p
 	},
 	"full metric": func(t *testing.T) *vectorProblem {
 		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, true)

@@ -206,3 +206,19 @@ func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 		t.Errorf("closed: %d bytes", memory.used)
 	}
 }
+
+func TestBadUnitsAreRefused(t *testing.T) {
+	j := newTestJob(t)
+	for _, c := range []struct{ center, scale []float64 }{
+		{[]float64{1, 2}, []float64{1}},
+		{[]float64{1}, []float64{0}},
+		{[]float64{math.NaN()}, []float64{1}},
+	} {
+		units := &workerv1.Units{Center: inline(wire.PackFloat64s(c.center)), Scale: inline(wire.PackFloat64s(c.scale))}
+		answer := j.execute(&workerv1.Command{Operation: &workerv1.Command_Prepare{Prepare: &workerv1.Prepare{
+			K: 1, Units: units, What: &workerv1.Prepare_Vectors{Vectors: &workerv1.VectorSpec{}}}}})
+		if f := answer.GetFailure(); f.GetReason() != "BAD_UNITS" || j.shard != nil {
+			t.Errorf("%v: %v", c, f)
+		}
+	}
+}

@@ -5,11 +5,16 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// Options are the options of auto: there are none.
-type Options struct{}
+// Options are the algorithm's options. Fields of 0 take the defaults.
+type Options struct {
+	Neighbors int // of each row in the graph of nearest neighbors
+	Folds     int // that the constraints are divided into
+}
 
 // NewOptions are what a request asks for, which the catalog has accepted.
-func NewOptions(catalog.Request) *Options { return &Options{} }
+func NewOptions(r catalog.Request) *Options {
+	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0))}
+}
 
 // Name implements clustering.Algorithm.
 func (*Options) Name() string { return "auto" }
