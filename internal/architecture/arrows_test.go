@@ -58,7 +58,7 @@ var packages = []packageRule{
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
-	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/kernelkmeans constraint dataset fault metric neighbor parallel partition spectral text"},
+	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/kernelkmeans constraint dataset fault metric neighbor parallel partition planning spectral text"},
 	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans dataset fault neighbor"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
@@ -72,7 +72,7 @@ var packages = []packageRule{
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
 	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},

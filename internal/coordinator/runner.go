@@ -10,7 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -30,10 +29,10 @@ type runner interface {
 }
 
 // newRunner prepares a job; bytes is the size of the data set.
-func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, datasets *datasetStore) (runner, error) {
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
-		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
+		return newAutoRunner(data, spec, bytes, datasets)
 	case *centroid.Options:
 		problem, err := centroid.Prepare(data, spec)
 		if err != nil {

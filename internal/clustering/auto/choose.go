@@ -59,32 +59,9 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	return answers[0], choice, nil
 }
 
-// names are the spaces of the data. Without constraints it is the first or the second that is taken.
-func (r *run) names() []clustering.Space {
-	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
-	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
-	switch data := r.data.(type) {
-	case *dataset.Graph:
-		return []clustering.Space{clustering.SpaceGraph}
-	case *dataset.SparsePoints:
-		return []clustering.Space{clustering.SpaceNeighbors}
-	case *dataset.Points:
-		switch {
-		case r.spec.Scale == clustering.ScaleNone:
-			return raw
-		case r.spec.Scale == clustering.ScaleZscore:
-			return standardized
-		case dataset.EvenlySpread(data):
-			return append(raw, standardized...)
-		}
-		return append(standardized, raw...)
-	}
-	return raw
-}
-
 // chooseSpace chooses the space of the answer without constraints.
 func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
-	names := r.names()
+	names := r.names
 	first, err := r.open(ctx, names[0])
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +101,7 @@ func (r *run) firmUse() clustering.Use {
 // chooseByFew compares the spaces' answers without constraints by all pairs.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
 	best := r.right(base.alone)
-	for _, name := range r.names() {
+	for _, name := range r.names {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return err
@@ -149,14 +126,14 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	baseRight := r.right(base.alone)
 	var best *clustering.TriedWay
 	ways, rights := r.ways(), map[clustering.Way][]bool{}
-	for _, name := range r.names() {
+	for _, name := range r.names {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return err
 		}
 		var tasks []task
 		for _, use := range ways[name] {
-			for fold := range folds {
+			for fold := range r.folds {
 				tasks = append(tasks, task{use, fold})
 			}
 		}
@@ -166,8 +143,8 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		}
 		for at, use := range ways[name] {
 			way := clustering.Way{Space: name, Use: use}
-			right := r.right(answers[at*folds : (at+1)*folds]...)
-			for fold := range folds {
+			right := r.right(answers[at*r.folds : (at+1)*r.folds]...)
+			for fold := range r.folds {
 				r.o.Trial(r.trial(way, right, fold))
 			}
 			tried := clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, baseRight)}
@@ -206,7 +183,7 @@ func (r *run) trusted() bool {
 func (r *run) ways() map[clustering.Space][]clustering.Use {
 	ways := map[clustering.Space][]clustering.Use{}
 	_, dense := r.data.(*dataset.Points)
-	for at, name := range r.names() {
+	for at, name := range r.names {
 		if !r.trusted() {
 			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
 		}
@@ -257,7 +234,7 @@ func (r *run) advantage(right, other []bool) float64 {
 
 // trial counts what is right in a fold, or in all of them.
 func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
-	t := clustering.Trial{Way: way, Folds: folds}
+	t := clustering.Trial{Way: way, Folds: r.folds}
 	for at, pair := range r.supervision.held {
 		count, good := &t.CannotLinks, &t.CannotLinksRight
 		if pair.must {

@@ -16,7 +16,7 @@ import (
 const regularization = 0.01
 
 // eigenTolerance is that of the residuals of eigenvectors. Labels of k-means on them do not change below it.
-const eigenTolerance = 1e-6
+const eigenTolerance = 1e-5
 
 // coordinates are the points of a space of eigenvectors: those of the vertices that were kept, in ascending order.
 type coordinates struct {

@@ -21,3 +21,9 @@ func (*Options) Name() string { return "auto" }
 
 // Validate implements clustering.Algorithm.
 func (*Options) Validate(int, clustering.Spec) error { return nil }
+
+// The defaults of the options.
+const (
+	DefaultNeighbors = 10
+	DefaultFolds     = 3
+)

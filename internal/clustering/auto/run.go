@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -12,9 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// folds is how many parts the constraints are divided into.
-const folds = 3
-
 // maxProducts is after how many products the search for eigenvectors returns its best so far.
 const maxProducts = 20_000
 
@@ -22,10 +20,13 @@ const maxProducts = 20_000
 type Problem struct {
 	Warnings []clustering.Notice
 
-	spec  clustering.Spec
-	data  dataset.Dataset
-	n     int
-	given *constraint.Set // the constraints of the user, without those that seeds stand for
+	spec clustering.Spec
+	data dataset.Dataset
+	n    int
+	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
+	neighbors, folds int
+	names            []clustering.Space // in which the data can be clustered; see spaceNames
+	given            *constraint.Set    // the constraints of the user, without those that seeds stand for
 }
 
 // Prepare checks a spec against the data.
@@ -33,7 +34,12 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, data: data, n: data.Rows()}
+	o := spec.Algorithm.(*Options)
+	p := &Problem{
+		spec: spec, data: data, n: data.Rows(),
+		neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds),
+	}
+	p.names = p.spaceNames()
 	var err error
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ type run struct {
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r := &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: newSupervision(p.spec, p.n, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
+		supervision: newSupervision(p.spec, p.n, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
 	}
 	defer func() {
 		for _, release := range r.releases {

@@ -12,9 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/neighbor"
 )
 
-// neighbors is how many neighbors each row has in the graph of nearest neighbors.
-const neighbors = 10
-
 // space is a representation of the data: rows, or the eigenvectors of a graph.
 type space struct {
 	name      clustering.Space
@@ -64,11 +61,11 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if name == clustering.SpaceStandardizedNeighbors {
 			units = dataset.StandardUnits(r.data.(*dataset.Points))
 		}
-		nearest, err := r.executors.Neighbors(ctx, units, neighbors)
+		nearest, err := r.executors.Neighbors(ctx, units, r.neighbors)
 		if err != nil {
 			return nil, err
 		}
-		graph, err := neighbor.Graph(r.n, neighbor.Count(r.n, neighbors), nearest)
+		graph, err := neighbor.Graph(r.n, neighbor.Count(r.n, r.neighbors), nearest)
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ type heldOut struct {
 const maxSeedPairs = 3000
 
 // newSupervision divides supervision into folds at random, all of about the same size.
-func newSupervision(spec clustering.Spec, n int, rng *rand.Rand) *supervision {
+func newSupervision(spec clustering.Spec, n, folds int, rng *rand.Rand) *supervision {
 	s := &supervision{constraints: spec.Constraints, fold: make([]int, len(spec.Constraints))}
 	for at, place := range rng.Perm(len(s.constraints)) {
 		s.fold[place] = at % folds

@@ -30,9 +30,9 @@ type rows struct {
 }
 
 // kmeansSpec is the spec of k-means from several starts.
-func (r *run) kmeansSpec(scale clustering.Scale) clustering.Spec {
+func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
-		K: r.spec.K, Seed: r.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
+		K: p.spec.K, Seed: p.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
 		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	}
 }
