@@ -54,6 +54,7 @@ var packages = []packageRule{
 	{"planning", pure, "catalog dataset fault kernel partition spectral text vector"},
 	{"clustering", pure, "catalog constraint dataset fault inference kernel metric partition text"},
 	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
+	{"clustering/piece", pure, "constraint dataset"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
