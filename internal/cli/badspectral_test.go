@@ -11,7 +11,6 @@ import (
 func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
-		"isolated.csv":  "src,dst\n0,1\n0,2\n1,2\n4,5\n",
 		"negative.csv":  "src,dst,weight\n0,1,1\n1,2,-2\n0,2,1\n2,3,1\n3,4,1\n4,5,1\n",
 		"matrix.csv":    "1,-0.5,0.5\n-0.5,1,0.25\n0.5,0.25,1\n",
 		"skew.csv":      "1,0.5,0.25\n0.125,1,0.5\n0.25,0.5,1\n",
@@ -28,10 +27,6 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	})
 	const constrained = "--graph e.csv --k 2 --algorithm constrained-spectral "
 	for _, c := range []struct{ args, says string }{
-		{"--graph isolated.csv --k 2 --algorithm spectral", "this vertex has degree 0: 3; remove such vertices, or choose ratio-association"},
-		{"--graph isolated.csv --k 2 --algorithm spectral-learning --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
-		{"--graph isolated.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
-		{"--graph isolated.csv --vertices 9 --k 2", "these vertices have degree 0: 3, 6, 7, 8; remove such vertices, or choose ratio-cut or ratio-association"},
 		{"--data far.csv --rho 1 --k 2 --algorithm spectral-learning --constraints links.csv", "this point, whose affinities are 0, has degree 0: 5; take a wider kernel than rho = 1, remove such points"},
 		{"--graph negative.csv --k 2 --algorithm spectral", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0 (ratio-association allows any)"},
 		{"--graph negative.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0"},

@@ -126,7 +126,9 @@ func TestKeep(t *testing.T) {
 }
 
 func TestAttach(t *testing.T) {
-	must := func(i, j int32) constraint.Constraint { return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink} }
+	must := func(i, j int32) constraint.Constraint {
+		return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink}
+	}
 	cannot := func(i, j int32) constraint.Constraint {
 		return constraint.Constraint{I: i, J: j, Kind: constraint.CannotLink}
 	}
