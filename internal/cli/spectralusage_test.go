@@ -18,7 +18,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm spectral --discretize sign", "--discretize sign does not apply to spectral, where it is always plain"},
 		{"run --data p.csv --k 2 --beliefs q.csv", "--beliefs does not apply to kernel-kmeans, only to constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --source-graph e.csv", "--source-graph does not apply to kmeans"},
-		{"run --data p.csv --k 2 --algorithm spectral --components join", "--components join does not apply to spectral, where it is always keep"},
+		{"run --data p.csv --k 2 --algorithm spectral --components join", "--components join is for graphs"},
 		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --weights w.csv", "--weights does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},

@@ -122,15 +122,18 @@ func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
 			which = append(which, i)
 		}
 	}
-	what, remedy := "vertices", ""
+	what, have, remedy := "vertices", "have", ""
+	if len(which) == 1 {
+		have = "has"
+	}
 	if m.Function != kernel.Adjacency {
 		what = "points"
 	}
 	if m.Rho > 0 {
 		remedy = fmt.Sprintf("; a wider kernel than rho = %.4g connects them", m.Rho)
 	}
-	return fmt.Sprintf("%d of %d %s have no affinity to any other (%s): each joins the cluster that most of its must-linked points are in, else the largest one%s",
-		len(which), len(isolated), what, text.First(which, 10), remedy)
+	return fmt.Sprintf("%d of %d %s %s no affinity to any other (%s): each joins the cluster that most of its must-linked points are in, else the largest one%s",
+		len(which), len(isolated), what, have, text.First(which, 10), remedy)
 }
 
 // AddEdges adds edges to the affinity, also to its degrees.
