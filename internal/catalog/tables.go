@@ -7,7 +7,7 @@ import (
 
 var (
 	onPoints = []string{Points, SparsePoints}
-	onMatrix = []string{Points, Graph, KernelMatrix}
+	onMatrix = []string{Points, SparsePoints, Graph, KernelMatrix}
 
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 	affinityOptions = slices.Concat(kernelOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})

@@ -24,7 +24,6 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: its coordinates depend on no start"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init spectral", "--init spectral does not apply to kmeans"},
-		{"run --data x.svm --k 2 --algorithm spectral", "spectral takes points, a graph or a kernel matrix, not sparse points"},
 		{"run --graph e.csv --k 2 --algorithm spectral --rho 1", "--rho does not apply to a graph"},
 		{"run --graph e.csv --k 2 --algorithm spectral --affinity-diagonal zero", "here the diagonal is kept"},
 		{"run --graph e.csv --k 2 --algorithm spectral --storage none", "--storage none does not apply to a graph"},

@@ -28,7 +28,7 @@ func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 		return graphBound(spec, data), nil
 	case *dataset.Kernel:
 		return givenBound(spec, data)
-	case *dataset.Points:
+	case *dataset.Points, *dataset.SparsePoints:
 		source, err := NewSource(spec, data, nil)
 		if err != nil {
 			return Bounds{}, err

@@ -118,6 +118,11 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 		if err := p.prepareKernel(data); err != nil {
 			return err
 		}
+	case *dataset.SparsePoints:
+		m.Columns, m.Entries = data.D, max(1, int64(data.NonZeros()))
+		if err := p.prepareKernel(data); err != nil {
+			return err
+		}
 	}
 	bound, err := kernel.FindBounds(*m, data)
 	if err != nil {
@@ -135,9 +140,9 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	return nil
 }
 
-// prepareKernel resolves the kernel function and the parameters that it has. Points are centered where that
-// changes nothing but the rounding: no bits then go to a common offset.
-func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
+// prepareKernel resolves the kernel function and the parameters that it has. Dense points are centered where that
+// changes nothing but the rounding: no bits then go to a common offset. Sparse ones would not be sparse any more.
+func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 	m := &p.Matrix
 	if m.Function == 0 {
 		m.Function = kernel.Gaussian
@@ -162,8 +167,8 @@ func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
 			m.Degree = p.options.Degree
 		}
 	}
-	if named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans {
-		m.Mean = columnMeans(points)
+	if dense, isDense := points.(*dataset.Points); isDense && (named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
+		m.Mean = columnMeans(dense)
 	}
 	return nil
 }
