@@ -32,7 +32,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
 			"only kernel-kmeans on points can assign new points: a graph, a kernel matrix or a cut knows nothing of points that it has not seen")
 	}
-	all, err := stacked(trained, fresh)
+	all, err := p.stacked(trained, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	return prediction, err
 }
 
-// stacked is old points and, after them, new ones. Files of sparse points do not say how many columns there are: where
+// stacked is old points and, after them, new ones, in the units of the run. Files of sparse points do not say how many columns there are: where
 // one has fewer, the others are 0.
-func stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
+func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if before.Kind() != after.Kind() {
 		return nil, fault.Invalid("OTHER_DATA", "the job was made of %s; the new data set is %s", described(before), described(after))
 	}
@@ -68,7 +68,11 @@ func stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if fresh.D != old.D {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", fresh.D, old.D)
 	}
-	return dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
+	all, err := dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
+	if err != nil {
+		return nil, err
+	}
+	return p.Units.Apply(all)
 }
 
 // described is a kind of data in words.
