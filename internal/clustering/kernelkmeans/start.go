@@ -2,6 +2,7 @@ package kernelkmeans
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 )
@@ -57,8 +58,11 @@ func (m *method) start(ctx context.Context) error {
 }
 
 // joinNearest gives every point without a label the nearest cluster, by the distances d_ic to the labeled points
-// alone.
+// alone. Where no point has a label, all begin in the first cluster.
 func (m *method) joinNearest(ctx context.Context, labels []int32) error {
+	if len(labels) > 0 && slices.Max(labels) < 0 {
+		return m.load(ctx, make([]int32, m.p.n))
+	}
 	if err := m.load(ctx, labels); err != nil {
 		return err
 	}
