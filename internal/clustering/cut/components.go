@@ -70,14 +70,18 @@ func (m *method) handleComponents(ctx context.Context) error {
 }
 
 // leaveOut decides which vertices take part: none of degree 0, and by the policy auto none of small pieces. Those that
-// must-links connect to a larger one are part of it.
+// must-links connect to a larger one are part of it, where must-links are part of the matrix.
 func (m *method) leaveOut() {
 	left := make([]bool, m.n)
 	if isolated := m.family.Isolated(); isolated != nil {
 		copy(left, isolated)
 		m.family.Warn(m.o, "ISOLATED_VERTICES", kernelkmeans.IsolatedNotice(m.Matrix, isolated))
 	}
-	if pieces, isGraph := m.pieces(m.given.Components()); isGraph && m.options.Components == ComponentsAuto {
+	together := m.given.Components()
+	if m.options.Algorithm == Constrained {
+		together = nil
+	}
+	if pieces, isGraph := m.pieces(together); isGraph && m.options.Components == ComponentsAuto {
 		keep := pieces.Keep(m.spec.K)
 		vertices, small := 0, map[int32]bool{}
 		for i, c := range pieces.Of {
