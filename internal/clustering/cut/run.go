@@ -93,6 +93,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	case Learning:
 		err = m.learning(ctx, &result)
 	case Constrained:
+		if m.rows() < m.spec.K {
+			m.oneEach(&result)
+			break
+		}
 		err = m.constrained(ctx, &result)
 	default:
 		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
@@ -104,7 +108,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if m.options.Algorithm == Constrained {
+	if result.Eigen.Beta != nil {
 		m.warnCutsByChance(&result)
 	}
 	m.result = result
