@@ -54,7 +54,7 @@ var packages = []packageRule{
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel neighbor partition spectral text vector"},
 	{"clustering", pure, "catalog constraint dataset fault inference kernel metric parallel partition text"},
-	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
+	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition text vector"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans constraint dataset fault kernel partition spectral"},
