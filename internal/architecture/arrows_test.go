@@ -54,7 +54,7 @@ var packages = []packageRule{
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel neighbor partition spectral text vector"},
 	{"clustering", pure, "catalog constraint dataset fault inference kernel metric parallel partition text"},
-	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
+	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition text vector"},
 	{"clustering/piece", pure, "constraint dataset"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding clustering/piece constraint dataset fault kernel partition spectral text"},

@@ -261,8 +261,8 @@ func (e *VectorExecutor) Scatter(ctx context.Context, queries []vector.Query) ([
 			return nil, err
 		}
 		for q := range queries {
-			all := append(totals[q], values[q]...)
-			totals[q] = centroid.AddTiles(all, len(all)/size(q, 0))
+			totals[q] = append(totals[q], values[q]...)
+			totals[q] = centroid.AddTiles(totals[q], len(totals[q])/size(q, 0))
 		}
 	}
 	return totals, nil

@@ -2,7 +2,6 @@ package centroid
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -61,18 +60,13 @@ func (m *cop) assignPoints() (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	var together []kernel.Move
 	if len(m.points) > 0 {
-		together, err := m.assignComponents()
-		if err != nil {
+		if together, err = m.assignComponents(); err != nil {
 			return 0, err
 		}
-		moves = append(moves, together...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
 	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(moves)
+	return m.apply(moves, together)
 }
 
 func (m *cop) assignComponents() ([]kernel.Move, error) {

@@ -141,14 +141,7 @@ func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(together) > 0 {
-		moves = append(moves, together...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(moves)
+	return m.apply(moves, together)
 }
 
 // infer assigns the constrained points together: unary costs are their distortions, and each pair costs

@@ -47,14 +47,7 @@ func (m *kmeans) assignPoints() (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(ambiguous) > 0 {
-		moves = append(moves, ambiguous...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(moves)
+	return m.apply(moves, ambiguous)
 }
 
 // assignAmbiguous finds for every ambiguous seed the nearest of its clusters; of equally near ones it prefers its own.
@@ -103,7 +96,7 @@ func (m *kmeans) fillEmpty() error {
 			return err
 		}
 		move := kernel.Move{Point: far.Point, From: m.labels[far.Point], To: int32(c)}
-		if err := m.apply([]kernel.Move{move}); err != nil {
+		if _, err := m.apply([]kernel.Move{move}, nil); err != nil {
 			return err
 		}
 		m.takeMeans()

@@ -63,11 +63,16 @@ func (s *state) load(labels []int32) error {
 	return nil
 }
 
-// apply moves points and takes over the new sums.
-func (s *state) apply(moves []kernel.Move) error {
+// apply makes two lists of moves of different points, each ascending, takes over the new sums, and tells how many points
+// moved.
+func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
+	moves := merge(some, others)
+	if len(moves) == 0 {
+		return 0, nil
+	}
 	sums, err := s.x.Update(moves)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, m := range moves {
 		s.labels[m.Point] = m.To
@@ -79,7 +84,23 @@ func (s *state) apply(moves []kernel.Move) error {
 		}
 	}
 	s.sums = sums
-	return nil
+	return len(moves), nil
+}
+
+// merge puts two lists of moves, each ascending, in the order of the points.
+func merge(a, b []kernel.Move) []kernel.Move {
+	if len(b) == 0 {
+		return a
+	}
+	merged := make([]kernel.Move, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].Point < b[0].Point {
+			merged, a = append(merged, a[0]), a[1:]
+		} else {
+			merged, b = append(merged, b[0]), b[1:]
+		}
+	}
+	return append(append(merged, a...), b...)
 }
 
 // takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors
