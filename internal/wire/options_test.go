@@ -112,7 +112,7 @@ func TestChooseAlgorithm(t *testing.T) {
 		{`{"k": 2, "pcKmeans": {}}`, dataset.KindPoints, "pc-kmeans"},
 		{`{"k": 2, "storage": "STORAGE_MODE_NONE"}`, dataset.KindPoints, "kernel-kmeans"},
 		{`{"k": 2, "initialization": {"start": "START_RANDOM"}}`, dataset.KindPoints, "kernel-kmeans"},
-		{`{"k": 2, "initialization": {"start": "START_RANDOM"}}`, dataset.KindSparsePoints, "kmeans"},
+		{`{"k": 2, "initialization": {"start": "START_WEIGHTED_FARTHEST_FIRST"}}`, dataset.KindSparsePoints, "pc-kmeans"},
 	} {
 		p := parse(t, c.text)
 		if err := ChooseAlgorithm(p, c.kind); err != nil || Algorithm(p).Name != c.want {

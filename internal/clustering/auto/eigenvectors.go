@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/spectral"
@@ -143,10 +144,28 @@ func (c *contraction) subtractInner(narrow, wide []float64) {
 	}
 }
 
+// keep tells which vertices have a part in the eigenvectors: those of pieces that are large enough, or all of them if
+// these are fewer than clusters.
+func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
+	pieces := piece.Find(g, set.Components(), 0)
+	large, keep, count := pieces.Keep(r.spec.K), make([]bool, r.n), 0
+	for i, of := range pieces.Of {
+		if keep[i] = large[of]; keep[i] {
+			count++
+		}
+	}
+	if count < r.spec.K {
+		for i := range keep {
+			keep[i] = true
+		}
+	}
+	return keep
+}
+
 // eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
 // length 1. Small pieces stay out.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, options spectral.Options) (*coordinates, error) {
-	c := newContraction(s.graph, s.adjacency, keepPieces(s.graph, r.spec.K, set), set.Components())
+	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, set), set.Components())
 	count := min(r.spec.K, c.Rows())
 	pairs, err := spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 	if err != nil {

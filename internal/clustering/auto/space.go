@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/neighbor"
@@ -146,6 +147,6 @@ func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *c
 			shortest, least = c, square
 		}
 	}
-	attach(s.graph, all, r.spec.K, set, shortest)
+	piece.AttachTo(all, r.spec.K, s.graph, set, shortest)
 	return &answer{all, found, at}
 }
