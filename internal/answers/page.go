@@ -26,6 +26,7 @@ func (p Page) Write(w io.Writer, now time.Time) error {
 	p.writeSummary(&b, cells)
 	p.writeNoise(&b, x)
 	p.writeMissed(&b, cells)
+	p.writeAlgorithms(&b, cells, x)
 	p.writeConstrainedSpectral(&b, x)
 	p.writeConstants(&b, x)
 	p.writeCosts(&b)

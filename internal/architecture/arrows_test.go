@@ -87,6 +87,8 @@ var packages = []packageRule{
 	{"bench/cmd/bench", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
+	{"answers", testOnly, ""}, // make answers
+	{"answers/cmd/answers", testOnly, ""},
 	{"architecture", testOnly, ""},
 }
 

@@ -21,7 +21,7 @@ import (
 func main() {
 	cfg := answers.Config{Progress: os.Stderr}
 	page := answers.Page{}
-	var numbers, methods, python, more, out string
+	var numbers, methods, python, more, out, fill string
 	var pageOnly bool
 	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets (default: only generated ones)")
 	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`")
@@ -42,6 +42,7 @@ func main() {
 	flag.StringVar(&page.Subject, "subject", answers.Default, "the `method` that the page is about")
 	flag.StringVar(&page.Version, "version", "an unknown version", "the `version` of this source")
 	flag.StringVar(&out, "out", "", "write the page to this `file` instead of printing it")
+	flag.StringVar(&fill, "fill", "", "also put the table of algorithms into this `document`, between its marks")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,7 +56,7 @@ func main() {
 				return err
 			}
 		}
-		return write(page, append([]string{cfg.Results}, words(more)...), out)
+		return write(page, append([]string{cfg.Results}, words(more)...), out, fill)
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "answers:", err)
@@ -81,13 +82,26 @@ func counts(list string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-func write(page answers.Page, results []string, out string) error {
+func write(page answers.Page, results []string, out, fill string) error {
 	for _, path := range results {
 		list, err := answers.Load(path)
 		if err != nil {
 			return err
 		}
 		page.Answers = append(page.Answers, list...)
+	}
+	if fill != "" {
+		document, err := os.ReadFile(fill)
+		if err != nil {
+			return err
+		}
+		text, err := page.Fill(string(document))
+		if err != nil {
+			return fmt.Errorf("%s: %w", fill, err)
+		}
+		if err := os.WriteFile(fill, []byte(text), 0o666); err != nil {
+			return err
+		}
 	}
 	if out == "" {
 		return page.Write(os.Stdout, time.Now())
