@@ -50,32 +50,50 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
-	p.d = p.Vectors.Columns
 	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
 		return nil, err
 	}
-	if err := p.prepareConstraints(); err != nil {
+	return p, p.resolve()
+}
+
+// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
+// preparation of rows.
+func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
+	if preparations[other.options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+	}
+	return other, other.resolve()
+}
+
+// resolve is the part of Prepare that depends on the spec.
+func (p *Problem) resolve() (err error) {
+	p.d = p.Vectors.Columns
+	if err := p.prepareConstraints(); err != nil {
+		return err
+	}
 	if err := p.prepareCentroids(); err != nil {
-		return nil, err
+		return err
 	}
 	p.prepareSeeds()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
-		return nil, err
+		return err
 	}
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}
-	return p, err
+	return err
 }
 
 var preparations = map[metric.Distortion]vector.Preparation{
