@@ -50,7 +50,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer os.RemoveAll(temp)
 	s := &study{Config: cfg, temp: temp, script: filepath.Join(temp, "peer.py")}
-	if s.python, _ = findPython(cfg.Pythons); s.python != "" {
+	if s.python = findPython(cfg.Pythons); s.python != "" {
 		if err := os.WriteFile(s.script, peerScript, 0o666); err != nil {
 			return err
 		}

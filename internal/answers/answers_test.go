@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 // Every peer answers for the kinds of data that it takes, where its libraries are installed.
 func TestPeers(t *testing.T) {
 	pythons := []string{"/usr/bin/python3"}
-	if python, _ := findPython(pythons); python == "" {
+	if findPython(pythons) == "" {
 		t.Skip("no scikit-learn")
 	}
 	var points, texts, edges, classes strings.Builder

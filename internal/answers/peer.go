@@ -5,7 +5,6 @@ import (
 	"math"
 	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/catalog"
 )
@@ -56,13 +55,12 @@ func isPeer(name string) bool {
 	return is
 }
 
-// findPython finds a Python that has what the peers need, and the version of scikit-learn; none is no error.
-func findPython(candidates []string) (python, version string) {
+// findPython finds a Python that has what the peers need, or none.
+func findPython(candidates []string) string {
 	for _, candidate := range candidates {
-		said, err := exec.Command(candidate, "-c", "import numpy, scipy, sklearn; print(sklearn.__version__)").Output()
-		if err == nil {
-			return candidate, strings.TrimSpace(string(said))
+		if exec.Command(candidate, "-c", "import numpy, scipy, sklearn").Run() == nil {
+			return candidate
 		}
 	}
-	return "", ""
+	return ""
 }

@@ -182,7 +182,6 @@ type tally struct {
 	ahead, level, behind          int
 	fell, fellFar                 int // less than with fewer constraints, by more than .02 and .05
 	below, belowFar               int // less than without constraints, by more than .02 and .05
-	withUnconstrained             int
 }
 
 func (t *tally) add(c cell) {
@@ -205,7 +204,7 @@ func (t *tally) add(c cell) {
 	count(&t.fell, c.fell() > margin)
 	count(&t.fellFar, c.fell() > 0.05)
 	if !math.IsNaN(c.unconstrained) {
-		t.withUnconstrained, t.unconstrained = t.withUnconstrained+1, t.unconstrained+c.unconstrained
+		t.unconstrained += c.unconstrained
 		count(&t.below, c.ari < c.unconstrained-margin)
 		count(&t.belowFar, c.ari < c.unconstrained-0.05)
 	}
