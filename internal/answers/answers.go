@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config) error {
 		if err != nil {
 			return err
 		}
-		questions = unanswered(questions, done)
+		questions = unanswered(questions, done, cfg.Limit)
 	}
 	results, err := openLog(cfg.Results)
 	if err != nil {
@@ -139,10 +139,11 @@ func (s *study) sets(ctx context.Context) ([]*set, error) {
 	return all, nil
 }
 
-func unanswered(questions []question, done []Answer) []question {
+// unanswered leaves out what is done, but not runs that took too long by a shorter limit.
+func unanswered(questions []question, done []Answer, limit time.Duration) []question {
 	have := map[string]bool{}
 	for _, a := range done {
-		have[a.key()] = true
+		have[a.key()] = have[a.key()] || a.Status != Late || a.Seconds >= limit.Seconds()
 	}
 	return slices.DeleteFunc(questions, func(q question) bool {
 		return have[Answer{Set: q.set.name, Method: q.method, M: q.m, Noise: q.noise, Seed: q.seed}.key()]
