@@ -73,8 +73,8 @@ func counts(list string) (numbers []int, err error) {
 	for _, word := range words(list) {
 		m := -1
 		if word != "half" {
-			if m, err = strconv.Atoi(word); err != nil {
-				return nil, fmt.Errorf("-ms: %w", err)
+			if m, err = strconv.Atoi(word); err != nil || m < 0 {
+				return nil, fmt.Errorf("-ms: %q is no number of constraints; give numbers from 0 on, or half", word)
 			}
 		}
 		numbers = append(numbers, m)
