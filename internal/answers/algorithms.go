@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // writeAlgorithms compares our algorithms by the kind of data.
@@ -35,9 +36,9 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 		for _, method := range methods {
 			texts, answered := []string{kind, method}, false
 			for _, column := range columns {
-				text := x.meanOver(sets, method, column)
-				answered = answered || text != ""
-				texts = append(texts, text)
+				mean := x.meanOver(sets, method, column)
+				answered = answered || mean != ""
+				texts = append(texts, mean)
 			}
 			if answered {
 				row(b, texts...)
@@ -53,7 +54,7 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 			}
 			texts = append(texts, share(peer.peer, peer.peers))
 		}
-		if slices.ContainsFunc(texts[2:], func(text string) bool { return text != "-" }) {
+		if slices.ContainsFunc(texts[2:], func(mean string) bool { return mean != "-" }) {
 			row(b, texts...)
 		}
 	}
@@ -77,7 +78,7 @@ func (x index) meanOver(cells []cell, method, column string) string {
 	case all:
 		return share(sum, count)
 	}
-	return fmt.Sprintf("%s (%d sets)", share(sum, count), count)
+	return fmt.Sprintf("%s (%s)", share(sum, count), text.Plural(count, "set"))
 }
 
 var filled = regexp.MustCompile(`(?s)(<!-- answers: algorithms -->\n).*?(<!-- end of answers -->)`)

@@ -77,10 +77,16 @@ func applies(method string, s *set, m int) bool {
 	switch {
 	case name == Default || !known:
 		return true
-	case len(a.Needs) > 0 || m > 0 && !a.Takes("constraints"):
+	case len(a.Needs) > 0 || m > 0 && !takesConstraints(name):
 		return false
 	case name == "constrained-spectral" && m == 0:
 		return false
 	}
 	return slices.Contains(a.Data, s.kind)
+}
+
+// takesConstraints tells whether an algorithm does; one that is not known may.
+func takesConstraints(algorithm string) bool {
+	a, known := catalog.FindAlgorithm(algorithm)
+	return !known || a.Takes("constraints")
 }

@@ -163,11 +163,10 @@ func (x index) cells(subject string, noise float64) []cell {
 func (x index) findBest(c *cell, subject string, seeds []int) {
 	for _, at := range []place{c.place, {c.set, 0, 0}} {
 		for _, method := range slices.Sorted(maps.Keys(x.answers[at])) {
-			_, asked := x.answers[c.place][method]
 			switch {
 			case isPeer(method):
 				c.peer.raise(method, x.mean(at, method, seeds))
-			case plain(method) && method != subject && method != Default && (at == c.place || !asked):
+			case plain(method) && method != subject && method != Default && (at == c.place || !takesConstraints(method)):
 				c.own.raise(method, x.mean(at, method, seeds))
 			}
 		}

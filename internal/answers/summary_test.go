@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// fixed are results whose sums are easy. Seeds of a method that the subject was not asked with do not count.
+// fixed are results whose sums are easy. Seeds of a method that the subject was not asked with do not count, nor does
+// an answer without constraints of what takes them.
 const fixed = `set,group,kind,n,k,method,m,noise,seed,ari,nmi,seconds,status,chosen
 a,real,points,1000,2,default,0,0,0,0.5000,0.5,1,ok,rows none
 a,real,points,1000,2,default,0,0,1,0.7000,0.5,1,ok,rows none
@@ -18,7 +19,8 @@ a,real,points,1000,2,default,500,0,0,0.9000,0.5,1,ok,rows hard
 a,real,points,1000,2,default,500,0,1,0.8000,0.5,3,ok,neighbors hard
 a,real,points,1000,2,default,500,0,2,,,9,timeout,
 a,real,points,1000,2,default,500,0.1,0,0.4000,0.5,1,ok,
-a,real,points,1000,2,kmeans,0,0,0,0.6500,0.5,1,ok,
+a,real,points,1000,2,kmeans,0,0,0,0.6300,0.5,1,ok,
+a,real,points,1000,2,mpc-kmeans,0,0,0,0.6400,0.5,1,ok,
 a,real,points,1000,2,pc-kmeans,500,0,0,0.9500,0.5,1,ok,
 a,real,points,1000,2,pc-kmeans,500,0,1,0.9300,0.5,1,ok,
 a,real,points,1000,2,pc-kmeans,500,0,7,0.0000,0.5,1,ok,
@@ -58,8 +60,8 @@ func TestCells(t *testing.T) {
 		fell      float64
 		missed    float64
 	}{
-		{"a", 0, 0.6, scored{"kmeans", 0.65}, scored{"sk-ward", 0.61}, "level", 0, 0.05},
-		{"a", 20, 0.57, scored{"kmeans", 0.65}, scored{"sk-ward", 0.61}, "behind", 0.03, 0.08},
+		{"a", 0, 0.6, scored{"mpc-kmeans", 0.64}, scored{"sk-ward", 0.61}, "level", 0, 0.04},
+		{"a", 20, 0.57, scored{"kmeans", 0.63}, scored{"sk-ward", 0.61}, "behind", 0.03, 0.06},
 		{"a", 500, 0.85, scored{"pc-kmeans", 0.94}, scored{"sk-ward", 0.61}, "ahead", -0.25, 0.09},
 		{"g", 0, 0, scored{"spectral", 0.8}, scored{"sk-spectral-graph", 0.85}, "behind", 0, 0.85},
 		{"g", 100, 1, scored{"constrained-spectral", 0.9}, scored{"sk-spectral-graph", 0.85}, "ahead", -1, 0},
@@ -111,7 +113,7 @@ func TestPage(t *testing.T) {
 		"| `pc-kmeans,entail` | 0 | 1 | 0.95 | 0.99 | +0.040 | +0.04 | +0.04 |",
 		"| `default` | 9 | 1 | 1 | 1.9 | 9.0 |",
 		"### a\n\nPoints, n = 1000, k = 2",
-		"| 20 | 0.57 | 0.65 kmeans | 0.61 sk-ward | behind, fell | rows hard |",
+		"| 20 | 0.57 | 0.63 kmeans | 0.61 sk-ward | behind, fell | rows hard |",
 		"| 500 | 0.85 (0.80 to 0.90) | 0.94 pc-kmeans | 0.61 sk-ward | ahead | neighbors hard, rows hard |",
 		"| 0 | refused | 0.80 spectral | 0.85 sk-spectral-graph | behind |  |",
 	} {
@@ -135,7 +137,7 @@ func TestFill(t *testing.T) {
 	for _, line := range []string{
 		"| data | algorithm | m = 0 | m = 20 | m = 100 | m = 400 | m = n/2 |",
 		"| points | default | 0.60 | 0.57 |  |  | 0.85 |",
-		"| points | kmeans | 0.65 |  |  |  |  |",
+		"| points | kmeans | 0.63 |  |  |  |  |",
 		"| graph | constrained-spectral |  |  | 0.90 |  |  |",
 		"| graph | *best peer* | 0.85 | - | 0.85 | - | - |",
 	} {
