@@ -90,6 +90,8 @@ var packages = []packageRule{
 	{"bench/cmd/bench", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
+	{"answers", testOnly, ""}, // make answers
+	{"answers/cmd/answers", testOnly, ""},
 	{"architecture", testOnly, ""},
 }
 
