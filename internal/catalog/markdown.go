@@ -32,14 +32,11 @@ func algorithmTable() string {
 }
 
 func scopeTable() string {
-	table := "| `--algorithm` | data | options of its own | starts (the first is the default) |\n|---|---|---|---|\n"
+	table := "| `--algorithm` | data | options of its own | starts |\n|---|---|---|---|\n"
 	for _, a := range Algorithms {
 		starts := strings.Join(coded(a.Starts, ""), ", ")
 		if len(a.Starts) == 0 {
 			starts = "none: eigenvectors depend on no start"
-		}
-		if a.Name == DefaultAlgorithm {
-			starts += "; `farthest-first` is the default only with constraints, `seeds` only with seeds"
 		}
 		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)
 	}

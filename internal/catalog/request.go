@@ -76,8 +76,8 @@ func OptionAt(path string) (Option, bool) {
 	return find(Options, func(o Option) bool { return at(o.Field) || o.Spectral != nil && at(o.Spectral.Field) })
 }
 
-// given tells whether an option was given.
-func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
+// Given tells whether an option was given.
+func (r Request) Given(option string) bool { _, given := r.Values[option]; return given }
 
 func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}
@@ -153,6 +153,10 @@ func (o Option) Parse(text string) (string, error) {
 	case Choice, Start:
 		if !slices.Contains(o.Values, text) {
 			return "", fmt.Errorf("use %s", Or(o.Values))
+		}
+	case Switch:
+		if text != "true" && text != "false" {
+			return "", errors.New("use true or false")
 		}
 	case Number:
 		if slices.Contains(o.Values, text) {

@@ -41,7 +41,7 @@ func withArticles(kinds []string) []string {
 func (r Request) checkKernel(a Algorithm) *Refusal {
 	for _, option := range kernelOptions {
 		switch {
-		case !r.given(option):
+		case !r.Given(option):
 		case r.Data == Graph:
 			return r.refuse(a, notApplicable, option, "{%s} does not apply to a graph, which is its own affinity", option)
 		case r.Data == KernelMatrix:
@@ -73,15 +73,15 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
 		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, Or(a.Starts))
-	case (start == "labels") != r.given("initial-labels"):
+	case (start == "labels") != r.Given("initial-labels"):
 		return r.refuse(a, "BAD_START", "initial-labels", "{initial-labels} and the start from labels go together: give both or neither")
-	case (start == "centroids") != r.given("initial-centroids"):
+	case (start == "centroids") != r.Given("initial-centroids"):
 		return r.refuse(a, "BAD_START", "initial-centroids", "{initial-centroids} and the start from centroids go together: give both or neither")
-	case start == "seeds" && !r.given("seeds"):
+	case start == "seeds" && !r.Given("seeds"):
 		return r.refuse(a, "BAD_START", "seeds", "{init} seeds needs {seeds}")
-	case given && start != "seeds" && r.given("seeds"):
+	case given && start != "seeds" && r.Given("seeds"):
 		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no use with {init} %s", start)
-	case r.given("farthest") && start != "farthest-first" && (given || !r.given("constraints") || r.given("seeds")):
+	case r.Given("farthest") && start != "farthest-first" && (given || !r.Given("constraints") || r.Given("seeds")):
 		return r.refuse(a, notApplicable, "farthest", "{farthest} goes with {init} farthest-first only")
 	}
 	return nil
@@ -90,18 +90,18 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 // checkRules refuses other options that do not go together.
 func (r Request) checkRules(a Algorithm) *Refusal {
 	for _, needed := range a.Needs {
-		if !r.given(needed) {
+		if !r.Given(needed) {
 			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}", a.Name, needed)
 		}
 	}
 	objective := r.objective(a)
 	cuts := objective != "kernel-kmeans"
 	switch {
-	case r.given("entail") && !r.given("constraints"):
+	case r.Given("entail") && !r.Given("constraints"):
 		return r.refuse(a, notApplicable, "entail", "{entail} goes with {constraints} only")
 	case a.Name == "spectral" && (objective == "kernel-kmeans" || objective == "ratio-cut"):
 		return r.refuse(a, notApplicable, "objective", "{objective} %s does not apply to spectral, only normalized-cut or ratio-association", objective)
-	case r.given("weights") && cuts:
+	case r.Given("weights") && cuts:
 		return r.refuse(a, notApplicable, "weights", "{weights} goes with {objective} kernel-kmeans only: the %s sets the weights itself", objective)
 	case r.Values["affinity-diagonal"] == "zero" && (r.Data == Graph || !cuts):
 		return r.refuse(a, notApplicable, "affinity-diagonal", "{affinity-diagonal} goes with a cut of points or of a kernel matrix; here the diagonal is kept")
@@ -133,11 +133,11 @@ func (r Request) objective(a Algorithm) string {
 func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	var whole []string
 	for _, option := range []string{"beliefs", "source-graph", "source-data"} {
-		if r.given(option) {
+		if r.Given(option) {
 			whole = append(whole, option)
 		}
 	}
-	supervised := r.given("constraints") || r.given("seeds")
+	supervised := r.Given("constraints") || r.Given("seeds")
 	switch {
 	case len(whole) > 1:
 		return r.refuse(a, notApplicable, whole[1], "{%s} and {%s} were both given; each is a whole constraint matrix: give one of them", whole[0], whole[1])

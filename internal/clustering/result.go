@@ -24,6 +24,9 @@ type Result struct {
 	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
 	Restart        int                // the one that won
 	Satisfaction   constraint.Satisfaction
+	// BehindUnconstrained is by how much the objective is worse than that of the labels that the same algorithm finds
+	// without constraints; 0: it is not, or those labels are not known.
+	BehindUnconstrained float64
 	ClusterSizes   []int
 	Model          *Model       // nil: there are no centroids
 	Inference      *Inference   // nil: nothing was inferred

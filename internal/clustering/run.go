@@ -41,6 +41,11 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return RunFamily(ctx, family, o)
+}
+
+// RunFamily is Run for a family that has begun.
+func RunFamily(ctx context.Context, family Family, o Observer) (*Result, error) {
 	result, err := newRestarts(family, o).run(ctx)
 	if err != nil {
 		return nil, err
@@ -53,6 +58,10 @@ func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
 		result.ClusterSizes[c]++
 	}
 	family.FillResult(result)
+	for _, notice := range answerNotices(result) {
+		result.Warnings = append(result.Warnings, notice)
+		o.Notice(notice)
+	}
 	return result, nil
 }
 

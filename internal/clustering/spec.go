@@ -15,17 +15,22 @@ type Spec struct {
 	K    int
 	Seed uint64
 	// The next three are 0 for the algorithms of package cut, which have their own: see cut.Eigenvectors.
-	Restarts      int     // 0 means 1
+	Restarts      int     // 0: see Runs
 	MaxIterations int     // 0: the start is the result
 	Tolerance     float64 // stop when the objective decreases by at most this share; 0: never
 
 	Constraints []constraint.Constraint
 	Entail      bool // turn every pair that the constraints imply into a constraint
+	EntailSmall bool // the same, while there are fewer than MaxEntailedByDefault
 	Seeds       []Seed
 
 	Start         Start
 	InitialLabels []int32 // for StartLabels
 	FarthestMean  bool    // farthest-first by mean instead of total distance
+
+	// Choose tells that what is left open is chosen by the data, where the papers have a fixed value for it: how many
+	// restarts there are, where each begins, and the unit of the constraints' weights.
+	Choose bool
 
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
@@ -41,15 +46,30 @@ const DefaultMaxIterations = 100
 func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
-		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
+		Entail: r.Is("entail", "true"), Choose: !r.Is("paper", "true"), HalfPrecision: r.Is("storage", "float16"),
 		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
 	}
 	if a, _ := catalog.FindAlgorithm(r.Algorithm); a.Family != catalog.SpectralFamily {
 		spec.Restarts = int(r.WholeOr("restarts", 0))
 		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
 		spec.Tolerance = r.NumberOr("tolerance", 0)
+		spec.EntailSmall = spec.Choose && !r.Given("entail")
 	}
 	return spec
+}
+
+// DefaultRestarts is how many runs there are by default, so that a poor start costs nothing but time.
+const DefaultRestarts = 10
+
+// Runs is how many runs from different starts there are.
+func (s Spec) Runs() int {
+	switch {
+	case s.Restarts > 0:
+		return s.Restarts
+	case s.Choose:
+		return DefaultRestarts
+	}
+	return 1
 }
 
 // Algorithm is an algorithm with its options.
@@ -71,8 +91,8 @@ type Seed struct {
 // Start is a way to make the first labels.
 type Start uint8
 
-// The starts. StartDefault is, for kernel k-means, from seeds if there are any, else farthest-first if there are
-// constraints, else k-means++; for the others see centroid.Options.
+// The starts. StartDefault is that of the paper, or where Spec.Choose says so a start for each restart: see
+// centroid.Problem and kernelkmeans.Problem.
 const (
 	StartDefault Start = iota
 	StartFarthestFirst

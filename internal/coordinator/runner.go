@@ -67,10 +67,10 @@ func (r *kernelRunner) need() planning.Workload {
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
-		Restarts:      r.spec.Restarts,
+		Restarts:      r.problem.Restarts(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
 	}
-	if r.spec.Start == clustering.StartSpectral {
+	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
 	}
 	switch r.problem.Objective {
@@ -124,7 +124,7 @@ func (r *vectorRunner) need() planning.Workload {
 		},
 		DatasetBytes: r.bytes,
 		K:            r.spec.K,
-		Restarts:     r.spec.Restarts,
+		Restarts:     r.problem.Restarts(),
 	}
 }
 

@@ -23,13 +23,16 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 func (f family) Notices() []clustering.Notice { return f.p.Warnings }
 
 // Begin implements clustering.Job.
-func (f family) Begin(context.Context, clustering.Observer) (clustering.Family, error) { return f, nil }
+func (f family) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Family, err error) {
+	f.p, err = f.p.withUnconstrained(ctx, f.x)
+	return f, err
+}
 
 // K implements clustering.Family.
 func (f family) K() int { return f.p.spec.K }
 
 // Restarts implements clustering.Family.
-func (f family) Restarts() int { return max(1, f.p.spec.Restarts) }
+func (f family) Restarts() int { return f.p.Restarts() }
 
 // MaxIterations implements clustering.Family.
 func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
@@ -44,4 +47,7 @@ func (f family) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
 	r.ObjectiveName = f.p.options.Algorithm.String()
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+	if f.p.free != nil {
+		r.BehindUnconstrained = max(0, r.Objective-f.p.objectiveOf(f.p.free))
+	}
 }

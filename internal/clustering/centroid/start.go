@@ -26,7 +26,7 @@ func (s *state) start(ctx context.Context) error {
 		}
 		s.metric = unit
 	}
-	switch s.p.startKind() {
+	switch s.p.startOf(s.restart) {
 	case clustering.StartLabels:
 		if err := s.load(ctx, s.p.spec.InitialLabels); err != nil {
 			return err
@@ -248,7 +248,7 @@ func (s *state) neighborhoods(ctx context.Context) error {
 	size := func(c int32) int { return len(components.Members(c)) }
 	slices.SortStableFunc(neighborhoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
 	k := s.p.spec.K
-	if s.p.startKind() == clustering.StartWeightedFarthestFirst {
+	if s.p.startOf(s.restart) == clustering.StartWeightedFarthestFirst {
 		chosen, err := s.weightedFarthestFirst(neighborhoods)
 		if err != nil {
 			return err

@@ -29,6 +29,8 @@ type Problem struct {
 	n          int
 	weights    []float64 // a_i on the weight grid; nil: degrees (normalized cut) or all 1
 	weightGrid kernel.Grid
+	maxUnit    float64 // what the unit of the constraints' weights is at most, where it is chosen
+	free       []int32 // the labels that are found without constraints; nil: they are not known
 }
 
 // Rows is n.
@@ -64,9 +66,16 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 }
 
 func (p *Problem) prepareConstraints() error {
-	set, err := clustering.NewConstraintSet(p.n, p.spec, constraint.KulisWeight(p.n, p.spec.K))
+	weight := constraint.KulisWeight(p.n, p.spec.K)
+	if p.spec.Choose {
+		weight = constraint.UnitWeight
+	}
+	set, err := clustering.NewConstraintSet(p.n, p.spec, weight)
 	if err != nil {
 		return err
+	}
+	if p.spec.Choose {
+		set = set.Evened()
 	}
 	p.Constraints = set
 	if notice, conflicting := clustering.ConflictNotice(set); conflicting {
@@ -124,7 +133,12 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 		sum *= 2 // A - D
 	}
 	// Constraints share the grid but coarsen it only when they outweigh the data.
-	m.Grid = kernel.GridFor(max(sum, heaviestRow(p.n, p.Constraints)))
+	heaviest := heaviestRow(p.n, p.Constraints)
+	if p.spec.Choose { // in a unit that is not known yet
+		p.maxUnit = 2 * sum
+		heaviest *= p.maxUnit
+	}
+	m.Grid = kernel.GridFor(max(sum, heaviest))
 	if p.spec.HalfPrecision {
 		m.HalfScale = bound.HalfScale()
 	}

@@ -23,7 +23,14 @@ func (j job) Notices() []clustering.Notice { return j.p.Warnings }
 
 // Begin implements clustering.Job.
 func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
-	f, err := NewFamily(ctx, j.p, j.x, o)
+	p, err := j.p.withUnconstrained(ctx, j.x)
+	if err != nil {
+		return nil, err
+	}
+	f, err := NewFamily(ctx, p, j.x, o)
+	if err == nil && p.free != nil {
+		f.freeValue, err = f.valueOf(ctx, p.free)
+	}
 	if err == nil && f.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
@@ -34,7 +41,7 @@ func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Famil
 func (f *Family) K() int { return f.p.spec.K }
 
 // Restarts implements clustering.Family.
-func (f *Family) Restarts() int { return f.p.restarts() }
+func (f *Family) Restarts() int { return f.p.Restarts() }
 
 // Lanes implements clustering.Family.
 func (f *Family) Lanes() int { return f.lanes }
@@ -53,12 +60,12 @@ func (f *Family) FillResult(r *clustering.Result) {
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 }
 
-// restarts is how many runs there are: one where the start does not depend on chance.
-func (p *Problem) restarts() int {
-	if !p.start().Random() {
+// Restarts is how many runs there are: one where the start does not depend on chance.
+func (p *Problem) Restarts() int {
+	if !p.mixesStarts() && !p.start().Random() {
 		return 1
 	}
-	return max(1, p.spec.Restarts)
+	return p.spec.Runs()
 }
 
 // rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a
@@ -72,7 +79,7 @@ func (p *Problem) Lanes() int {
 	if p.Matrix.Function == kernel.Adjacency {
 		return 1
 	}
-	lanes := min(p.restarts(), kernel.MaxLanes, p.n/(rowsPerLaneK*p.spec.K))
+	lanes := min(p.Restarts(), kernel.MaxLanes, p.n/(rowsPerLaneK*p.spec.K))
 	if p.MaxLanes > 0 {
 		lanes = min(lanes, p.MaxLanes)
 	}

@@ -31,7 +31,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 
 // VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int {
-	if p.start() == clustering.StartSpectral {
+	if p.StartsSpectral() {
 		return embedding.ProductsAtOnce
 	}
 	return 1
