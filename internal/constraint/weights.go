@@ -1,10 +1,5 @@
 package constraint
 
-// Scaled is the set with all weights multiplied.
-func (s *Set) Scaled(factor float64) *Set {
-	return s.reweighted(func(p Pair) float64 { return float64(factor * p.Weight) })
-}
-
 // Evened is the set with the weights of constraints that say the same several times evened out: all must-links within a
 // component together weigh as much for each of its points as one, and all cannot-links between two components as one
 // for each point of the smaller one. So it makes no difference how many of the implied pairs are listed.
@@ -15,7 +10,7 @@ func (s *Set) Evened() *Set {
 			listed[key]++
 		}
 	}
-	return s.reweighted(func(p Pair) float64 {
+	return s.Reweighted(func(p Pair) float64 {
 		key, implied := s.impliedBy(p)
 		if !implied {
 			return p.Weight
@@ -34,8 +29,8 @@ func (s *Set) impliedBy(p Pair) (components [2]int32, ok bool) {
 	return [2]int32{min(a, b), max(a, b)}, (a == b) == (p.Kind == MustLink)
 }
 
-// reweighted is the set with other weights.
-func (s *Set) reweighted(weight func(Pair) float64) *Set {
+// Reweighted is the set with other weights.
+func (s *Set) Reweighted(weight func(Pair) float64) *Set {
 	other := *s
 	other.pairs = make([]Pair, len(s.pairs))
 	for at, p := range s.pairs {

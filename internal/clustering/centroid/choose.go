@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -46,7 +47,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		chosen.spec.InitialLabels = answer.Labels
 	}
 	if unit := distortion / float64(p.n); p.options.Penalty == metric.Potts && unit > 0 {
-		chosen.Constraints = p.Constraints.Scaled(unit)
+		chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 { return unit * pair.Weight })
 		chosen.links = slices.Clone(p.links)
 		for at, pair := range chosen.Constraints.Pairs() {
 			chosen.links[at].Weight = pair.Weight

@@ -8,7 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // withUnconstrained is the problem with its unconstrained answer, where what the user left open is chosen. The answer is a
@@ -20,8 +19,8 @@ import (
 //
 //	min over c, d of  Q_c/s_c + Q_d/s_d - (Q_c + Q_d + 2 Q_cd)/(s_c + s_d),
 //
-// times the mean weight of a point: the most that constraints can weigh without clusters that consist of them alone.
-// It does not depend on how many constraints there are.
+// times the mean weight of the two points: the most that constraints can weigh without clusters that consist of them
+// alone. It does not depend on how many constraints there are.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
 	if !p.spec.Choose || p.Constraints.Len() == 0 {
 		return p, nil
@@ -53,12 +52,12 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	if p.mixesStarts() {
 		chosen.spec.InitialLabels = answer.Labels
 	}
-	total := partition.SumByTile(p.n, func(i int) float64 { return f.weights[i] })
-	unit := min(cost*(total/float64(p.n)), p.maxUnit)
-	if !(unit > 0) { // one cluster, or several of the same points
-		unit = 1
+	if !(cost > 0) { // one cluster, or several of the same points
+		cost = 1
 	}
-	chosen.Constraints = p.Constraints.Scaled(unit)
+	chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxUnit)
+	})
 	return &chosen, nil
 }
 
