@@ -35,7 +35,10 @@ func scopeTable() string {
 	table := "| `--algorithm` | data | options of its own | starts |\n|---|---|---|---|\n"
 	for _, a := range Algorithms {
 		starts := strings.Join(coded(a.Starts, ""), ", ")
-		if len(a.Starts) == 0 {
+		switch {
+		case a.Family == AutoFamily:
+			starts = "its own"
+		case len(a.Starts) == 0:
 			starts = "none: eigenvectors depend on no start"
 		}
 		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)

@@ -76,8 +76,8 @@ func OptionAt(path string) (Option, bool) {
 	return find(Options, func(o Option) bool { return at(o.Field) || o.Spectral != nil && at(o.Spectral.Field) })
 }
 
-// Given tells whether an option was given.
-func (r Request) Given(option string) bool { _, given := r.Values[option]; return given }
+// given tells whether an option was given.
+func (r Request) given(option string) bool { _, given := r.Values[option]; return given }
 
 func (r Request) refuse(a Algorithm, reason, option, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Option: option, Algorithm: a, text: fmt.Sprintf(format, args...)}

@@ -16,8 +16,10 @@ func (r Request) checkData(a Algorithm) *Refusal {
 		}
 		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
-	storage := r.Values["storage"]
+	storage, scale := r.Values["storage"], r.Values["scale"]
 	switch {
+	case r.Data != Points && (scale == "auto" || scale == "zscore"):
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
 		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
 	case r.Data == KernelMatrix && storage == "none":
@@ -41,7 +43,7 @@ func withArticles(kinds []string) []string {
 func (r Request) checkKernel(a Algorithm) *Refusal {
 	for _, option := range kernelOptions {
 		switch {
-		case !r.Given(option):
+		case !r.given(option):
 		case r.Data == Graph:
 			return r.refuse(a, notApplicable, option, "{%s} does not apply to a graph, which is its own affinity", option)
 		case r.Data == KernelMatrix:
@@ -69,19 +71,22 @@ func (r Request) kernel() Kernel {
 func (r Request) checkStart(a Algorithm) *Refusal {
 	start, given := r.Values["init"]
 	switch {
+	case given && a.Family == AutoFamily:
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it goes with %s",
+			Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
 		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, Or(a.Starts))
-	case (start == "labels") != r.Given("initial-labels"):
+	case (start == "labels") != r.given("initial-labels"):
 		return r.refuse(a, "BAD_START", "initial-labels", "{initial-labels} and the start from labels go together: give both or neither")
-	case (start == "centroids") != r.Given("initial-centroids"):
+	case (start == "centroids") != r.given("initial-centroids"):
 		return r.refuse(a, "BAD_START", "initial-centroids", "{initial-centroids} and the start from centroids go together: give both or neither")
-	case start == "seeds" && !r.Given("seeds"):
+	case start == "seeds" && !r.given("seeds"):
 		return r.refuse(a, "BAD_START", "seeds", "{init} seeds needs {seeds}")
-	case given && start != "seeds" && r.Given("seeds"):
+	case given && start != "seeds" && r.given("seeds"):
 		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no use with {init} %s", start)
-	case r.Given("farthest") && start != "farthest-first" && (given || !r.Given("constraints") || r.Given("seeds")):
+	case r.given("farthest") && start != "farthest-first" && (given || !r.given("constraints") || r.given("seeds")):
 		return r.refuse(a, notApplicable, "farthest", "{farthest} goes with {init} farthest-first only")
 	}
 	return nil
@@ -90,18 +95,20 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 // checkRules refuses other options that do not go together.
 func (r Request) checkRules(a Algorithm) *Refusal {
 	for _, needed := range a.Needs {
-		if !r.Given(needed) {
+		if !r.given(needed) {
 			return r.refuse(a, "NO_"+badReason(needed)[len("BAD_"):], needed, "%s needs {%s}", a.Name, needed)
 		}
 	}
 	objective := r.objective(a)
 	cuts := objective != "kernel-kmeans"
 	switch {
-	case r.Given("entail") && !r.Given("constraints"):
+	case r.given("entail") && !r.given("constraints"):
 		return r.refuse(a, notApplicable, "entail", "{entail} goes with {constraints} only")
+	case a.Family == AutoFamily && r.Is("max-iterations", "0"):
+		return r.refuse(a, badReason("max-iterations"), "max-iterations", "{max-iterations} is 0; auto compares answers, not starts: it must be at least 1")
 	case a.Name == "spectral" && (objective == "kernel-kmeans" || objective == "ratio-cut"):
 		return r.refuse(a, notApplicable, "objective", "{objective} %s does not apply to spectral, only normalized-cut or ratio-association", objective)
-	case r.Given("weights") && cuts:
+	case r.given("weights") && cuts:
 		return r.refuse(a, notApplicable, "weights", "{weights} goes with {objective} kernel-kmeans only: the %s sets the weights itself", objective)
 	case r.Values["affinity-diagonal"] == "zero" && (r.Data == Graph || !cuts):
 		return r.refuse(a, notApplicable, "affinity-diagonal", "{affinity-diagonal} goes with a cut of points or of a kernel matrix; here the diagonal is kept")
@@ -111,6 +118,9 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	if distortion, metric := r.Values["distortion"], r.Values["metric"]; a.Takes("distortion") &&
 		distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
+	}
+	if scale, distortion := r.Values["scale"], r.Values["distortion"]; (scale == "auto" || scale == "zscore") && (distortion == "kl" || distortion == "i-divergence") {
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: standardized columns have values below 0, which have no divergence", scale, distortion)
 	}
 	if a.Takes("beliefs") {
 		return r.checkBeliefs(a)
@@ -133,11 +143,11 @@ func (r Request) objective(a Algorithm) string {
 func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	var whole []string
 	for _, option := range []string{"beliefs", "source-graph", "source-data"} {
-		if r.Given(option) {
+		if r.given(option) {
 			whole = append(whole, option)
 		}
 	}
-	supervised := r.Given("constraints") || r.Given("seeds")
+	supervised := r.given("constraints") || r.given("seeds")
 	switch {
 	case len(whole) > 1:
 		return r.refuse(a, notApplicable, whole[1], "{%s} and {%s} were both given; each is a whole constraint matrix: give one of them", whole[0], whole[1])

@@ -32,6 +32,9 @@ type Spec struct {
 	// restarts there are, where each begins, and the unit of the constraints' weights.
 	Choose bool
 
+	// Scale is what is done to the columns of dense points first.
+	Scale Scale
+
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
@@ -46,14 +49,17 @@ const DefaultMaxIterations = 100
 func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
-		Entail: r.Is("entail", "true"), Choose: !r.Is("paper", "true"), HalfPrecision: r.Is("storage", "float16"),
+		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
 		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
+		Scale: catalog.Named(r.Values["scale"], ScaleNone),
 	}
-	if a, _ := catalog.FindAlgorithm(r.Algorithm); a.Family != catalog.SpectralFamily {
+	a, _ := catalog.FindAlgorithm(r.Algorithm)
+	spec.Choose = a.Takes("paper") && !r.Is("paper", "true")
+	if a.Family != catalog.SpectralFamily {
 		spec.Restarts = int(r.WholeOr("restarts", 0))
 		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
 		spec.Tolerance = r.NumberOr("tolerance", 0)
-		spec.EntailSmall = spec.Choose && !r.Given("entail")
+		spec.EntailSmall = spec.Choose && r.Values["entail"] == ""
 	}
 	return spec
 }

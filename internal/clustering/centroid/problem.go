@@ -20,6 +20,7 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	Units       *dataset.Units // that rows are in; nil: those of the data
 
 	spec     clustering.Spec
 	options  Options
@@ -48,6 +49,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	}
 	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
 	var err error
+	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
+		return nil, err
+	}
 	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
@@ -204,14 +208,20 @@ func (p *Problem) prepareCentroids() error {
 	if len(given) != p.spec.K*p.d {
 		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}
-	p.options.InitialCentroids = slices.Clone(given)
+	for at, v := range given {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", at/p.d, v, at%p.d).OnField(field)
+		}
+	}
+	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
+	if err != nil {
+		return fault.Wrap(err, "the centroids to start from")
+	}
+	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for c := range p.spec.K {
 		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
-		for f, v := range center {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", c, v, f).OnField(field)
-			}
-			if p.Vectors.Mean != nil {
+		if p.Vectors.Mean != nil {
+			for f := range center {
 				center[f] -= p.Vectors.Mean[f]
 			}
 		}
@@ -225,7 +235,7 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// inDataCoordinates undoes the centering of rows.
+// inDataCoordinates undoes the centering of rows and their units. Rows that a distortion prepares have no way back.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -233,7 +243,10 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 			moved[at] += p.Vectors.Mean[at%p.d]
 		}
 	}
-	return moved
+	if p.options.Distortion != metric.SquaredEuclidean {
+		return moved
+	}
+	return p.Units.Undo(moved)
 }
 
 // row writes one prepared row to dst.

@@ -45,7 +45,7 @@ func (f family) Method(restart int, _ *clustering.Lane, _ clustering.Observer) c
 // FillResult implements clustering.Family.
 func (f family) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
-	r.ObjectiveName = f.p.options.Algorithm.String()
+	r.ObjectiveName, r.Units = f.p.options.Algorithm.String(), f.p.Units
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 	if f.p.free != nil {
 		r.BehindUnconstrained = max(0, r.Objective-f.p.objectiveOf(f.p.free))

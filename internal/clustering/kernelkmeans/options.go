@@ -44,7 +44,7 @@ func NewOptions(r catalog.Request) *Options {
 	}
 	if !r.Is("paper", "true") {
 		o.KeepBest = true
-		if !r.Given("on-rise") {
+		if r.Values["on-rise"] == "" {
 			o.OnRise = RiseIgnore
 		}
 	}
