@@ -29,12 +29,12 @@ type Result struct {
 	// BehindUnconstrained is by how much the objective is worse than that of the labels that the same algorithm finds
 	// without constraints; 0: it is not, or those labels are not known.
 	BehindUnconstrained float64
-	ClusterSizes   []int
-	Model          *Model       // nil: there are no centroids
-	Inference      *Inference   // nil: nothing was inferred
-	Eigen          *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
-	Embedding      *Embedding
-	Choice         *Choice // nil: the algorithm was given
+	ClusterSizes        []int
+	Model               *Model       // nil: there are no centroids
+	Inference           *Inference   // nil: nothing was inferred
+	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
+	Embedding           *Embedding
+	Choice              *Choice // nil: the algorithm was given
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as

@@ -53,6 +53,9 @@ func NewSpec(r catalog.Request) Spec {
 		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
 		Scale: catalog.Named(r.Values["scale"], ScaleNone),
 	}
+	if spec.Start == StartDefault && r.Values["farthest"] != "" {
+		spec.Start = StartFarthestFirst // which it is about
+	}
 	a, _ := catalog.FindAlgorithm(r.Algorithm)
 	spec.Choose = a.Takes("paper") && !r.Is("paper", "true")
 	if a.Family != catalog.SpectralFamily {

@@ -141,7 +141,7 @@ type Start int32
 const (
 	// Kernel family: with seeds SEEDS. k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. Otherwise
 	// restarts start in different ways: from the answer without constraints, NEIGHBORHOODS and KMEANS_PLUS_PLUS in the
-	// vector family; from that answer, SPECTRAL, FARTHEST_FIRST, RANDOM and KMEANS_PLUS_PLUS in the kernel family.
+	// vector family; from that answer, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS in the kernel family.
 	// With paper_settings it is FARTHEST_FIRST with constraints, else KMEANS_PLUS_PLUS in the kernel family; RANDOM for
 	// COP-KMeans; NEIGHBORHOODS for the others.
 	Start_START_UNSPECIFIED      Start = 0

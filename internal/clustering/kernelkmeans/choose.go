@@ -124,7 +124,8 @@ func (p *Problem) StartsSpectral() bool {
 }
 
 // startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer, a spectral start,
-// that of the paper, and then by turns random labels and k-means++.
+// and then by turns random labels and k-means++. Farthest-first is not among them: it begins at must-link components
+// and so finds the clusters that consist of nothing else, if they are worth only a little more than others.
 func (p *Problem) startOf(restart int) clustering.Start {
 	if !p.mixesStarts() {
 		return p.start()
@@ -135,9 +136,6 @@ func (p *Problem) startOf(restart int) clustering.Start {
 	}
 	if p.StartsSpectral() {
 		starts = append(starts, clustering.StartSpectral)
-	}
-	if p.Constraints.Len() > 0 {
-		starts = append(starts, clustering.StartFarthestFirst)
 	}
 	if restart < len(starts) {
 		return starts[restart]

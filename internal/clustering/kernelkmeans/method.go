@@ -24,7 +24,7 @@ type method struct {
 	sigma     float64
 	iteration int
 	labeling
-	best *labeling // the best so far, where it is the answer rather than the last
+	best *labeling                  // the best so far, where it is the answer rather than the last
 	seen map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
 }
 
