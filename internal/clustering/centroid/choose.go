@@ -2,6 +2,7 @@ package centroid
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -47,7 +48,9 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		chosen.spec.InitialLabels = answer.Labels
 	}
 	if unit := distortion / float64(p.n); p.options.Penalty == metric.Potts && unit > 0 {
-		chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 { return unit * pair.Weight })
+		chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+			return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
+		})
 		chosen.links = slices.Clone(p.links)
 		for at, pair := range chosen.Constraints.Pairs() {
 			chosen.links[at].Weight = pair.Weight

@@ -139,8 +139,8 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	}
 	// Constraints share the grid but coarsen it only when they outweigh the data.
 	heaviest := heaviestRow(p.n, p.Constraints)
-	if p.spec.Choose { // in a unit that is not known yet
-		p.maxUnit = 2 * sum
+	if p.spec.Choose && heaviest > 0 { // in a unit that is not known yet
+		p.maxUnit = min(2*sum, clustering.MaxWeight/heaviest)
 		heaviest *= p.maxUnit
 	}
 	m.Grid = kernel.GridFor(max(sum, heaviest))
