@@ -72,7 +72,7 @@ func (r *kernelRunner) need() planning.Workload {
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
-		Restarts:      r.problem.Restarts(),
+		Restarts:      r.problem.Runs(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
 	}
 	if r.problem.StartsSpectral() {
@@ -131,7 +131,7 @@ func (r *vectorRunner) need() planning.Workload {
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
-		Restarts:     r.problem.Restarts(),
+		Restarts:     r.problem.Runs(),
 	}
 }
 

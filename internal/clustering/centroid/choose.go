@@ -20,7 +20,7 @@ type unconstrained struct {
 // penalty Potts, whose weights have no unit of their own, gets that of the distortion: a violated constraint costs its
 // weight times the mean distortion of a point.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
-	if !p.spec.Choose || !p.options.Algorithm.constrained() || p.Constraints.Len() == 0 {
+	if !p.needsUnconstrained() {
 		return p, nil
 	}
 	spec := p.spec
@@ -57,6 +57,18 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		}
 	}
 	return &chosen, nil
+}
+
+func (p *Problem) needsUnconstrained() bool {
+	return p.spec.Choose && p.options.Algorithm.constrained() && p.Constraints.Len() > 0
+}
+
+// Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
+func (p *Problem) Runs() int {
+	if p.needsUnconstrained() {
+		return 2 * p.Restarts()
+	}
+	return p.Restarts()
 }
 
 // objectiveOf is J of the unconstrained answer, before any metric is learned.

@@ -22,7 +22,7 @@ import (
 // times the mean weight of the two points: the most that constraints can weigh without clusters that consist of them
 // alone. It does not depend on how many constraints there are.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
-	if !p.spec.Choose || p.Constraints.Len() == 0 {
+	if !p.needsUnconstrained() {
 		return p, nil
 	}
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
@@ -59,6 +59,16 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxUnit)
 	})
 	return &chosen, nil
+}
+
+func (p *Problem) needsUnconstrained() bool { return p.spec.Choose && p.Constraints.Len() > 0 }
+
+// Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
+func (p *Problem) Runs() int {
+	if p.needsUnconstrained() {
+		return 2 * p.Restarts()
+	}
+	return p.Restarts()
 }
 
 // leastMerge is by how much J rises at least when two clusters become one; 0: there are no two.

@@ -123,7 +123,10 @@ func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	for _, c := range labels {
 		sizes[c]++
 	}
-	start := f.p.startOf(0)
+	if f.p.mixesStarts() { // other restarts start otherwise
+		return nil
+	}
+	start := f.p.start()
 	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
 		return []clustering.Notice{f.addNotice("LOPSIDED_START", fmt.Sprintf(
