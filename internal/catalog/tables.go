@@ -7,7 +7,6 @@ import (
 
 var (
 	onPoints = []string{Points, SparsePoints}
-	onMatrix = []string{Points, Graph, KernelMatrix}
 	onAll    = []string{Points, SparsePoints, Graph, KernelMatrix}
 
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
@@ -26,7 +25,7 @@ var (
 	impliedByPC       = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
 	impliedByMPC      = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
 	impliedByHMRF     = map[string]string{"empty": "keep", "storage": "auto"}
-	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain", "components": "keep", "paper": "true"}
+	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain", "paper": "true"}
 	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
 )
 
@@ -38,13 +37,13 @@ const DefaultAlgorithm = "auto"
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "chooses how points are compared and how constraints enter, by what ways have right of constraints that they were not shown",
-		Data:  onAll, Options: []string{"constraints", "seeds"}, Implied: impliedByAuto,
+		About: "several ways to compare points and to use constraints; the one that has most of the constraints right that it was not shown is taken",
+		Data:  onAll, Options: []string{"constraints", "seeds", "neighbors", "folds"}, Implied: impliedByAuto,
 	},
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
-		Data:  onMatrix,
+		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
 			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds", "paper"}),
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral"},
@@ -100,18 +99,18 @@ var Algorithms = []Algorithm{
 	{
 		Name: "spectral", Family: SpectralFamily, Paper: "Kulis et al. 2009", Supervision: "pairs",
 		About: "k-means on the leading eigenvectors of the affinity",
-		Data:  onMatrix, Options: slices.Concat([]string{"objective"}, affinityOptions), Implied: impliedBySpectral,
+		Data:  onAll, Options: slices.Concat([]string{"objective"}, affinityOptions, []string{"components"}), Implied: impliedBySpectral,
 	},
 	{
 		Name: "spectral-learning", Family: SpectralFamily, Paper: "Kamvar et al. 2003", Supervision: "pairs",
 		About: "the same, with affinities of 1 and 0 where there are constraints",
-		Data:  onMatrix, Options: affinityOptions, Implied: impliedBySpectral,
+		Data:  onAll, Options: slices.Concat(affinityOptions, []string{"components"}), Implied: impliedBySpectral,
 	},
 	{
 		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
 		Supervision: "pairs, labels, beliefs, or another graph or metric",
 		About:       "the cheapest cuts that satisfy constraints to a given degree",
-		Data:        onMatrix,
+		Data:        onAll,
 		Options: slices.Concat(affinityOptions,
 			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components", "paper"}),
 		Implied: impliedByCuts,
@@ -191,12 +190,17 @@ var Options = []Option{
 	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: CentroidGroup,
 		Help: "random orders that cop-kmeans tries in a dead end"},
 
+	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10", Group: AutoGroup,
+		Help: "of each point in the graph of nearest neighbors; seldom needs another value"},
+	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
+		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
+
 	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: CutGroup,
 		Help: "how well cuts must satisfy the constraints: by the paper's rule (auto), so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
 		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
-	{Name: "components", Field: "components", Type: Choice, Values: []string{"keep", "join"}, Default: "keep", Group: CutGroup,
-		Help: "keep a disconnected graph as it is, or join its components by edges of its smallest weight"},
+	{Name: "components", Field: "components", Type: Choice, Values: []string{"auto", "keep", "join"}, Default: "auto", Group: CutGroup,
+		Help: "of a disconnected graph: leave pieces out that are too small for a cluster, which then join one (auto), keep it as it is, or join its components by edges of its smallest weight"},
 	{Name: "beliefs", Field: "beliefs", Type: File, Group: CutGroup,
 		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},

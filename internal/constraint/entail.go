@@ -7,7 +7,7 @@ import "github.com/cleave-project/cleave/internal/fault"
 const MaxEntailed = 20_000_000
 
 // EntailSmall is the set with every entailed pair as a constraint of its own, if there are fewer than a limit, else the set
-// itself. Satisfaction counts those that were given.
+// itself. Satisfaction and Conflicts are about those that were given.
 func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
 	if s.countEntailed(limit) >= limit {
 		return s, nil
@@ -17,6 +17,14 @@ func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (
 		entailed.given = s.pairs
 	}
 	return entailed, err
+}
+
+// stated are the constraints that the user knows of.
+func (s *Set) stated() []Pair {
+	if s.given != nil {
+		return s.given
+	}
+	return s.pairs
 }
 
 // countEntailed counts the entailed pairs, up to a limit.
@@ -95,4 +103,18 @@ func (s *Set) oneCannotLinkPerPair() []Pair {
 		}
 	}
 	return firsts
+}
+
+// EntailedCount is how many pairs Entail would make.
+func (s *Set) EntailedCount() int64 {
+	count := int64(0)
+	for component := range int32(s.components.Count()) {
+		size := int64(len(s.components.Members(component)))
+		count += size * (size - 1) / 2
+	}
+	for _, p := range s.oneCannotLinkPerPair() {
+		a, b := s.components.Members(s.components.Of(p.I)), s.components.Members(s.components.Of(p.J))
+		count += int64(len(a)) * int64(len(b))
+	}
+	return count
 }

@@ -18,12 +18,8 @@ func (p Pair) Violates(labels []int32) bool {
 
 // Satisfaction checks labels against every constraint; where pairs were added by EntailSmall, against those given.
 func (s *Set) Satisfaction(labels []int32) Satisfaction {
-	pairs := s.pairs
-	if s.given != nil {
-		pairs = s.given
-	}
-	report := Satisfaction{Total: len(pairs)}
-	for _, p := range pairs {
+	report := Satisfaction{Total: len(s.stated())}
+	for _, p := range s.stated() {
 		if p.Kind == MustLink {
 			report.MustLinks++
 		}

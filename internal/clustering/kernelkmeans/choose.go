@@ -36,7 +36,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := clustering.RunFamily(ctx, f, clustering.NopObserver{})
+	answer, err := clustering.Run(ctx, begun{f}, clustering.NopObserver{})
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -107,13 +107,23 @@ func (f *Family) leastMerge(ctx context.Context, labels []int32) (float64, error
 	return least, nil
 }
 
-// valueOf is J of labels, before any lane has labels of its own.
-func (f *Family) valueOf(ctx context.Context, labels []int32) (float64, error) {
+// labelingOf is labels with their sums, before any lane has labels of its own.
+func (f *Family) labelingOf(ctx context.Context, labels []int32) (labeling, error) {
+	labels = f.unlabeled(labels)
 	self, err := f.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((f.lanes-1)*f.p.n)...))
 	if err != nil {
-		return 0, err
+		return labeling{}, err
 	}
-	return f.value(f.newLabeling(labels, self[:f.p.spec.K])), nil
+	return f.newLabeling(labels, self[:f.p.spec.K]), nil
+}
+
+// begun is a family as a job.
+type begun struct{ *Family }
+
+func (b begun) Notices() []clustering.Notice { return nil }
+
+func (b begun) Begin(context.Context, clustering.Observer) (clustering.Family, error) {
+	return b.Family, nil
 }
 
 // mixesStarts tells whether each restart has a start of its own.
@@ -159,7 +169,7 @@ func (m *method) unite(ctx context.Context) error {
 	if !m.p.mixesStarts() || m.p.Constraints.Len() == 0 {
 		return nil
 	}
-	components := m.p.Constraints.Components()
+	components := m.constraints.Components() // in which isolated points are alone
 	var moves []kernel.Move
 	counts := make([]int, m.p.spec.K)
 	for component := range int32(components.Count()) {

@@ -125,11 +125,11 @@ func TestLeastMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		value := func(labels []int32) float64 {
-			v, err := f.valueOf(ctx, labels)
+			l, err := f.labelingOf(ctx, labels)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return v
+			return f.value(l)
 		}
 		whole, want := value(labels), math.Inf(1)
 		for c := range int32(k) {

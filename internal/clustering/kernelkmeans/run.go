@@ -28,13 +28,21 @@ func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Famil
 		return nil, err
 	}
 	f, err := NewFamily(ctx, p, j.x, o)
-	if err == nil && p.free != nil {
-		f.freeValue, err = f.valueOf(ctx, p.free)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && f.Restarts() < j.p.spec.Restarts {
+	if p.free != nil {
+		free, err := f.labelingOf(ctx, p.free)
+		if err != nil {
+			return nil, err
+		}
+		f.freeValue, f.freeReported = f.value(free), f.objective(free)
+	}
+	f.warnIsolated(o)
+	if f.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
-	return f, err
+	return f, nil
 }
 
 // K implements clustering.Family.
@@ -43,15 +51,18 @@ func (f *Family) K() int { return f.p.spec.K }
 // Restarts implements clustering.Family.
 func (f *Family) Restarts() int { return f.p.Restarts() }
 
-// Lanes implements clustering.Family.
+// Lanes implements clustering.Server.
 func (f *Family) Lanes() int { return f.lanes }
+
+// Threads implements clustering.Server: restarts share the shift and the notices, so that one computes at a time.
+func (f *Family) Threads() int { return 1 }
 
 // MaxIterations implements clustering.Family.
 func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }
 
 // Method implements clustering.Family.
 func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {
-	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.options.Sigma}
+	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.ToUnit(f.p.options.Sigma)}
 }
 
 // FillResult implements clustering.Family.
