@@ -26,12 +26,15 @@ type Result struct {
 	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
 	Restart        int                // the one that won
 	Satisfaction   constraint.Satisfaction
-	ClusterSizes   []int
-	Model          *Model       // nil: there are no centroids
-	Inference      *Inference   // nil: nothing was inferred
-	Eigen          *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
-	Embedding      *Embedding
-	Choice         *Choice // nil: the algorithm was given
+	// BehindUnconstrained is by how much the objective is worse than that of the labels that the same algorithm finds
+	// without constraints; 0: it is not, or those labels are not known.
+	BehindUnconstrained float64
+	ClusterSizes        []int
+	Model               *Model       // nil: there are no centroids
+	Inference           *Inference   // nil: nothing was inferred
+	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
+	Embedding           *Embedding
+	Choice              *Choice // nil: the algorithm was given
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as

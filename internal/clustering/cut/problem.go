@@ -27,7 +27,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	o := *spec.Algorithm.(*Options)
 	p := &Problem{options: o, spec: spec, n: data.Rows()}
 	base := spec
-	base.Restarts = 1
+	base.Restarts, base.Choose = 1, false
 	matrix := &kernelkmeans.Options{
 		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiagonal: o.KeepDiagonal,
 		MatrixOf: o.Algorithm.String(),
