@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -41,7 +42,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	case must+cannot == 0:
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0:
-		choice.Reason += fmt.Sprintf("; with %s of one kind only, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+		choice.Reason += fmt.Sprintf("; with %s, all of one kind, ways cannot be compared", text.Plural(must+cannot, "constraint"))
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -70,9 +71,16 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
-	if len(names) == 1 {
-		choice.Reason = fmt.Sprintf("%s are clustered by eigenvectors", map[clustering.Space]string{
-			clustering.SpaceGraph: "graphs", clustering.SpaceNeighbors: "the nearest neighbors of sparse points"}[first.name])
+	switch first.name {
+	case clustering.SpaceGraph:
+		choice.Reason = "eigenvectors, as always for graphs"
+		return first, choice, nil
+	case clustering.SpaceNeighbors:
+		choice.Reason = "eigenvectors of the graph of nearest neighbors, as always for sparse points"
+		return first, choice, nil
+	}
+	if !slices.Contains(names, clustering.SpaceNeighbors) && !slices.Contains(names, clustering.SpaceStandardizedNeighbors) {
+		choice.Reason = "k-means, because neighbors would take too long to find"
 		return first, choice, nil
 	}
 	near, err := r.open(ctx, names[1])
@@ -191,7 +199,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	baseShare := r.trial(choice.Chosen, baseRight, allShown).Share()
 	switch {
 	case taken == nil:
-		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the %.0f %% of the answer without them; that is %s", 100*baseShare, choice.Reason)
+		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the answer without them, %.0f %%; that is by %s", 100*baseShare, choice.Reason)
 	case r.trusted():
 		choice.Chosen = taken.Way
 		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*taken.Share(), r.supervision.checked)

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -11,10 +12,8 @@ import (
 )
 
 const (
-	// starts is how often a fit starts by k-means++.
-	starts = 10
-	// maxIterations is the limit of each start.
-	maxIterations = 100
+	// defaultStarts is how often a fit starts by k-means++.
+	defaultStarts = 10
 	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
 	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
@@ -29,10 +28,13 @@ type rows struct {
 	alone   *clustering.Result // the answer without constraints
 }
 
+// starts is how often a fit starts by k-means++.
+func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
+
 // kmeansSpec is the spec of k-means from several starts.
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
-		K: p.spec.K, Seed: p.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
+		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
 		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	}
 }
@@ -67,7 +69,7 @@ func (w *rows) unit() float64 {
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
 func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constraint) ([]*centroid.Problem, error) {
-	spec := clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, MaxIterations: maxIterations, Scale: clustering.ScaleNone}
+	spec := r.kmeansSpec(clustering.ScaleNone)
 	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
 	weight := w.unit()
 	switch use {
@@ -99,7 +101,7 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
 		switch start {
 		case clustering.StartKmeansPlusPlus:
-			spec.Restarts = starts
+			spec.Restarts = r.starts()
 		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}

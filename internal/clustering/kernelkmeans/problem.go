@@ -28,8 +28,8 @@ type Problem struct {
 	n          int
 	weights    []float64 // a_i on the weight grid; nil: degrees (normalized cut) or all 1
 	weightGrid kernel.Grid
-	maxUnit    float64 // what the unit of the constraints' weights is at most, where it is chosen
-	free       []int32 // the labels that are found without constraints; nil: they are not known
+	maxUnit    float64        // what the unit of the constraints' weights is at most, where it is chosen
+	free       []int32        // the labels that are found without constraints; nil: they are not known
 	graph      *dataset.Graph // nil: the data are not a graph
 	unit       int            // the matrix is 2^unit times the weights of the graph
 }
