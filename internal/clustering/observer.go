@@ -8,7 +8,7 @@ type Observer interface {
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
-	Trial(t Trial) // a way was tried on one fold of the constraints
+	Trial(t Trial)     // a way was tried on one fold of the constraints
 	Phase(phase Phase) // for live progress only
 }
 

@@ -39,7 +39,7 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	if err != nil {
 		return Eigenpairs{}, err
 	}
-	values, vectors := leading(len(rows), flatten(rows), func([]float64) int { return count })
+	values, vectors := leading(len(rows), Flatten(rows), func([]float64) int { return count })
 	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
 	worst := 0.0

@@ -101,11 +101,11 @@ func (s *search) randomStart(good [][]float64) [][]float64 {
 func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; {
 		s.iteration++
-		fresh := orthonormalize(s.rows, candidates, s.excluded, s.basis)
+		fresh := Orthonormalize(s.rows, candidates, s.excluded, s.basis)
 		room := s.rows - len(s.excluded) - len(s.basis)
 		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
 			another := [][]float64{randomUnit(s.rows, s.rng)}
-			fresh = append(fresh, orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
+			fresh = append(fresh, Orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
 		}
 		fresh = fresh[:min(len(fresh), room)]
 		if err := s.expand(ctx, fresh); err != nil {
@@ -150,10 +150,10 @@ func (s *search) expand(ctx context.Context, fresh [][]float64) error {
 	}
 	s.basis = append(s.basis, fresh...)
 	s.a = append(s.a, cloneColumns(a)...)
-	s.forms = extendSymmetric(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	s.forms = extendSymmetric(s.forms, Gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
 	if !s.standard {
 		s.b = append(s.b, cloneColumns(b)...)
-		s.weights = extendSymmetric(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+		s.weights = extendSymmetric(s.weights, Gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 func (s *search) solve() {
 	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
 	if s.standard {
-		s.values, s.ritz = DenseEigenpairs(len(s.forms), flatten(s.forms))
+		s.values, s.ritz = DenseEigenpairs(len(s.forms), Flatten(s.forms))
 	} else {
 		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {
@@ -217,7 +217,7 @@ func (s *search) solve() {
 		s.tolerances = append(s.tolerances, s.Tolerance)
 	}
 	if s.correct != nil {
-		s.x = combination(s.rows, s.basis, factors, s.block)
+		s.x = Combination(s.rows, s.basis, factors, s.block)
 	}
 	if s.unneeded != nil {
 		s.relax()
@@ -269,7 +269,7 @@ func (s *search) restart() {
 		}
 	}
 	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
-	kept = orthonormalize(len(s.basis), kept)
+	kept = Orthonormalize(len(s.basis), kept)
 	factors := transposed(kept, len(s.basis))
 	s.basis = recombineInPlace(s.rows, s.basis, factors)
 	s.a = recombineInPlace(s.rows, s.a, factors)
@@ -283,5 +283,5 @@ func (s *search) restart() {
 
 // vectors returns the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return Combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
 }

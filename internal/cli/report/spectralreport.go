@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -19,7 +22,26 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	if s.FeasibleVectors != nil {
 		line("feasible", "%s", text.Plural(int(s.GetFeasibleVectors()), "vector"))
 	}
+	if s.GetChosen() != cleavev1.CutRule_CUT_RULE_UNSPECIFIED {
+		line("chosen", "%s", describeCandidates(s))
+	}
 	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
+}
+
+// describeCandidates names what the constraints chose, and how much of the constraints that were held out each of the
+// others violated.
+func describeCandidates(s *cleavev1.SpectralReport) string {
+	var parts []string
+	for _, c := range s.GetCandidates() {
+		part := wire.EnumWord(c.GetRule())
+		if c.Violated != nil {
+			part += fmt.Sprintf(" violated %.1f%%", 100*c.GetViolated())
+		} else if len(s.GetCandidates()) > 1 {
+			part += " out by its loss"
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("%s (of held-out constraints: %s)", wire.EnumWord(s.GetChosen()), strings.Join(parts, ", "))
 }
 
 // embeddingFiles is embedding.csv: a row for each point that was clustered, with its row number in the data

@@ -92,7 +92,11 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	case Learning:
 		err = m.learning(ctx, &result)
 	case Constrained:
-		err = m.constrained(ctx, &result)
+		if m.choosesByPairs() {
+			err = m.chosen(ctx, &result)
+		} else {
+			err = m.constrained(ctx, &result)
+		}
 	default:
 		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
 	}
@@ -102,7 +106,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if m.options.Algorithm == Constrained {
+	if m.Generalized() {
 		m.warnCutsByChance(&result)
 	}
 	m.result = result
@@ -138,10 +142,11 @@ func (m *method) setDegrees() {
 	m.volume = partition.SumByTile(m.n, func(i int) float64 { return m.degrees[i] })
 	m.roots = make([]float64, m.n)
 	for i, d := range m.degrees {
-		if m.Objective == kernelkmeans.ObjectiveNormalizedCut { // checked to be positive
-			m.roots[i] = 1 / math.Sqrt(d)
-		} else {
+		switch {
+		case m.Objective != kernelkmeans.ObjectiveNormalizedCut:
 			m.roots[i] = 1
+		case d > 0: // a vertex without edges is 0 in all eigenvectors
+			m.roots[i] = 1 / math.Sqrt(d)
 		}
 	}
 }
@@ -156,23 +161,31 @@ func (m *method) solverOptions() spectral.Options {
 
 // Eigenpairs is how many eigenpairs a search looks for.
 func (p *Problem) Eigenpairs() int {
-	if p.options.Algorithm != Constrained {
+	switch {
+	case p.options.Algorithm != Constrained:
 		return p.spec.K
+	case p.choosesByPairs():
+		return max(1, p.size()-1)
 	}
 	return p.spec.K - 1 + extraCuts
 }
 
-// SolvesDense tells whether the problem is small enough to be solved from all its entries.
-func (p *Problem) SolvesDense() bool {
-	return p.options.Algorithm == Constrained && p.n <= maxExactRows
+// Generalized tells whether the eigenpairs are those of two matrices.
+func (p *Problem) Generalized() bool {
+	return p.options.Algorithm == Constrained && !p.choosesByPairs()
 }
 
-// EmbeddingColumns is how many columns the embedding has.
+// SolvesDense tells whether the problem is small enough to be solved from all its entries.
+func (p *Problem) SolvesDense() bool {
+	return p.Generalized() && p.n <= maxExactRows || p.asksPaper()
+}
+
+// EmbeddingColumns is how many columns the embedding has at most.
 func (p *Problem) EmbeddingColumns() int {
-	if p.options.Algorithm != Constrained {
-		return p.spec.K
+	if p.Generalized() {
+		return p.spec.K - 1
 	}
-	return p.spec.K - 1
+	return p.spec.K
 }
 
 // CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
@@ -180,6 +193,9 @@ func (p *Problem) EmbeddingColumns() int {
 func (p *Problem) CoordinatorEntries() int64 {
 	switch p.options.Algorithm {
 	case Constrained:
+		if p.choosesByPairs() {
+			return 2 * int64(len(p.pairs))
+		}
 		return int64(p.beliefs.stored())
 	case Learning:
 		return 2 * int64(p.given.Len())

@@ -1,0 +1,127 @@
+package cut
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/span"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// choosesByPairs tells whether constraints that are held out choose how the others are used. A whole Q, of beliefs or
+// of another graph, has no pairs to hold out; there the rule is the paper's.
+func (p *Problem) choosesByPairs() bool {
+	o := p.options
+	return o.Algorithm == Constrained && o.BetaRule == BetaAuto && o.Discretization == DiscretizePlain && len(o.Beliefs) == 0 && !o.Transfer
+}
+
+// size is how many eigenvectors pairs choose from.
+func (p *Problem) size() int { return span.Size(p.n, p.spec.K, len(p.pairs)) }
+
+// maxPaperRows is the number of points up to which the rules of the paper take part in the choice: each has to be
+// solved for every fold, from all entries of the matrix.
+const maxPaperRows = 800
+
+func (p *Problem) asksPaper() bool { return p.choosesByPairs() && p.n <= maxPaperRows }
+
+// chosen takes the lowest eigenvectors of Lbar and lets the pairs choose coordinates in their span (package span).
+func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
+	found, err := m.lowest(ctx)
+	if err != nil {
+		return err
+	}
+	m.report(result, found, func(j int) float64 { return 1 - found.Values[j] })
+	products := found.Products
+	problem := &span.Problem{
+		K: m.spec.K, Vectors: found.Vectors, Pairs: m.pairs, Random: m.Random(clustering.StreamHeldOut),
+		Starts: m.options.Eigenvectors.KmeansRestarts, Iterations: m.options.Eigenvectors.KmeansMaxIterations,
+	}
+	for _, v := range found.Values {
+		problem.Costs = append(problem.Costs, 1-v)
+	}
+	if m.asksPaper() {
+		problem.Paper = func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error) {
+			trial, err := m.byPaper(ctx, rule, pairs)
+			if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			products += trial.Eigen.Products
+			return trial.Labels, nil
+		}
+	}
+	answer, err := span.Choose(ctx, problem)
+	if err != nil {
+		return err
+	}
+	if rule := answer.Chosen.Rule; answer.Labels == nil {
+		if *result, err = m.byPaper(ctx, rule, m.pairs); err != nil {
+			return err
+		}
+		products += result.Eigen.Products
+	} else {
+		result.Labels, result.Embedding = answer.Labels, answer.Embedding
+	}
+	report, width := result.Eigen, answer.Chosen.Width
+	if width > 0 {
+		report.Eigenvalues, report.Costs, report.Residuals = report.Eigenvalues[:width], report.Costs[:width], report.Residuals[:width]
+	}
+	report.Products, report.Chosen, report.Width, report.Candidates = products, answer.Chosen.Rule, width, answer.Candidates
+	return nil
+}
+
+// lowest are the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1: in a graph of several
+// components a solver would find any other vector that is constant on each of them.
+func (m *method) lowest(ctx context.Context) (spectral.Eigenpairs, error) {
+	trivial := make([]float64, m.n)
+	for i, d := range m.degrees {
+		if d > 0 {
+			trivial[i] = math.Sqrt(d) / math.Sqrt(m.volume)
+		}
+	}
+	all := spectral.Eigenpairs{Values: []float64{1}, Vectors: [][]float64{trivial}, Residuals: []float64{0}, Converged: true}
+	if m.size() == 1 {
+		return all, nil
+	}
+	found, err := spectral.Largest(ctx, without{m.affinity(), trivial}, m.size()-1, m.Random(clustering.StreamEigen), m.solverOptions())
+	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
+	found.Residuals = append(all.Residuals, found.Residuals...)
+	return found, err
+}
+
+// without is a matrix whose unit eigenvector v of eigenvalue 1, the largest, gets the eigenvalue -1, the least that
+// there can be: M - 2 v v'.
+type without struct {
+	spectral.Operator
+	vector []float64
+}
+
+func (w without) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	products, err := w.Operator.Multiply(ctx, columns)
+	for at, y := range products {
+		x := columns[at]
+		twice := 2 * partition.SumByTile(len(x), func(i int) float64 { return float64(w.vector[i] * x[i]) })
+		for i, v := range w.vector {
+			y[i] -= float64(twice * v)
+		}
+	}
+	return products, err
+}
+
+// byPaper is constrained spectral clustering with some of the pairs by a rule of the paper.
+func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) (result clustering.Result, err error) {
+	problem, run := *m.Problem, *m
+	run.Problem, problem.beliefs = &problem, beliefsOf(m.n, pairs)
+	problem.options.BetaRule = BetaPaper
+	if rule == clustering.CutStrict {
+		problem.options.BetaRule = BetaStrict
+	}
+	err = run.constrained(ctx, &result)
+	return result, err
+}

@@ -1,0 +1,246 @@
+package span
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/parallel"
+)
+
+// Problem is what labels are chosen from.
+type Problem struct {
+	K       int
+	Vectors [][]float64 // of the least eigenvalues of Lbar, D^1/2 1 / |D^1/2 1| first
+	Costs   []float64   // these eigenvalues
+	Pairs   []constraint.Pair
+	Random  *rand.Rand
+	Starts  int // of k-means on the coordinates; 0: 5
+	// Iterations of each of them; 0: as spectral clustering has.
+	Iterations int
+	// Paper are the labels of the rules of Wang2014 with some of the pairs, nil if these allow no cut. Where it is nil
+	// itself, the rules are not asked.
+	Paper func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error)
+}
+
+// Answer is the rule that was chosen, with its coordinates and labels. Those of the rules of the paper are left to
+// the caller.
+type Answer struct {
+	Chosen     clustering.CutCandidate
+	Candidates []clustering.CutCandidate
+	Embedding  *clustering.Embedding
+	Labels     []int32
+}
+
+// chooser is a choice while it is made.
+type chooser struct {
+	*Problem
+	*basis
+	*links
+	folds   [][]int
+	pool    *parallel.Pool
+	threads int
+	seeds   []uint64 // of the labels of every fold, and of the last ones
+	// The points whose labels are compared, and their rows of V.
+	sample  []int32
+	columns [][]float64
+}
+
+// Choose chooses coordinates by the pairs and rounds them to labels.
+func Choose(ctx context.Context, p *Problem) (*Answer, error) {
+	threads := runtime.GOMAXPROCS(0)
+	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
+	c.links = c.newLinks(p.Pairs)
+	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), firstOnes(len(c.all))), c.links)
+	plain.fit = func([]int) factors { return c.unconstrained() }
+	trials, best := []*trial{plain}, plain
+	if c.canCompare() {
+		c.folds = newFolds(len(c.all), p.Random)
+		others, err := c.candidates(ctx, plain)
+		if err != nil {
+			return nil, err
+		}
+		trials = append(trials, others...)
+	}
+	for range len(c.folds) + 1 {
+		c.seeds = append(c.seeds, p.Random.Uint64())
+	}
+	finalists := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t != plain && !t.beats(plain, c.links) })
+	if len(finalists) > 1 {
+		if err := c.compare(ctx, finalists); err != nil {
+			return nil, err
+		}
+		for _, t := range finalists {
+			if t.better(best) {
+				best = t
+			}
+		}
+	}
+	answer := &Answer{Chosen: best.CutCandidate}
+	for _, t := range trials {
+		answer.Candidates = append(answer.Candidates, t.CutCandidate)
+	}
+	if best.fit == nil {
+		return answer, nil
+	}
+	return answer, c.finish(ctx, best, answer)
+}
+
+// canCompare tells whether pairs can be held out. Must-links alone cannot tell: all points in one place have all of them
+// right.
+func (c *chooser) canCompare() bool {
+	return len(c.all) > 1 && slices.ContainsFunc(c.all, func(l link) bool { return !l.must })
+}
+
+// candidates are the best pencil and the best completion, and the rules of the paper where they are asked.
+func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error) {
+	best, err := c.bestPencil(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := []*trial{best}
+	completed, err := c.bestCompletion(ctx, plain)
+	if err != nil {
+		return nil, err
+	}
+	if completed != nil {
+		found = append(found, completed)
+	}
+	if c.Paper == nil {
+		return found, nil
+	}
+	for _, rule := range []clustering.CutRule{clustering.CutPaper, clustering.CutStrict} {
+		t, err := c.paperTrial(ctx, rule)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, t)
+	}
+	return found, nil
+}
+
+// bestPencil tries every width and every theta on every fold.
+func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
+	matrices := make([][][]float64, len(c.folds))
+	err := c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
+		matrices[fold] = c.pairMatrix(c.links, c.folds[fold])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	widths := c.widths()
+	losses := make([][]float64, len(widths)*len(thetas)) // of every link
+	for at := range losses {
+		losses[at] = make([]float64, len(c.all))
+	}
+	err = c.pool.Run(ctx, c.threads, len(c.folds)*len(widths), func(task int) error {
+		fold, width := task%len(c.folds), task/len(c.folds)
+		p := c.newPencil(widths[width], addMatrices(matrices, fold))
+		for at, theta := range thetas {
+			into := losses[width*len(thetas)+at]
+			f := p.factors(theta)
+			if f == nil {
+				for _, which := range c.folds[fold] {
+					into[which] = 1
+				}
+				continue
+			}
+			for place, v := range c.losses(f, c.folds[fold]) {
+				into[c.folds[fold][place]] = v
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var best *trial
+	for at := range losses {
+		if t := newTrial(clustering.CutPencil, widths[at/len(thetas)], losses[at], c.links); best == nil || t.Loss < best.Loss {
+			best, t.Theta = t, &thetas[at%len(thetas)]
+		}
+	}
+	width, theta := best.Width, *best.Theta
+	best.fit = func(of []int) factors { return c.newPencil(width, c.pairMatrix(c.links, of)).factors(theta) }
+	return best, nil
+}
+
+// maxLeftOut is how many links are left out one by one.
+const maxLeftOut = 600
+
+// bestCompletion chooses the width and rho by leaving out links one by one, and tries that completion on every fold;
+// nil: none has a smaller loss than the coordinates without constraints.
+func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, error) {
+	some := firstOnes(len(c.all))
+	if len(some) > maxLeftOut {
+		some = c.Random.Perm(len(some))[:maxLeftOut]
+		slices.Sort(some)
+	}
+	sum := func(loss func(at int) float64) (total float64) {
+		for at, which := range some {
+			total += float64(c.all[which].weight * loss(at))
+		}
+		return total
+	}
+	widths := c.widths()
+	losses := make([][][]float64, len(widths))
+	err := c.pool.Run(ctx, c.threads, len(widths), func(at int) error {
+		losses[at] = c.newCompletion(c.links, widths[at]).leftOut(some)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	least := sum(func(at int) float64 { return plain.losses[some[at]] })
+	width, rho := 0, (*float64)(nil)
+	for w := range widths {
+		for r := range rhos {
+			if total := sum(func(at int) float64 { return losses[w][r][at] }); total < least {
+				least, width, rho = total, widths[w], &rhos[r]
+			}
+		}
+	}
+	if rho == nil {
+		return nil, nil
+	}
+	c.half()
+	completion := c.newCompletion(c.links, width)
+	heldOut := make([]float64, len(c.all))
+	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
+		f := completion.factors(*rho, others(c.folds, fold))
+		for place, v := range c.losses(f, c.folds[fold]) {
+			heldOut[c.folds[fold][place]] = v
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
+	t.Rho, t.fit = rho, func(of []int) factors { return completion.factors(*rho, of) }
+	return t, nil
+}
+
+// paperTrial fits a rule of the paper to all folds but one, for each. The loss is the share of violations; a fold without
+// an answer violates everything.
+func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule) (*trial, error) {
+	heldOut := make([]float64, len(c.all))
+	for fold, held := range c.folds {
+		found, err := c.Paper(ctx, rule, c.some(others(c.folds, fold)))
+		if err != nil {
+			return nil, err
+		}
+		violated := clustering.Ones(len(held))
+		if found != nil {
+			violated = c.violations(func(point int) int32 { return found[c.links.points[point]] }, held)
+		}
+		for place, v := range violated {
+			heldOut[held[place]] = v
+		}
+	}
+	return newTrial(rule, 0, heldOut, c.links), nil
+}
