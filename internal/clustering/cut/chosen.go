@@ -45,6 +45,9 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 	}
 	if m.asksPaper() {
 		problem.Paper = func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error) {
+			if len(pairs) == 0 {
+				return nil, nil
+			}
 			trial, err := m.byPaper(ctx, rule, pairs)
 			if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") {
 				return nil, nil
@@ -67,6 +70,10 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		products += result.Eigen.Products
 	} else {
 		result.Labels, result.Embedding = answer.Labels, answer.Embedding
+	}
+	if len(answer.Candidates) == 1 {
+		m.family.Warn(m.o, "NOTHING_HELD_OUT", "a single constraint, or must-links alone, cannot tell how constraints should enter: "+
+			"the eigenvectors are those without constraints, and points only pay for those that their labels violate")
 	}
 	report, width := result.Eigen, answer.Chosen.Width
 	if width > 0 {

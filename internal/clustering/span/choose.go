@@ -18,8 +18,8 @@ type Problem struct {
 	Costs   []float64   // these eigenvalues
 	Pairs   []constraint.Pair
 	Random  *rand.Rand
-	Starts  int // of k-means on the coordinates; 0: 5
-	// Iterations of each of them; 0: as spectral clustering has.
+	Starts  int // of k-means on the coordinates; 0: as spectral clustering has
+	// Iterations of each of them; 0: likewise.
 	Iterations int
 	// Paper are the labels of the rules of Wang2014 with some of the pairs, nil if these allow no cut. Where it is nil
 	// itself, the rules are not asked.
@@ -40,7 +40,7 @@ type chooser struct {
 	*Problem
 	*basis
 	*links
-	folds   [][]int
+	folds   []fold
 	pool    *parallel.Pool
 	threads int
 	seeds   []uint64 // of the labels of every fold, and of the last ones
@@ -58,7 +58,7 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	plain.fit = func([]int) factors { return c.unconstrained() }
 	trials, best := []*trial{plain}, plain
 	if c.canCompare() {
-		c.folds = newFolds(len(c.all), p.Random)
+		c.folds = newFolds(c.links, c.n, p.Random)
 		others, err := c.candidates(ctx, plain)
 		if err != nil {
 			return nil, err
@@ -125,8 +125,8 @@ func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error
 // bestPencil tries every width and every theta on every fold.
 func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	matrices := make([][][]float64, len(c.folds))
-	err := c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
-		matrices[fold] = c.pairMatrix(c.links, c.folds[fold])
+	err := c.pool.Run(ctx, c.threads, len(c.folds), func(at int) error {
+		matrices[at] = c.pairMatrix(c.links, c.folds[at].known)
 		return nil
 	})
 	if err != nil {
@@ -139,19 +139,13 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	}
 	err = c.pool.Run(ctx, c.threads, len(c.folds)*len(widths), func(task int) error {
 		fold, width := task%len(c.folds), task/len(c.folds)
-		p := c.newPencil(widths[width], addMatrices(matrices, fold))
+		p, held := c.newPencil(widths[width], matrices[fold]), c.folds[fold].held
 		for at, theta := range thetas {
-			into := losses[width*len(thetas)+at]
-			f := p.factors(theta)
-			if f == nil {
-				for _, which := range c.folds[fold] {
-					into[which] = 1
-				}
-				continue
+			missed := clustering.Ones(len(held)) // of a theta that means nothing here
+			if f := p.factors(theta); f != nil {
+				missed = c.losses(f, held)
 			}
-			for place, v := range c.losses(f, c.folds[fold]) {
-				into[c.folds[fold][place]] = v
-			}
+			scatter(losses[width*len(thetas)+at], missed, held)
 		}
 		return nil
 	})
@@ -160,12 +154,14 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 	}
 	var best *trial
 	for at := range losses {
-		if t := newTrial(clustering.CutPencil, widths[at/len(thetas)], losses[at], c.links); best == nil || t.Loss < best.Loss {
-			best, t.Theta = t, &thetas[at%len(thetas)]
+		t := newTrial(clustering.CutPencil, widths[at/len(thetas)], losses[at], c.links)
+		if best != nil && best.Loss <= t.Loss {
+			continue
 		}
+		theta := thetas[at%len(thetas)]
+		best, t.Theta = t, &theta
+		t.fit = func(of []int) factors { return c.newPencil(t.Width, c.pairMatrix(c.links, of)).factors(theta) }
 	}
-	width, theta := best.Width, *best.Theta
-	best.fit = func(of []int) factors { return c.newPencil(width, c.pairMatrix(c.links, of)).factors(theta) }
 	return best, nil
 }
 
@@ -196,32 +192,30 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 		return nil, err
 	}
 	least := sum(func(at int) float64 { return plain.losses[some[at]] })
-	width, rho := 0, (*float64)(nil)
+	width, rho := 0, 0.0
 	for w := range widths {
 		for r := range rhos {
 			if total := sum(func(at int) float64 { return losses[w][r][at] }); total < least {
-				least, width, rho = total, widths[w], &rhos[r]
+				least, width, rho = total, widths[w], rhos[r]
 			}
 		}
 	}
-	if rho == nil {
+	if width == 0 {
 		return nil, nil
 	}
-	c.half()
+	c.half() // before several threads need it
 	completion := c.newCompletion(c.links, width)
 	heldOut := make([]float64, len(c.all))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
-		f := completion.factors(*rho, others(c.folds, fold))
-		for place, v := range c.losses(f, c.folds[fold]) {
-			heldOut[c.folds[fold][place]] = v
-		}
+		held := c.folds[fold].held
+		scatter(heldOut, c.losses(completion.factors(rho, c.folds[fold].known), held), held)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
-	t.Rho, t.fit = rho, func(of []int) factors { return completion.factors(*rho, of) }
+	t.Rho, t.fit = &rho, func(of []int) factors { return completion.factors(rho, of) }
 	return t, nil
 }
 
@@ -229,18 +223,23 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 // an answer violates everything.
 func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule) (*trial, error) {
 	heldOut := make([]float64, len(c.all))
-	for fold, held := range c.folds {
-		found, err := c.Paper(ctx, rule, c.some(others(c.folds, fold)))
+	for _, fold := range c.folds {
+		found, err := c.Paper(ctx, rule, c.some(fold.known))
 		if err != nil {
 			return nil, err
 		}
-		violated := clustering.Ones(len(held))
+		violated := clustering.Ones(len(fold.held))
 		if found != nil {
-			violated = c.violations(func(point int) int32 { return found[c.links.points[point]] }, held)
+			violated = c.violations(func(point int) int32 { return found[c.links.points[point]] }, fold.held)
 		}
-		for place, v := range violated {
-			heldOut[held[place]] = v
-		}
+		scatter(heldOut, violated, fold.held)
 	}
 	return newTrial(rule, 0, heldOut, c.links), nil
+}
+
+// scatter puts the values of some links to their places among all.
+func scatter(all, values []float64, of []int) {
+	for at, which := range of {
+		all[which] = values[at]
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/constraint"
 )
 
@@ -27,8 +28,8 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 			return nil
 		}
 		values, err := c.violatedBy(ctx, t, fold)
-		for place, v := range values {
-			violated[task/len(c.folds)][c.folds[fold][place]] = v
+		if err == nil {
+			scatter(violated[task/len(c.folds)], values, c.folds[fold].held)
 		}
 		return err
 	})
@@ -48,10 +49,10 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 // violatedBy are the violations of a fold by a fit to the others, which goes on as PC-KMeans from the best of three
 // starts. A fit that means nothing violates everything.
 func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64, error) {
-	known := others(c.folds, fold)
+	known, held := c.folds[fold].known, c.folds[fold].held
 	f := t.fit(known)
 	if f == nil {
-		return clustering.Ones(len(c.folds[fold])), nil
+		return clustering.Ones(len(held)), nil
 	}
 	r := rounding{k: c.K, starts: 3, goOn: 1, iterations: 10, ofStarts: c.Iterations, seed: c.seeds[fold], threads: 1}
 	pairs := c.some(known)
@@ -62,7 +63,7 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	if err != nil {
 		return nil, err
 	}
-	return c.violations(func(point int) int32 { return labels[c.place(c.links.points[point])] }, c.folds[fold]), nil
+	return c.violations(func(point int) int32 { return labels[c.place(c.links.points[point])] }, held), nil
 }
 
 // takeSample takes all constrained points and as many others as there is room for.
@@ -101,7 +102,7 @@ func (c *chooser) place(point int32) int32 {
 	return int32(at)
 }
 
-// finish fits the winner to all pairs and rounds it: the best two of five starts go on as PC-KMeans.
+// finish fits the winner to all pairs and rounds it: the best two starts go on as PC-KMeans.
 func (c *chooser) finish(ctx context.Context, winner *trial, answer *Answer) (err error) {
 	f := winner.fit(firstOnes(len(c.all)))
 	if f == nil { // it meant something on the folds, but not on all pairs
@@ -109,7 +110,7 @@ func (c *chooser) finish(ctx context.Context, winner *trial, answer *Answer) (er
 	}
 	answer.Embedding = coordinates(c.vectors, f)
 	r := rounding{
-		k: c.K, starts: cmp.Or(c.Starts, 5), goOn: 2, iterations: 30, ofStarts: c.Iterations,
+		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), goOn: 2, iterations: 30, ofStarts: c.Iterations,
 		seed: c.seeds[len(c.seeds)-1], threads: c.threads,
 	}
 	answer.Labels, err = r.run(ctx, answer.Embedding, c.Pairs)

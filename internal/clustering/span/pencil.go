@@ -32,23 +32,6 @@ func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
 	return g
 }
 
-// addMatrices is the sum of several matrices but for one of them; -1: of all.
-func addMatrices(matrices [][][]float64, but int) [][]float64 {
-	size := len(matrices[0])
-	sum := newFactors(size, size)
-	for at, m := range matrices {
-		if at == but {
-			continue
-		}
-		for a, row := range m {
-			for c, v := range row {
-				sum[a][c] += v
-			}
-		}
-	}
-	return sum
-}
-
 // pencil is Wang2014 (13) within the span of the first vectors,
 //
 //	(G - beta I) c = mu diag(w_2..w_width) c
