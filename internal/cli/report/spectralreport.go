@@ -28,20 +28,29 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
 }
 
-// describeCandidates names what the constraints chose, and how much of the constraints that were held out each of the
-// others violated.
+// describeCandidates names what the constraints chose, how much each finalist violated of those that were held out, and
+// what was no finalist.
 func describeCandidates(s *cleavev1.SpectralReport) string {
-	var parts []string
+	var compared, others []string
 	for _, c := range s.GetCandidates() {
-		part := wire.EnumWord(c.GetRule())
+		name := wire.EnumWord(c.GetRule())
 		if c.Violated != nil {
-			part += fmt.Sprintf(" violated %.1f%%", 100*c.GetViolated())
-		} else if len(s.GetCandidates()) > 1 {
-			part += " out by its loss"
+			compared = append(compared, fmt.Sprintf("%s %.1f%%", name, 100*c.GetViolated()))
+		} else if c.GetRule() != cleavev1.CutRule_CUT_RULE_UNCONSTRAINED {
+			others = append(others, name)
 		}
-		parts = append(parts, part)
 	}
-	return fmt.Sprintf("%s (of held-out constraints: %s)", wire.EnumWord(s.GetChosen()), strings.Join(parts, ", "))
+	what := wire.EnumWord(s.GetChosen())
+	if s.GetWidth() > 0 {
+		what += " of " + text.Plural(int(s.GetWidth()), "eigenvector")
+	}
+	if len(compared) > 0 {
+		what += "; held-out constraints violated: " + strings.Join(compared, ", ")
+	}
+	if len(others) > 0 {
+		what += "; not clearly better on held-out constraints: " + strings.Join(others, ", ")
+	}
+	return what
 }
 
 // embeddingFiles is embedding.csv: a row for each point that was clustered, with its row number in the data
