@@ -9,7 +9,7 @@ TOOL := go tool -modfile=tools/go.mod
 BUF  := $(TOOL) buf
 
 # The packages with generated SIMD code. Their generators, tools/asm/<package>, are a module of their own.
-SIMD_PACKAGES := kernel spectral vector
+SIMD_PACKAGES := kernel neighbor spectral vector
 
 # Documents with tables of the catalog.
 CATALOG_DOCS := README.md docs/ALGORITHMS.md docs/OPTIONS.md

@@ -51,16 +51,16 @@ bin/cleave workers --server "$server"
 
 heading "Two circles: no line separates them"
 bin/cleave generate two-circles --n 200 --constraints 50 --seed 1 --out "$out/circles"
-bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 --kernel linear \
+bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 --algorithm kernel-kmeans --kernel linear \
 	--constraints "$out/circles/constraints.csv" --truth "$out/circles/truth.csv" --out "$out/circles-linear"
 
 heading "Two circles: the gaussian kernel and 50 constraints do"
-bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 --kernel gaussian --rho 1 \
+bin/cleave run --server "$server" --data "$out/circles/data.csv" --k 2 --algorithm kernel-kmeans --kernel gaussian --rho 1 \
 	--constraints "$out/circles/constraints.csv" --truth "$out/circles/truth.csv" --out "$out/circles-gaussian"
 
 heading "$points points in 16 dimensions, undisturbed"
 bin/cleave generate gaussians --n "$points" --d 16 --k 20 --noise 5 --seed 1 --out "$out/large"
-large=(--data "$out/large/data.csv" --k 20 --init random)
+large=(--data "$out/large/data.csv" --k 20 --algorithm kernel-kmeans --init random)
 bin/cleave run --server "$server" "${large[@]}" --truth "$out/large/truth.csv" --out "$out/undisturbed"
 
 heading "The same again, killing a worker after the first iteration"

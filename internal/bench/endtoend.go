@@ -60,7 +60,7 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 
 // runCleave times one run of the program.
 func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
-	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--kernel", "gaussian",
+	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans", "--kernel", "gaussian",
 		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
 	var stderr bytes.Buffer
 	process.Stderr = &stderr

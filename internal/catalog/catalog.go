@@ -21,6 +21,7 @@ type Family string
 
 // The families.
 const (
+	AutoFamily     Family = "auto"     // several ways over one of the others, by the data
 	KernelFamily   Family = "kernel"   // sweeps over a matrix
 	CentroidFamily Family = "vector"   // points and centroids
 	SpectralFamily Family = "spectral" // eigenvectors of a matrix

@@ -19,6 +19,8 @@ func request(text string) Request {
 
 func TestWhatGoesTogether(t *testing.T) {
 	for _, text := range []string{
+		"auto sparse-points k=2 constraints=c.csv seeds=s.csv entail=true restarts=3",
+		"auto kernel-matrix k=2 max-iterations=3 storage=auto",
 		"kernel-kmeans points k=2",
 		"kernel-kmeans points k=2 kernel=polynomial gamma=0.5 coef0=-1 degree=3 storage=none",
 		"kernel-kmeans graph k=2 constraints=c.csv farthest=mean entail=true affinity-diagonal=keep",
@@ -40,8 +42,12 @@ func TestWhatGoesTogether(t *testing.T) {
 
 func TestWhatDoesNotGoTogether(t *testing.T) {
 	for _, c := range []struct{ text, reason, field, says string }{
-		{"kmedoids points k=2", "BAD_ALGORITHM", "spec.algorithm", "use kernel-kmeans, kmeans"},
-		{"kmeans graph k=2", notApplicable, "spec.algorithm", "kmeans takes points or sparse points, not a graph; take algorithm kernel-kmeans"},
+		{"kmedoids points k=2", "BAD_ALGORITHM", "spec.algorithm", "use auto, kernel-kmeans, kmeans"},
+		{"auto points k=2 max-iterations=0", "BAD_MAX_ITERATIONS", "spec.max_iterations", "at least 1"},
+		{"auto points k=2 init=neighborhoods", notApplicable, "spec.initialization.start", "starts of its own; it goes with pc-kmeans, mpc-kmeans"},
+		{"auto points k=2 storage=float16", notApplicable, "spec.storage", "always auto"},
+		{"auto points k=2 rho=1", notApplicable, "spec.auto.kernel.rho", "only to kernel-kmeans"},
+		{"kmeans graph k=2", notApplicable, "spec.algorithm", "kmeans takes points or sparse points, not a graph; take algorithm auto, kernel-kmeans"},
 		{"spectral sparse-points k=2", notApplicable, "spec.algorithm", "not sparse points"},
 		{"spectral points k=1", "BAD_K", "spec.k", "k is 1; it must be at least 2"},
 		{"kernel-kmeans points k=0", "BAD_K", "spec.k", "at least 1"},
@@ -57,10 +63,10 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"kernel-kmeans points k=2 tolerance=-1", "BAD_TOLERANCE", "spec.tolerance", "at least 0"},
 		{"spectral points k=2 tolerance=0", "BAD_TOLERANCE", "spec.spectral.eigenvectors.tolerance", "1e-14 or more and below 1"},
 		{"kernel-kmeans points k=2 restarts=20000", "BAD_RESTARTS", "spec.restarts", "1 to 10000"},
-		{"kmeans points k=2 constraints=c.csv", notApplicable, "spec.supervision.constraints", "only to kernel-kmeans, cop-kmeans"},
+		{"kmeans points k=2 constraints=c.csv", notApplicable, "spec.supervision.constraints", "only to auto, kernel-kmeans, pc-kmeans"},
 		{"kmeans points k=2 seeds=s.csv", notApplicable, "spec.supervision.seeds", "seeded-kmeans"},
 		{"seeded-kmeans points k=2", "NO_SEEDS", "spec.supervision.seeds", "needs seeds"},
-		{"pc-kmeans points k=2 metric=full", notApplicable, "spec.pc_kmeans.metric", "always identity; it goes with m-kmeans, mpc-kmeans"},
+		{"pc-kmeans points k=2 metric=full", notApplicable, "spec.pc_kmeans.metric", "always identity; it goes with mpc-kmeans, hmrf-kmeans"},
 		{"hmrf-kmeans points k=2 distortion=kl metric=full", notApplicable, "spec.hmrf_kmeans.metric", "nothing is learned for the distortion kl"},
 		{"m-kmeans points k=2 penalty=potts", notApplicable, "spec.m_kmeans.penalty", "only to mpc-kmeans"},
 		{"kmeans points k=2 inference=bp", notApplicable, "spec.kmeans.inference", ""},

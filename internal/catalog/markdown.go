@@ -35,10 +35,12 @@ func scopeTable() string {
 	table := "| `--algorithm` | data | options of its own | starts (the first is the default) |\n|---|---|---|---|\n"
 	for _, a := range Algorithms {
 		starts := strings.Join(coded(a.Starts, ""), ", ")
-		if len(a.Starts) == 0 {
+		switch {
+		case a.Family == AutoFamily:
+			starts = "its own"
+		case len(a.Starts) == 0:
 			starts = "none: eigenvectors depend on no start"
-		}
-		if a.Name == DefaultAlgorithm {
+		case a.Family == KernelFamily:
 			starts += "; `farthest-first` is the default only with constraints, `seeds` only with seeds"
 		}
 		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)

@@ -16,8 +16,10 @@ func (r Request) checkData(a Algorithm) *Refusal {
 		}
 		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; take {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
 	}
-	storage := r.Values["storage"]
+	storage, scale := r.Values["storage"], r.Values["scale"]
 	switch {
+	case r.Data != Points && (scale == "auto" || scale == "zscore"):
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
 		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
 	case r.Data == KernelMatrix && storage == "none":
@@ -69,6 +71,9 @@ func (r Request) kernel() Kernel {
 func (r Request) checkStart(a Algorithm) *Refusal {
 	start, given := r.Values["init"]
 	switch {
+	case given && a.Family == AutoFamily:
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it goes with %s",
+			Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
@@ -99,6 +104,8 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	switch {
 	case r.given("entail") && !r.given("constraints"):
 		return r.refuse(a, notApplicable, "entail", "{entail} goes with {constraints} only")
+	case a.Family == AutoFamily && r.Is("max-iterations", "0"):
+		return r.refuse(a, badReason("max-iterations"), "max-iterations", "{max-iterations} is 0; auto compares answers, not starts: it must be at least 1")
 	case a.Name == "spectral" && (objective == "kernel-kmeans" || objective == "ratio-cut"):
 		return r.refuse(a, notApplicable, "objective", "{objective} %s does not apply to spectral, only normalized-cut or ratio-association", objective)
 	case r.given("weights") && cuts:
@@ -111,6 +118,9 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 	if distortion, metric := r.Values["distortion"], r.Values["metric"]; a.Takes("distortion") &&
 		distortion != "" && distortion != "euclidean" && metric != "" && metric != "identity" {
 		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
+	}
+	if scale, distortion := r.Values["scale"], r.Values["distortion"]; (scale == "auto" || scale == "zscore") && (distortion == "kl" || distortion == "i-divergence") {
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: standardized columns have values below 0, which have no divergence", scale, distortion)
 	}
 	if a.Takes("beliefs") {
 		return r.checkBeliefs(a)

@@ -8,6 +8,7 @@ import (
 var (
 	onPoints = []string{Points, SparsePoints}
 	onMatrix = []string{Points, Graph, KernelMatrix}
+	onAll    = []string{Points, SparsePoints, Graph, KernelMatrix}
 
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
 	affinityOptions = slices.Concat(kernelOptions, []string{"affinity-diagonal", "storage", "constraints", "entail"})
@@ -17,8 +18,9 @@ var (
 
 // Options that have a fixed value in some algorithms. An empty cluster is filled by k-means and its seeded variants,
 // which also cluster the rows of eigenvectors, and keeps its mean in all others. Storage is about the matrix, which k-means
-// and its relatives do not have.
+// and its relatives do not have. Where constraints are hard in auto, so is what they imply.
 var (
+	impliedByAuto     = map[string]string{"entail": "true", "storage": "auto"}
 	impliedByKmeans   = map[string]string{"metric": "identity", "empty": "farthest", "storage": "auto"}
 	impliedByCop      = map[string]string{"metric": "identity", "empty": "keep", "storage": "auto"}
 	impliedByPC       = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
@@ -29,10 +31,16 @@ var (
 )
 
 // DefaultAlgorithm runs when a job names no algorithm.
-const DefaultAlgorithm = "kernel-kmeans"
+const DefaultAlgorithm = "auto"
 
-// Algorithms are all algorithms. The message of an algorithm in the API has its name, with underscores.
+// Algorithms are all algorithms. The message of an algorithm in the API has its name, with underscores. Of those that
+// take the options of a job that names none, the first runs.
 var Algorithms = []Algorithm{
+	{
+		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
+		About: "chooses how points are compared and how constraints enter, by what ways have right of constraints that they were not shown",
+		Data:  onAll, Options: []string{"constraints", "seeds"}, Implied: impliedByAuto,
+	},
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
@@ -60,21 +68,9 @@ var Algorithms = []Algorithm{
 		Starts: []string{"seeds"}, Needs: []string{"seeds"},
 	},
 	{
-		Name: "cop-kmeans", Family: CentroidFamily, Supervision: "pairs",
-		About: "k-means under hard constraints",
-		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail"}, Implied: impliedByCop,
-		Starts: []string{"random", "kmeans++", "labels", "centroids"},
-	},
-	{
 		Name: "pc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
 		About: "k-means that pays for violated constraints",
 		Data:  onPoints, Options: []string{"inference", "constraints", "entail"}, Implied: impliedByPC,
-		Starts: neighborhoodStarts,
-	},
-	{
-		Name: "m-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
-		About: "k-means with a learned metric",
-		Data:  onPoints, Options: []string{"metric", "constraints", "entail"}, Implied: impliedByMPC,
 		Starts: neighborhoodStarts,
 	},
 	{
@@ -88,6 +84,18 @@ var Algorithms = []Algorithm{
 		About: "the same on a hidden Markov random field: also cosines and divergences",
 		Data:  onPoints, Options: []string{"distortion", "metric", "penalty", "inference", "constraints", "entail"}, Implied: impliedByHMRF,
 		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "m-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
+		About: "k-means with a learned metric",
+		Data:  onPoints, Options: []string{"metric", "constraints", "entail"}, Implied: impliedByMPC,
+		Starts: neighborhoodStarts,
+	},
+	{
+		Name: "cop-kmeans", Family: CentroidFamily, Supervision: "pairs",
+		About: "k-means under hard constraints",
+		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail"}, Implied: impliedByCop,
+		Starts: []string{"random", "kmeans++", "labels", "centroids"},
 	},
 	{
 		Name: "spectral", Family: SpectralFamily, Paper: "Kulis et al. 2009", Supervision: "pairs",
@@ -193,6 +201,8 @@ var Options = []Option{
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},
 	{Name: "source-data", Type: File, Group: CutGroup, Help: "other measurements of the same objects in this `FILE` (points, row by row), to respect"},
 
+	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "none"}, Default: "none", Group: RunGroup,
+		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if few columns carry the variance (auto), or nothing"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},

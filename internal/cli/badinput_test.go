@@ -74,15 +74,15 @@ func TestBadInput(t *testing.T) {
 		{"--data p.csv --k 2 --init labels:few.csv", "1 label for 4 points"},
 		{"--data p.csv --k 2 --truth few.csv", "1 label for 4 points"},
 		{"--data p.csv --k 2 --truth l.csv --score-on farseed.csv", "farseed.csv, line 1"},
-		{"--data zero.csv --k 2 --kernel cosine", "row 0 is all zeros"},
+		{"--data zero.csv --k 2 --algorithm kernel-kmeans --kernel cosine", "row 0 is all zeros"},
 		{"--kernel-matrix asym.csv --k 2", "the kernel matrix is not symmetric: entry (1,0) is 0.2 but entry (0,1) is 0.5"},
 		{"--kernel-matrix wide.csv --k 2", "2 rows and 3 columns; it must be square"},
 		{"--graph badedge.csv --k 2", "badedge.csv, line 2"},
-		{"--graph isolated.csv --k 2", "degree 0: 2;"},
-		{"--graph isolated.csv --vertices 7 --k 2", "degree 0: 2, 5, 6;"},
+		{"--graph isolated.csv --k 2 --algorithm kernel-kmeans", "degree 0: 2;"},
+		{"--graph isolated.csv --vertices 7 --k 2 --algorithm kernel-kmeans", "degree 0: 2, 5, 6;"},
 		{"--graph farvertex.csv --vertices 5 --k 2", "vertex 9 is outside 0..4"},
-		{"--graph negative.csv --k 2", "edge 1-2 has weight -3"},
-		{"--kernel-matrix negk.csv --k 2 --objective normalized-cut", "the affinity of 1 and 0 is -0.5"},
+		{"--graph negative.csv --k 2 --algorithm kernel-kmeans", "edge 1-2 has weight -3"},
+		{"--kernel-matrix negk.csv --k 2 --algorithm kernel-kmeans --objective normalized-cut", "the affinity of 1 and 0 is -0.5"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			r := invoke(t, "run --quiet --out o "+c.args)
@@ -107,7 +107,7 @@ func TestUnusualInputIsAccepted(t *testing.T) {
 		"odd.csv":      "src,dst,weight\n0,1,1\n1,0,2\n1,1,5\n1,2,1\n2,3,1\n",
 	})
 	clitest.Folder(t, files)
-	r := invoke(t, "run --quiet --json --data p.csv --k 2 --constraints conflict.csv")
+	r := invoke(t, "run --quiet --json --data p.csv --k 2 --algorithm kernel-kmeans --constraints conflict.csv")
 	if r.code != 0 || !strings.HasPrefix(r.stderr, "warning: ") {
 		t.Fatalf("exit code %d, %q", r.code, r.stderr)
 	}
@@ -115,5 +115,5 @@ func TestUnusualInputIsAccepted(t *testing.T) {
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "0") || !strings.Contains(d.Warnings[0].Message, "2") || d.Constraints.Total != 3 {
 		t.Errorf("warnings %+v, constraints %+v", d.Warnings, d.Constraints)
 	}
-	succeed(t, "run --quiet --graph odd.csv --k 2")
+	succeed(t, "run --quiet --graph odd.csv --k 2 --algorithm kernel-kmeans")
 }

@@ -31,7 +31,7 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{"--graph isolated.csv --k 2 --algorithm spectral", "this vertex has degree 0: 3; remove such vertices, or choose ratio-association"},
 		{"--graph isolated.csv --k 2 --algorithm spectral-learning --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
 		{"--graph isolated.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
-		{"--graph isolated.csv --vertices 9 --k 2", "these vertices have degree 0: 3, 6, 7, 8; remove such vertices, or choose ratio-cut or ratio-association"},
+		{"--graph isolated.csv --vertices 9 --k 2 --algorithm kernel-kmeans", "these vertices have degree 0: 3, 6, 7, 8; remove such vertices, or choose ratio-cut or ratio-association"},
 		{"--data far.csv --rho 1 --k 2 --algorithm spectral-learning --constraints links.csv", "this point, whose affinities are 0, has degree 0: 5; take a wider kernel than rho = 1, remove such points"},
 		{"--graph negative.csv --k 2 --algorithm spectral", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0 (ratio-association allows any)"},
 		{"--graph negative.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0"},

@@ -82,7 +82,7 @@ func TestTheAnswerDoesNotDependOnTheWorkers(t *testing.T) {
 func TestRunWritesItsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 60 --d 4 --k 3 --constraints 10 --out g")
-	r := invoke(t, "run --data g/data.csv --k 3 --constraints g/constraints.csv --truth g/truth.csv --out deep/o")
+	r := invoke(t, "run --data g/data.csv --k 3 --algorithm kernel-kmeans --constraints g/constraints.csv --truth g/truth.csv --out deep/o")
 	if r.code != 0 || !strings.Contains(r.stderr, "iteration 0: objective ") || !strings.Contains(r.stdout, "NMI ") {
 		t.Fatalf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
@@ -125,11 +125,11 @@ func TestStartsAndForms(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for _, c := range []struct{ args, labels string }{
 		{"--data p.csv --k 2 --init labels:l.csv --max-iterations 0", "0011"},
-		{"--data p.csv --k 2 --seeds s.csv", "0011"},
+		{"--data p.csv --k 2 --algorithm kernel-kmeans --seeds s.csv", "0011"},
 		{"--data p.csv --k 2 --kernel linear --weights w.csv", ""},
 		{"--data p.csv --k 2 --kernel polynomial --degree 3 --coef0 1", ""},
 		{"--data p.csv -f job.yaml", ""},
-		{"--graph e.csv --k 2", ""},
+		{"--graph e.csv --k 2 --algorithm kernel-kmeans", ""},
 		{"--graph e.csv --vertices 6 --k 2 --objective ratio-cut", ""},
 		{"--kernel-matrix k.csv --k 2 --objective ratio-association", ""},
 		{"--data p.csv --k 2 --constraints c.csv --entail --sigma auto", ""},
@@ -295,14 +295,14 @@ func TestRequestIDs(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	address := startServe(t, "--workers 1")
 	const id = " --request-id 4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
-	first := succeed(t, "submit --wait --quiet --data p.csv --k 2 --server "+address+id)
-	if again := succeed(t, "submit --data p.csv --k 2 --server "+address+id); again != first {
+	first := succeed(t, "submit --wait --quiet --data p.csv --k 2 --algorithm kernel-kmeans --server "+address+id)
+	if again := succeed(t, "submit --data p.csv --k 2 --algorithm kernel-kmeans --server "+address+id); again != first {
 		t.Errorf("submitting twice made %s and %s", first, again)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "from another spec") {
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "from another spec") {
 		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --server "+address+" --request-id mine"); r.code != 2 || !strings.Contains(r.stderr, "UUID") {
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id mine"); r.code != 2 || !strings.Contains(r.stderr, "UUID") {
 		t.Errorf("no UUID: exit code %d, %s", r.code, r.stderr)
 	}
 }
@@ -310,7 +310,7 @@ func TestRequestIDs(t *testing.T) {
 func TestCancelAndWaitingForWorkers(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	address := startServe(t, "--workers 0")
-	id := strings.TrimSpace(succeed(t, "submit --data p.csv --k 2 --server "+address))
+	id := strings.TrimSpace(succeed(t, "submit --data p.csv --k 2 --algorithm kernel-kmeans --server "+address))
 	if out := succeed(t, "get "+id+" --server "+address); !strings.Contains(out, "PENDING") && !strings.Contains(out, "RUNNING") {
 		t.Errorf("get: %s", out)
 	}

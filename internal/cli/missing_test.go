@@ -109,10 +109,10 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	g.write(t, "start.csv", g.labels(t, "g/truth.csv", "-1"))
 	const lost = 23
 	for _, c := range []struct{ small, large, with string }{
-		{"--truth g/truth.csv --constraints g/constraints.csv", "--truth big/truth.csv --constraints big/constraints.csv", "; and with them 3 constraints"},
-		{"--truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", "; and with them 1 seed"},
-		{"--weights g/w.csv --kernel linear", "--weights big/w.csv --kernel linear", ""},
-		{"--init labels:g/truth.csv --max-iterations 1", "--init labels:big/start.csv --max-iterations 1", ""},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --constraints g/constraints.csv", "--algorithm kernel-kmeans --truth big/truth.csv --constraints big/constraints.csv", "; and with them 3 constraints"},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--algorithm kernel-kmeans --truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", "; and with them 1 seed"},
+		{"--algorithm kernel-kmeans --weights g/w.csv --kernel linear", "--algorithm kernel-kmeans --weights big/w.csv --kernel linear", ""},
+		{"--algorithm kernel-kmeans --init labels:g/truth.csv --max-iterations 1", "--algorithm kernel-kmeans --init labels:big/start.csv --max-iterations 1", ""},
 		{"--algorithm mpc-kmeans --constraints g/constraints.csv", "--algorithm mpc-kmeans --constraints big/constraints.csv", "; and with them 3 constraints"},
 	} {
 		t.Run(c.small, func(t *testing.T) {
@@ -136,12 +136,12 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 			}
 		})
 	}
-	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3"); !strings.Contains(out, "90 x 90") {
+	if out := succeed(t, "plan --missing drop --data big/data.csv --k 3 --algorithm kernel-kmeans"); !strings.Contains(out, "90 x 90") {
 		t.Errorf("plan: %s", out)
 	}
 	// predict drops the same rows.
-	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --out o")
-	succeed(t, "run --quiet --data g/data.csv --k 3 --out few")
+	succeed(t, "run --quiet --missing drop --data big/data.csv --k 3 --algorithm kernel-kmeans --out o")
+	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kernel-kmeans --out few")
 	if got := succeed(t, "predict --model o --trained-on big/data.csv --data g/data.csv"); got != clitest.Read(t, "few/labels.csv") {
 		t.Errorf("predicted %s", got)
 	}

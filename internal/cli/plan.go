@@ -37,7 +37,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if c != nil {
 		defer c.Close()
 	}
-	j, err := prepare(ctx, f.job, c)
+	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}

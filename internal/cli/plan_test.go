@@ -11,7 +11,7 @@ import (
 func TestPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 300 --d 4 --k 3 --constraints 10 --out g")
-	const job = "--data g/data.csv --k 3 --constraints g/constraints.csv "
+	const job = "--data g/data.csv --k 3 --algorithm kernel-kmeans --constraints g/constraints.csv "
 	var p struct {
 		Tiles, TileRows, StoredTiles, ComputedTiles, Workers int
 		Storage, Explanation, TileBytes, Bytes               string

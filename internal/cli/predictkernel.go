@@ -81,6 +81,7 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 	}
 	m.spec = &cleavev1.JobSpec{
 		K:              result.GetK(),
+		Scale:          result.GetScale(), // standardizing the same points gives the same units
 		MaxIterations:  proto.Uint32(0),
 		Storage:        cleavev1.StorageMode_STORAGE_MODE_NONE, // the matrix is needed only once
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_LABELS, Labels: labels},

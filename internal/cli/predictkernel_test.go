@@ -55,11 +55,11 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := startServe(t, "--workers 1 --data-dir state")
-	succeed(t, "run --quiet --data p.csv --k 2 --out o")
+	succeed(t, "run --quiet --data p.csv --k 2 --algorithm kernel-kmeans --out o")
 	succeed(t, "run --quiet --data p.csv --k 2 --objective ratio-cut --out cut")
-	succeed(t, "run --quiet --graph e.csv --k 2 --out graph")
-	points := strings.TrimSpace(succeed(t, "submit --wait --quiet --data p.csv --k 2 --server "+address))
-	graph := strings.TrimSpace(succeed(t, "submit --wait --quiet --graph e.csv --k 2 --server "+address))
+	succeed(t, "run --quiet --graph e.csv --k 2 --algorithm kernel-kmeans --out graph")
+	points := strings.TrimSpace(succeed(t, "submit --wait --quiet --data p.csv --k 2 --algorithm kernel-kmeans --server "+address))
+	graph := strings.TrimSpace(succeed(t, "submit --wait --quiet --graph e.csv --k 2 --algorithm kernel-kmeans --server "+address))
 	for _, c := range []struct{ args, want string }{
 		{"--model o --data p.csv", "o holds a run of kernel-kmeans, whose model is its points"},
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},

@@ -63,7 +63,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	j, err := prepare(ctx, f.job, c)
+	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // serverVariable names the coordinator when --server does not.
@@ -72,12 +74,18 @@ func describingCommand(name, short string, f *describedJob, run func(context.Con
 	return cmd
 }
 
-// prepare makes a job of the flags. c is nil when there is no coordinator yet.
-func prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
-	if c == nil {
-		return f.Prepare(ctx, nil)
+// prepare makes a job of the flags, and says why it has its algorithm if the flags only hint at it. c is nil when there
+// is no coordinator yet.
+func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
+	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
+	if c != nil {
+		describe = c.DescribeDataset
 	}
-	return f.Prepare(ctx, c.DescribeDataset)
+	j, err := f.Prepare(ctx, describe)
+	if err == nil && j.Chosen != "" {
+		fmt.Fprintf(a.stderr, "cleave: %s\n", j.Chosen)
+	}
+	return j, err
 }
 
 // listingCommand is a command that lists what a coordinator has.

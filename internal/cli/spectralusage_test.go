@@ -16,7 +16,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 			"--objective ratio-cut does not apply to constrained-spectral, where it is always normalized-cut"},
 		{"run --data p.csv --k 2 --algorithm spectral --beta 1", "--beta does not apply to spectral, only to constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --discretize sign", "--discretize sign does not apply to spectral, where it is always plain"},
-		{"run --data p.csv --k 2 --beliefs q.csv", "--beliefs does not apply to kernel-kmeans, only to constrained-spectral"},
+		{"run --data p.csv --k 2 --algorithm kernel-kmeans --beliefs q.csv", "--beliefs does not apply to kernel-kmeans, only to constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --source-graph e.csv", "--source-graph does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm spectral --components join", "--components join does not apply to spectral, where it is always keep"},
 		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},

@@ -40,7 +40,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	j, err := prepare(ctx, f.job, c)
+	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
 	}

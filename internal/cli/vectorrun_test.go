@@ -194,7 +194,7 @@ func TestASecondRunReplacesTheFilesOfTheFirst(t *testing.T) {
 	if got := names(); got != "centroids.csv clusters.svg labels.csv metric.csv objective.svg result.json" {
 		t.Errorf("wrote %s", got)
 	}
-	succeed(t, "run --quiet --data g/data.csv --k 3 --out o")
+	succeed(t, "run --quiet --data g/data.csv --k 3 --algorithm kernel-kmeans --out o")
 	if got := names(); got != "clusters.svg labels.csv objective.svg result.json" {
 		t.Errorf("a kernel run leaves %s", got)
 	}

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
@@ -21,6 +22,7 @@ type Result struct {
 	Shifts         []ShiftChange
 	Warnings       []Notice
 	Sigma          float64            // the diagonal shift at the end
+	Units          *dataset.Units     // that dense points were put into; nil: as they are given
 	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
 	Restart        int                // the one that won
 	Satisfaction   constraint.Satisfaction
@@ -33,12 +35,14 @@ type Result struct {
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
-// the distortion prepares them: unit vectors for cosines, probabilities for KL.
+// the distortion prepares them: unit vectors for cosines, probabilities for KL. Distances are between points and
+// centroids in the units.
 type Model struct {
 	Distortion metric.Distortion
 	K, D       int
 	Centroids  []float64 // k x d
 	Metric     *metric.Metric
+	Units      *dataset.Units // nil: columns are compared as they are
 }
 
 // Inference is about the last time that constrained points were assigned together.

@@ -27,6 +27,9 @@ type Spec struct {
 	InitialLabels []int32 // for StartLabels
 	FarthestMean  bool    // farthest-first by mean instead of total distance
 
+	// Scale is what is done to the columns of dense points first.
+	Scale Scale
+
 	// HalfPrecision rounds dense matrices to float16: half the memory, another numeric class.
 	HalfPrecision bool
 
@@ -43,6 +46,7 @@ func NewSpec(r catalog.Request) Spec {
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
 		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
 		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
+		Scale: catalog.Named(r.Values["scale"], ScaleNone),
 	}
 	if a, _ := catalog.FindAlgorithm(r.Algorithm); a.Family != catalog.SpectralFamily {
 		spec.Restarts = int(r.WholeOr("restarts", 0))

@@ -63,7 +63,9 @@ var badSpecs = []struct {
 }{
 	{"k of 0", "points", func(s *cleavev1.JobSpec) { s.K = 0 }, codes.InvalidArgument, "BAD_K", "k is 0"},
 	{"k over n", "points", func(s *cleavev1.JobSpec) { s.K = 7 }, codes.InvalidArgument, "BAD_K", "only 6 rows"},
-	{"no algorithm", "points", func(s *cleavev1.JobSpec) { s.Algorithm = nil }, codes.InvalidArgument, "ALGORITHM_MISSING", "no algorithm"},
+	{"no algorithm for all", "points", func(s *cleavev1.JobSpec) {
+		s.Algorithm, s.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
+	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "no algorithm takes init neighborhoods and farthest together"},
 	{"no such data set", "points", func(s *cleavev1.JobSpec) { s.DatasetId = "feed" }, codes.NotFound, "DATASET_NOT_FOUND", "feed"},
 	{"a constraint out of range", "points", constrain(mustLink(0, 6)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "6"},
 	{"a constraint far out of range", "points", constrain(mustLink(0, math.MaxInt32)), codes.InvalidArgument, "INDEX_OUT_OF_RANGE", "2147483647"},

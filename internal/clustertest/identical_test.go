@@ -49,17 +49,17 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		args   []string
 		shifts bool // the objective rises at some iteration, and the shift is set
 	}{
-		{name: "points", args: []string{"--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
-		{name: "points under constraints", args: []string{"--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
-		{name: "points by kmeans++ with restarts", args: []string{"--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
-		{name: "normalized cut", shifts: true, args: []string{"--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "3",
+		{name: "points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
+		{name: "points under constraints", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
+		{name: "points by kmeans++ with restarts", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
+		{name: "normalized cut", shifts: true, args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "3",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "ratio cut", shifts: true, args: []string{"--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
+		{name: "ratio cut", shifts: true, args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "ratio cut that cycles", args: []string{"--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8",
+		{name: "ratio cut that cycles", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8",
 			"--init", "random", "--seed", "1", "--on-rise", "ignore"}},
-		{name: "kernel matrix", args: []string{"--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
-		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--kernel-matrix", kernel, "--objective", "normalized-cut",
+		{name: "kernel matrix", args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
+		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective", "normalized-cut",
 			"--k", "6", "--init", "random"}},
 		{name: "kmeans with restarts", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--k", "12", "--restarts", "3"}},
 		{name: "constrained kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12", "--seeds", seeds}},
@@ -71,7 +71,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		{name: "spectral", args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
 		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning", "--k", "2", "--tolerance", "1e-2",
 			"--constraints", graph + "/constraints.csv"}},
-		{name: "kernel k-means from eigenvectors", args: []string{"--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
+		{name: "kernel k-means from eigenvectors", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
 	}
 
 	run := func(name string, args ...string) files {

@@ -26,7 +26,7 @@ func startRun(t testing.TB, c *Coordinator, args ...string) (run *Process, job s
 		t.Fatal(err)
 	}
 	run = StartCleave(t, append([]string{"run", "--server", c.Addr, "--data", data, "--k", strconv.Itoa(int(load.spec.GetK())),
-		"--seed", strconv.FormatUint(load.spec.GetSeed(), 10), "--init", "random"}, args...)...)
+		"--seed", strconv.FormatUint(load.spec.GetSeed(), 10), "--algorithm", "kernel-kmeans", "--init", "random"}, args...)...)
 	Eventually(t, "the job iterates", func() (bool, string) {
 		jobs, err := c.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
 		for _, each := range must(t, jobs, err).GetJobs() {

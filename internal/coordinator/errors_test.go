@@ -67,7 +67,9 @@ func TestErrors(t *testing.T) {
 		{"unknown data set", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.DatasetId = "00" }), codes.NotFound, "DATASET_NOT_FOUND"},
 		{"k is 0", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 0 }), codes.InvalidArgument, "BAD_K"},
 		{"k over n", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.K = 5 }), codes.InvalidArgument, "BAD_K"},
-		{"no algorithm", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Algorithm = nil }), codes.InvalidArgument, "ALGORITHM_MISSING"},
+		{"no algorithm for all", createJob(func(r *cleavev1.CreateJobRequest) {
+			r.Spec.Algorithm, r.Spec.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_NEIGHBORHOODS, Farthest: cleavev1.FarthestRule_FARTHEST_RULE_MEAN}
+		}), codes.InvalidArgument, "OPTION_DOES_NOT_APPLY"},
 		{"bad request id", createJob(func(r *cleavev1.CreateJobRequest) { r.RequestId = "again" }), codes.InvalidArgument, "INVALID_REQUEST_ID"},
 		{"unknown enum", createJob(func(r *cleavev1.CreateJobRequest) { r.Spec.Storage = 99 }), codes.InvalidArgument, "UNKNOWN_ENUM_VALUE"},
 		{"constraint out of range", createJob(func(r *cleavev1.CreateJobRequest) {

@@ -51,7 +51,7 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver = nil // the solver only found the start
+		p.Solver, p.WayTried = nil, nil // the solver only found the start, and the way is chosen
 		if l.iterating.IsZero() {
 			l.iterating = l.now()
 			return
@@ -63,9 +63,14 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 // solverStep counts a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {
-		p.Solver = step
+		p.Solver, p.WayTried = step, nil
 		l.solver.tick(l.now(), step.StepsLeft)
 	})
+}
+
+// wayTried notes the last way that was tried.
+func (l *liveProgress) wayTried(tried *cleavev1.WayTried) {
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried = nil, tried })
 }
 
 // tiles notes how many tiles are built.

@@ -113,7 +113,11 @@ func (o *observer) Solver(s clustering.SolverStep) {
 }
 
 // Trial implements clustering.Observer.
-func (o *observer) Trial(clustering.Trial) {}
+func (o *observer) Trial(t clustering.Trial) {
+	tried := wire.WayTriedProto(t)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_WayTried{WayTried: tried}})
+	o.job.progress.wayTried(tried)
+}
 
 // Notice implements clustering.Observer.
 func (o *observer) Notice(n clustering.Notice) {

@@ -18,7 +18,7 @@ type prepared struct {
 	need   planning.Workload
 }
 
-// prepare checks a spec and prepares its problem. What can be checked without the values of the data set
+// prepare checks a spec, gives it an algorithm if it names none, and prepares its problem. What can be checked without the values of the data set
 // comes first.
 func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepared, error) {
 	if err := required("spec.dataset_id", p.GetDatasetId()); err != nil {
@@ -28,8 +28,11 @@ func (c *Coordinator) prepare(ctx context.Context, p *cleavev1.JobSpec) (*prepar
 	if err != nil {
 		return nil, err
 	}
-	rows := int(record.GetDataset().GetRows())
-	if err := wire.Validate(p, wire.Kind(record.GetDataset().GetKind())); err != nil {
+	rows, kind := int(record.GetDataset().GetRows()), wire.Kind(record.GetDataset().GetKind())
+	if err := wire.ChooseAlgorithm(p, kind); err != nil {
+		return nil, err
+	}
+	if err := wire.Validate(p, kind); err != nil {
 		return nil, err
 	}
 	spec, err := wire.Spec(p, rows, c.tables.finder(ctx))

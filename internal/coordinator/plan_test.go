@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	auto    = cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED
-	float32 = cleavev1.StorageMode_STORAGE_MODE_FLOAT32
-	none    = cleavev1.StorageMode_STORAGE_MODE_NONE
+	whatFits = cleavev1.StorageMode_STORAGE_MODE_UNSPECIFIED
+	float32  = cleavev1.StorageMode_STORAGE_MODE_FLOAT32
+	none     = cleavev1.StorageMode_STORAGE_MODE_NONE
 )
 
 // noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
@@ -47,7 +47,7 @@ func (h *harness) plan(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
 
 func TestPlanJob(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
-	s, need := h.noiseJob(auto)
+	s, need := h.noiseJob(whatFits)
 	_, err := h.plan(s)
 	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
 	defer h.startWorkerWith("ann", memoryFor(need, 8))()
@@ -59,7 +59,7 @@ func TestPlanJob(t *testing.T) {
 		storage          cleavev1.StorageMode
 		stored, computed int
 		name             string
-	}{{auto, 15, 4, "float32+none"}, {none, 0, 19, "none"}} {
+	}{{whatFits, 15, 4, "float32+none"}, {none, 0, 19, "none"}} {
 		s.Storage = c.storage
 		p, err := h.plan(s)
 		if err != nil {
@@ -109,9 +109,9 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 	}{
 		{"float32", float32, 19, "float32"},
 		{"none", none, 19, "none"},
-		{"auto, plenty", auto, 19, "float32"},
-		{"auto, little", auto, 4, "float32+none"},
-		{"auto, none", auto, 0, "none"},
+		{"auto, plenty", whatFits, 19, "float32"},
+		{"auto, little", whatFits, 4, "float32+none"},
+		{"auto, none", whatFits, 0, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHarness(t, testConfig(), realEngine())
@@ -164,7 +164,7 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
 		_, err = h.plan(s)
 		wantError(t, err, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY")
-		for _, storage := range []cleavev1.StorageMode{auto, float32} {
+		for _, storage := range []cleavev1.StorageMode{whatFits, float32} {
 			s.Storage = storage
 			if _, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s}); err != nil {
 				t.Errorf("storage %v on a %v: %v", storage, data.Kind(), err)

@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -30,6 +32,8 @@ type runner interface {
 // newRunner prepares a job; bytes is the size of the data set.
 func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
 	switch options := spec.Algorithm.(type) {
+	case *auto.Options:
+		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
 	case *centroid.Options:
 		problem, err := centroid.Prepare(data, spec)
 		if err != nil {
@@ -63,6 +67,7 @@ func (r *kernelRunner) need() planning.Workload {
 	n := planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
+		Scaled:        r.problem.Units != nil,
 		K:             r.spec.K,
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
@@ -100,6 +105,7 @@ func runOn(x interface {
 }
 
 func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.Run(ctx, r.problem, x, o) })
 }
@@ -123,6 +129,7 @@ func (r *vectorRunner) need() planning.Workload {
 			FullMetric: r.fullMetric, Entries: r.entries,
 		},
 		DatasetBytes: r.bytes,
+		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
 		Restarts:     r.spec.Restarts,
 	}
@@ -131,7 +138,7 @@ func (r *vectorRunner) need() planning.Workload {
 func (r *vectorRunner) limitLanes(int) {}
 
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Vectors = r.problem.Vectors
+	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewVectorExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return centroid.Run(ctx, r.problem, x, o) })
 }

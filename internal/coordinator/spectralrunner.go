@@ -26,6 +26,7 @@ func (r *spectralRunner) need() planning.Workload {
 	return planning.Workload{
 		Matrix:        r.problem.Matrix,
 		DatasetBytes:  r.bytes,
+		Scaled:        r.problem.Units != nil,
 		K:             r.spec.K,
 		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: r.problem.SparseEntries(),
@@ -44,6 +45,7 @@ func (r *spectralRunner) need() planning.Workload {
 func (r *spectralRunner) limitLanes(int) {}
 
 func (r *spectralRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.problem.Units
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return cut.Run(ctx, r.problem, x, o) })
 }

@@ -69,6 +69,9 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := j.runCommand(ctx, g.session, nil, 0, func(c *workerv1.Command) {
 		p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K)}
+		if j.need.Scaled {
+			p.Units = &workerv1.Units{Center: j.units.center.message(), Scale: j.units.scale.message()}
+		}
 		j.describe(p)
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})

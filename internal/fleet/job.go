@@ -7,9 +7,11 @@ import (
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/vector"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // ErrReleased is the error of operations after Release.
@@ -27,8 +29,10 @@ type Status struct {
 type Task struct {
 	JobID     string
 	DatasetID string
-	Need      planning.Workload // the matrix or the vectors, and the memory they take
+	Need      planning.Workload // the matrix, the vectors or the neighbors, and the memory they take
 	Vectors   *vector.RowSpec   // for a job of the vector family
+	Diagonal  []float64         // for neighbors in a kernel matrix
+	Units     *dataset.Units    // that the data set is put into first; nil: it is taken as it is
 	Report    func(Status)      // called with every change of the status, one call at a time; may be nil
 }
 
@@ -44,6 +48,7 @@ type job struct {
 	key            string // the job's id in commands; no two executors have the same
 	datasetID      string
 	need           planning.Workload
+	units          struct{ center, scale *payload } // of the columns of the data set; nil: as they are
 	rows           int
 	sizes          []partition.Size                               // of the tiles
 	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
@@ -103,6 +108,10 @@ func (f *Fleet) newJob(task Task) *job {
 		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
+	if j.need.Scaled = task.Units != nil; j.need.Scaled {
+		j.units.center = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Center) })
+		j.units.scale = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Scale) })
+	}
 	return j
 }
 

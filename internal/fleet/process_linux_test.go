@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -82,6 +83,30 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 			memory := plannedBytes(t, p.need(size))
 			process := k.spawn(program, memory)
 			newVectorSequence(k, k.submitVectors(p, nil), p, 1).run(20, noDisturbance)
+			process.checkPeak(memory)
+		})
+	}
+}
+
+func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
+	program := buildWorker(t)
+	for name, make := range map[string]func(t *testing.T) *neighborProblem{
+		"points": func(t *testing.T) *neighborProblem { return &neighborProblem{data: randomPoints(t, 5000, 400, 1)} },
+		"scaled": func(t *testing.T) *neighborProblem {
+			points := randomPoints(t, 5000, 400, 1)
+			return &neighborProblem{data: points, units: dataset.StandardUnits(points)}
+		},
+		"sparse": func(t *testing.T) *neighborProblem {
+			return &neighborProblem{data: sparsePoints(t, 5000, 4000, 50, 1)}
+		},
+		"kernel": func(t *testing.T) *neighborProblem { return &neighborProblem{data: kernelProblem(t, 2000, 1).data} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, p := newCluster(t), make(t)
+			task := p.task(c, nil)
+			memory := plannedBytes(t, task.Need)
+			process := c.spawn(program, memory)
+			p.check(c, task)
 			process.checkPeak(memory)
 		})
 	}

@@ -27,6 +27,9 @@ func (p Workload) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
 		return p.Vectors.tileSize(tile)
 	}
+	if p.Neighbors != nil {
+		return p.Neighbors.tileSize(tile)
+	}
 	return p.Matrix.TileSize(tile, p.K, int(p.lanes()))
 }
 
@@ -52,6 +55,9 @@ func (p Workload) EntryBytes(tile int) int64 {
 func (p Workload) FixedBytes(threads int) int64 {
 	if p.Vectors != nil {
 		return p.vectorFixedBytes(threads)
+	}
+	if p.Neighbors != nil {
+		return p.neighborFixedBytes(threads)
 	}
 	perRow := p.lanes()*rowOperationBytes + int64(max(0, p.Products-1))*productRowBytes
 	fixed := p.Matrix.SharedBytes(p.K, p.edges()+p.SparseEntries) + int64(p.Matrix.Rows)*perRow +
@@ -84,22 +90,32 @@ func (p Workload) FetchBytes() int64 {
 }
 
 // HeldDatasetBytes is the part of FixedBytes that is the data set itself. A graph is used as it is, and tiles of vectors
-// are built from the data set at any time. Points of a kernel are released once they are centered.
+// or neighbors are built from the data set at any time. Points of a kernel are released once they are centered, and points that are
+// scaled once there is a copy of them in the job's units.
 func (p Workload) HeldDatasetBytes() int64 {
-	if p.Vectors != nil || p.Matrix.Function == kernel.Adjacency {
+	if !p.hasMatrix() && p.Matrix.Function != kernel.Given && !p.Scaled || p.Matrix.Function == kernel.Adjacency {
+		return p.DatasetBytes
+	}
+	return 0
+}
+
+// ScaledCopyBytes is a copy of the data set in the units of the job, beside FixedBytes, until the matrix has its own.
+// Of vectors and neighbors it is what FixedBytes has in place of the data set.
+func (p Workload) ScaledCopyBytes() int64 {
+	if p.Scaled && p.hasMatrix() {
 		return p.DatasetBytes
 	}
 	return 0
 }
 
 // MinFreeBytes is how much memory a worker must have free to take part at all: first for receiving the data set, then
-// for the data set beside FixedBytes.
+// for the data set, and its copy in other units, beside FixedBytes.
 func (p Workload) MinFreeBytes(threads int) int64 {
 	released := p.DatasetBytes - p.HeldDatasetBytes() // once the fixed part is made
 	if p.Matrix.Function == kernel.Given {
 		released = 0
 	}
-	return max(p.FetchBytes(), released+p.FixedBytes(threads))
+	return max(p.FetchBytes(), released+p.ScaledCopyBytes()+p.FixedBytes(threads))
 }
 
 func (p Workload) edges() int64 {

@@ -71,7 +71,7 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 		plan.Shares = append(plan.Shares, share)
 		plan.Bytes += share.Bytes
 	}
-	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency {
+	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency {
 		plan.EntryBytes = p.DatasetBytes
 	}
 	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
@@ -87,6 +87,9 @@ func (p Workload) explain(plan *Plan, workers []Worker) string {
 	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
 	if p.Vectors != nil {
 		return p.explainVectors(plan, offer)
+	}
+	if p.Neighbors != nil {
+		return p.explainNeighbors(offer)
 	}
 	entries := text.Bytes(p.entries())
 	switch {

@@ -25,7 +25,9 @@ func (s Storage) String() string { return [...]string{"auto", "float32", "none"}
 type Workload struct {
 	Matrix        kernel.MatrixSpec // only its function, its size and its precision matter
 	Vectors       *Vectors          // for a job of the vector family, which has no matrix
+	Neighbors     *Neighbors        // for a search for neighbors, which has neither
 	DatasetBytes  int64             // in canonical form
+	Scaled        bool              // workers put the points of the data set into other units
 	K             int
 	Lanes         int          // restarts that run side by side, each with its own sums; 0 means 1
 	Products      int          // how many vectors the matrix is multiplied with at a time; 0 means 1
@@ -41,18 +43,24 @@ type Workload struct {
 
 // Rows is n.
 func (p Workload) Rows() int {
-	if p.Vectors != nil {
+	switch {
+	case p.Vectors != nil:
 		return p.Vectors.Rows
+	case p.Neighbors != nil:
+		return p.Neighbors.Rows
 	}
 	return p.Matrix.Rows
 }
 
+// hasMatrix tells whether the tiles are rows of a matrix.
+func (p Workload) hasMatrix() bool { return p.Vectors == nil && p.Neighbors == nil }
+
 // computable tells whether tiles need not be stored.
 func (p Workload) computable() bool {
-	return p.Vectors == nil && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
+	return p.hasMatrix() && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
 }
 
-// StorageRule says which tiles are stored. Tiles of graphs, given matrices and vectors always are.
+// StorageRule says which tiles are stored. Tiles of graphs, given matrices, vectors and neighbors always are.
 func (p Workload) StorageRule() partition.StorageRule {
 	switch {
 	case !p.computable() || p.Storage == Float32:
@@ -74,6 +82,8 @@ func (p Workload) StorageName(stored, computed bool) string {
 		return "sparse vectors"
 	case p.Vectors != nil:
 		return "vectors"
+	case p.Neighbors != nil:
+		return "neighbors"
 	case p.Matrix.Function == kernel.Adjacency:
 		return "sparse"
 	case stored && computed:

@@ -30,7 +30,7 @@ func (p Workload) refuse(workers []Worker) error {
 	}
 	how := "with storage " + p.Storage.String()
 	switch {
-	case p.Vectors != nil:
+	case !p.hasMatrix():
 		how = "with all points in memory"
 	case p.StorageRule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
@@ -109,7 +109,7 @@ func (p Workload) fits(workers []Worker) bool {
 // maxRows is how many rows of the same kind would fit, rounded down to three digits; 0 if none would. For graphs and
 // sparse points it is 0, because their memory does not depend on the rows alone.
 func (p Workload) maxRows(workers []Worker) int {
-	if p.Vectors == nil && p.Matrix.Function == kernel.Adjacency || p.Vectors != nil && p.Vectors.isSparse() {
+	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency || p.Neighbors != nil && p.Neighbors.Sparse || p.Vectors != nil && p.Vectors.isSparse() {
 		return 0
 	}
 	rows := sort.Search(p.Rows(), func(n int) bool { return !p.withRows(n + 1).fits(workers) })
@@ -123,11 +123,16 @@ func (p Workload) maxRows(workers []Worker) int {
 // withRows returns the same workload with another number of rows.
 func (p Workload) withRows(rows int) Workload {
 	p.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Rows()))
-	if p.Vectors != nil {
+	switch {
+	case p.Vectors != nil:
 		vectors := *p.Vectors
 		vectors.Rows = rows
 		p.Vectors = &vectors
-	} else {
+	case p.Neighbors != nil:
+		neighbors := *p.Neighbors
+		neighbors.Rows = rows
+		p.Neighbors, p.Matrix.Rows = &neighbors, rows
+	default:
 		p.Matrix.Rows = rows
 	}
 	return p

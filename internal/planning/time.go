@@ -32,6 +32,9 @@ func (p Workload) passes() float64 {
 	if p.Vectors != nil {
 		return p.vectorPasses()
 	}
+	if p.Neighbors != nil {
+		return 1
+	}
 	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
@@ -67,13 +70,17 @@ func (p Workload) slowdown() float64 { return max(1, p.entryNanoseconds()/readEn
 func (p Workload) seconds(plan *Plan) float64 {
 	n, longest := float64(p.Rows()), 0.0
 	runs := float64(max(1, p.Restarts) * iterations)
-	if p.labelsFromEigenvectors() {
+	if p.labelsFromEigenvectors() || p.Neighbors != nil {
 		runs = 0
 	}
 	products := float64(p.AssumedProducts())
 	for _, share := range plan.Shares {
 		tiles := float64(share.Stored + share.Computed)
 		rows := min(n, tiles*float64(partition.TileRows(p.Rows())))
+		if p.Neighbors != nil {
+			longest = max(longest, p.Neighbors.work()*rows/n/float64(max(1, share.Threads)))
+			continue
+		}
 		if p.Vectors != nil {
 			longest = max(longest, p.vectorWork(rows)/float64(max(1, share.Threads)))
 			continue

@@ -16,15 +16,22 @@ import (
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
+		Scaled: m.Units != nil,
 	}
 }
 
-// WriteModel writes the values of a model as they travel: centroids row by row, then the metric.
+// WriteModel writes the values of a model as they travel: centroids row by row, then the metric, then the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	if err := writeValues(w, m.Centroids); err != nil {
 		return err
 	}
-	return writeValues(w, m.Metric.Values())
+	if err := writeValues(w, m.Metric.Values()); err != nil || m.Units == nil {
+		return err
+	}
+	if err := writeValues(w, m.Units.Center); err != nil {
+		return err
+	}
+	return writeValues(w, m.Units.Scale)
 }
 
 // SendModel sends a head and then values, as WriteModel wrote them, in chunks.
@@ -74,6 +81,9 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	default:
 		return 0, fmt.Errorf("wire: a model with the unknown metric %d", head.GetMetric())
 	}
+	if head.GetScaled() {
+		rows += 2
+	}
 	if distortions[head.GetDistortion()] == 0 {
 		return 0, fmt.Errorf("wire: a model with the unknown distortion %d", head.GetDistortion())
 	}
@@ -94,6 +104,13 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 	}
 	m.Centroids = values[:centroids:centroids]
 	var err error
+	if head.GetScaled() {
+		units := len(values) - 2*m.D
+		if m.Units, err = dataset.NewUnits(values[units:units+m.D], values[units+m.D:]); err != nil {
+			return nil, fmt.Errorf("wire: %w", err)
+		}
+		values = values[:units]
+	}
 	switch head.GetMetric() {
 	case cleavev1.Metric_METRIC_DIAGONAL:
 		m.Metric, err = metric.NewDiagonal(values[centroids:])

@@ -22,13 +22,32 @@ var dataNames = map[dataset.Kind]string{
 	dataset.KindKernel:       catalog.KernelMatrix,
 }
 
-// Validate refuses a spec that makes no sense for data of a kind (0: any), as far as that can be told without
-// reading tables or data. The fault is on a field of the API.
-func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
-	if p.GetAlgorithm() == nil {
-		return fault.Invalid("ALGORITHM_MISSING",
-			"the job names no algorithm; set the options of one, such as kernel_kmeans or kmeans (they may be empty)").OnField("spec.kernel_kmeans")
+// ChooseAlgorithm gives a spec that names no algorithm the one that suits it, for data of a kind. One whose algorithm this
+// version does not know is refused: another would not be what was asked for.
+func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
+	if p.GetAlgorithm() != nil {
+		return nil
 	}
+	if len(p.ProtoReflect().GetUnknown()) > 0 {
+		return fault.Invalid("UNKNOWN_ALGORITHM", "the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
+	}
+	a, _, refusal := Request(p, kind).ChooseAlgorithm()
+	if refusal != nil {
+		return faultOf(refusal)
+	}
+	SetAlgorithm(p, a)
+	return nil
+}
+
+// faultOf is a refusal in the names of the API.
+func faultOf(refusal *catalog.Refusal) error {
+	text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
+	return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
+}
+
+// Validate refuses a spec, which has an algorithm, that makes no sense for data of a kind (0: any), as far as that can
+// be told without reading tables or data. The fault is on a field of the API.
+func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	if err := checkValues(p.ProtoReflect(), "spec"); err != nil {
 		return err
 	}
@@ -41,8 +60,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		}
 	}
 	if refusal := request.Check(); refusal != nil {
-		text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
-		return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
+		return faultOf(refusal)
 	}
 	return nil
 }
@@ -70,7 +88,7 @@ func checkValues(m protoreflect.Message, path string) (err error) {
 	return err
 }
 
-// Request is what a spec, which has an algorithm, asks for in the names of the catalog.
+// Request is what a spec asks for in the names of the catalog.
 func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	a := Algorithm(p)
 	r := catalog.Request{Algorithm: a.Name, Data: dataNames[kind], Values: map[string]string{}}

@@ -41,6 +41,9 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	if r.Model != nil {
 		p.Model = ModelHead(r.Model)
 	}
+	if r.Units != nil {
+		p.Scale = cleavev1.Scale_SCALE_ZSCORE
+	}
 	if r.Embedding != nil {
 		p.Embedding = EmbeddingHead(r.Embedding)
 	}
@@ -49,6 +52,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	}
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
+	p.Choice = choiceProto(r.Choice)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
@@ -19,6 +20,8 @@ func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, erro
 	spec.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
 	spec.InitialLabels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)
 	switch Algorithm(p).Family {
+	case catalog.AutoFamily:
+		spec.Algorithm = auto.NewOptions(request)
 	case catalog.KernelFamily:
 		o := kernelkmeans.NewOptions(request)
 		o.Weights = readTable(r, p.GetKernelKmeans().GetWeights(), fieldWeights, table.Weights)

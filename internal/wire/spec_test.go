@@ -99,7 +99,6 @@ func TestSpec(t *testing.T) {
 
 func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 	checkRefusals(t, []refusal{
-		{"ALGORITHM_MISSING", "spec.kernel_kmeans", `{}`},
 		{"BAD_START", "spec.initialization.centroids", `{"initialization": {"centroids": [1]}, "kernelKmeans": {}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": 0}}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// prepare opens the job: its data set, and the matrix or the vectors that are computed from it.
+// prepare opens the job: its data set, and the matrix, the vectors or the neighbors that are computed from it.
 func (j *job) prepare(p *workerv1.Prepare) error {
 	if j.shard != nil {
 		return nil
@@ -22,19 +22,25 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	if p.GetDatasetBytes() > planning.Unlimited || p.GetK() < 1 {
 		return fmt.Errorf("worker: a job of %d clusters of %d bytes of data", p.GetK(), p.GetDatasetBytes())
 	}
-	j.need = planning.Workload{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK())}
+	j.need = planning.Workload{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), Scaled: p.GetUnits() != nil}
 	switch what := p.GetWhat().(type) {
 	case *workerv1.Prepare_Matrix:
 		return j.prepareMatrix(p, what.Matrix)
 	case *workerv1.Prepare_Vectors:
-		return j.prepareVectors(p.GetDatasetId(), what.Vectors)
+		return j.prepareVectors(p, what.Vectors)
+	case *workerv1.Prepare_Neighbors:
+		return j.prepareNeighbors(p, what.Neighbors)
 	}
-	return errors.New("worker: a job without matrix or vectors")
+	return errors.New("worker: a job without matrix, vectors or neighbors")
 }
 
 // prepareMatrix opens a job of the kernel family. The tiles of a graph refer to the data set, which stays
 // in memory with the job. Points are copied; their data set may be evicted afterwards.
 func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
+	units, err := j.unitsOf(p)
+	if err != nil {
+		return err
+	}
 	mean, err := j.optionalFloats(m.GetMean())
 	if err != nil {
 		return err
@@ -66,6 +72,10 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
 	}
 	return j.allocate(spec.Rows, func(threads int) (shard, error) {
+		data, err := units.Apply(data)
+		if err != nil {
+			return nil, err
+		}
 		source, err := kernel.NewSource(spec, data, rows)
 		if err != nil {
 			return nil, err
@@ -75,36 +85,60 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 }
 
 // prepareVectors opens a job of the vector family.
-func (j *job) prepareVectors(id string, p *workerv1.VectorSpec) error {
-	mean, err := j.optionalFloats(p.GetMean())
+func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error {
+	units, err := j.unitsOf(p)
 	if err != nil {
 		return err
 	}
-	grids, err := unpackPayload(j, p.GetGrids(), wire.UnpackInt32s)
+	mean, err := j.optionalFloats(v.GetMean())
 	if err != nil {
 		return err
 	}
-	spec, err := wire.VectorSpecFromProto(p, mean, grids)
+	grids, err := unpackPayload(j, v.GetGrids(), wire.UnpackInt32s)
+	if err != nil {
+		return err
+	}
+	spec, err := wire.VectorSpecFromProto(v, mean, grids)
 	if err != nil {
 		return err
 	}
 	if j.need.K > spec.Rows {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows", j.need.K, spec.Rows)
 	}
-	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: p.GetFullMetric()}
-	lease, err := j.openDataset(id, spec.Rows)
+	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: v.GetFullMetric()}
+	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {
 		return err
 	}
 	defer j.keepOrRelease(lease)
 	j.need.Vectors.Entries = planning.TileEntries(lease.data)
 	return j.allocate(spec.Rows, func(threads int) (shard, error) {
-		source, err := vector.NewSource(spec, lease.data)
+		data, err := units.Apply(lease.data)
+		if err != nil {
+			return nil, err
+		}
+		source, err := vector.NewSource(spec, data)
 		if err != nil {
 			return nil, err
 		}
 		return &vectors{Shard: vector.NewShard(source, threads)}, nil
 	})
+}
+
+// unitsOf are the units that the data set is put into, nil for none.
+func (j *job) unitsOf(p *workerv1.Prepare) (*dataset.Units, error) {
+	if p.GetUnits() == nil {
+		return nil, nil
+	}
+	center, err := j.optionalFloats(p.GetUnits().GetCenter())
+	if err != nil {
+		return nil, err
+	}
+	scale, err := j.optionalFloats(p.GetUnits().GetScale())
+	if err != nil {
+		return nil, err
+	}
+	return dataset.NewUnits(center, scale)
 }
 
 // openDataset fetches the data set and checks its number of rows.
@@ -133,14 +167,17 @@ func (j *job) keepOrRelease(l *lease) {
 	}
 }
 
-// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard.
+// allocate reserves the memory that the job takes in addition to its tiles, and creates its shard, from a copy of the
+// data set if that is put into other units.
 func (j *job) allocate(rows int, create func(threads int) (shard, error)) error {
 	threads := j.session.worker.cfg.Threads
 	fixed := j.need.FixedBytes(threads) - j.need.HeldDatasetBytes()
-	if err := j.reserve(fixed, "the job's data"); err != nil {
+	copied := j.need.ScaledCopyBytes()
+	if err := j.reserve(fixed+copied, "the job's data"); err != nil {
 		return err
 	}
 	made, err := create(threads)
+	j.free(copied)
 	if err != nil {
 		j.free(fixed)
 		return err

@@ -22,6 +22,130 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Space is a representation of the data that points are clustered in.
+type Space int32
+
+const (
+	Space_SPACE_UNSPECIFIED Space = 0
+	// The rows as they are.
+	Space_SPACE_ROWS Space = 1
+	// The rows with columns of mean 0 and variance 1.
+	Space_SPACE_STANDARDIZED Space = 2
+	// Eigenvectors of the graph of nearest neighbors of the rows.
+	Space_SPACE_NEIGHBORS Space = 3
+	// And of the standardized rows.
+	Space_SPACE_STANDARDIZED_NEIGHBORS Space = 4
+	// Eigenvectors of the given graph.
+	Space_SPACE_GRAPH Space = 5
+)
+
+// Enum value maps for Space.
+var (
+	Space_name = map[int32]string{
+		0: "SPACE_UNSPECIFIED",
+		1: "SPACE_ROWS",
+		2: "SPACE_STANDARDIZED",
+		3: "SPACE_NEIGHBORS",
+		4: "SPACE_STANDARDIZED_NEIGHBORS",
+		5: "SPACE_GRAPH",
+	}
+	Space_value = map[string]int32{
+		"SPACE_UNSPECIFIED":            0,
+		"SPACE_ROWS":                   1,
+		"SPACE_STANDARDIZED":           2,
+		"SPACE_NEIGHBORS":              3,
+		"SPACE_STANDARDIZED_NEIGHBORS": 4,
+		"SPACE_GRAPH":                  5,
+	}
+)
+
+func (x Space) Enum() *Space {
+	p := new(Space)
+	*p = x
+	return p
+}
+
+func (x Space) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Space) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_event_proto_enumTypes[0].Descriptor()
+}
+
+func (Space) Type() protoreflect.EnumType {
+	return &file_cleave_v1_event_proto_enumTypes[0]
+}
+
+func (x Space) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Space.Descriptor instead.
+func (Space) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{0}
+}
+
+// Use is how constraints enter.
+type Use int32
+
+const (
+	Use_USE_UNSPECIFIED Use = 0
+	// Not at all.
+	Use_USE_NONE Use = 1
+	// A violated constraint costs its weight.
+	Use_USE_SOFT Use = 2
+	// Must-linked points are one, and what follows from cannot-links holds too.
+	Use_USE_HARD Use = 3
+	// Hard, and a metric is learned.
+	Use_USE_METRIC Use = 4
+)
+
+// Enum value maps for Use.
+var (
+	Use_name = map[int32]string{
+		0: "USE_UNSPECIFIED",
+		1: "USE_NONE",
+		2: "USE_SOFT",
+		3: "USE_HARD",
+		4: "USE_METRIC",
+	}
+	Use_value = map[string]int32{
+		"USE_UNSPECIFIED": 0,
+		"USE_NONE":        1,
+		"USE_SOFT":        2,
+		"USE_HARD":        3,
+		"USE_METRIC":      4,
+	}
+)
+
+func (x Use) Enum() *Use {
+	p := new(Use)
+	*p = x
+	return p
+}
+
+func (x Use) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Use) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_event_proto_enumTypes[1].Descriptor()
+}
+
+func (Use) Type() protoreflect.EnumType {
+	return &file_cleave_v1_event_proto_enumTypes[1]
+}
+
+func (x Use) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Use.Descriptor instead.
+func (Use) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{1}
+}
+
 type Phase int32
 
 const (
@@ -67,11 +191,11 @@ func (x Phase) String() string {
 }
 
 func (Phase) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_event_proto_enumTypes[0].Descriptor()
+	return file_cleave_v1_event_proto_enumTypes[2].Descriptor()
 }
 
 func (Phase) Type() protoreflect.EnumType {
-	return &file_cleave_v1_event_proto_enumTypes[0]
+	return &file_cleave_v1_event_proto_enumTypes[2]
 }
 
 func (x Phase) Number() protoreflect.EnumNumber {
@@ -80,7 +204,7 @@ func (x Phase) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Phase.Descriptor instead.
 func (Phase) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
 // Event is something that a run determines: the same spec over the same data gives the same events. They
@@ -97,6 +221,7 @@ type Event struct {
 	//	*Event_Solver
 	//	*Event_Notice
 	//	*Event_Ended
+	//	*Event_WayTried
 	What          isEvent_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -200,6 +325,15 @@ func (x *Event) GetEnded() *JobEnded {
 	return nil
 }
 
+func (x *Event) GetWayTried() *WayTried {
+	if x != nil {
+		if x, ok := x.What.(*Event_WayTried); ok {
+			return x.WayTried
+		}
+	}
+	return nil
+}
+
 type isEvent_What interface {
 	isEvent_What()
 }
@@ -229,6 +363,10 @@ type Event_Ended struct {
 	Ended *JobEnded `protobuf:"bytes,7,opt,name=ended,proto3,oneof"`
 }
 
+type Event_WayTried struct {
+	WayTried *WayTried `protobuf:"bytes,8,opt,name=way_tried,json=wayTried,proto3,oneof"`
+}
+
 func (*Event_Restart) isEvent_What() {}
 
 func (*Event_Iteration) isEvent_What() {}
@@ -240,6 +378,8 @@ func (*Event_Solver) isEvent_What() {}
 func (*Event_Notice) isEvent_What() {}
 
 func (*Event_Ended) isEvent_What() {}
+
+func (*Event_WayTried) isEvent_What() {}
 
 // RestartBegan: one of several restarts begins.
 type RestartBegan struct {
@@ -620,6 +760,154 @@ func (x *SolverStep) GetStepsLeft() uint32 {
 	return 0
 }
 
+// Way is one way to an answer: a representation of the data, and how constraints enter.
+type Way struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Space         Space                  `protobuf:"varint,1,opt,name=space,proto3,enum=cleave.v1.Space" json:"space,omitempty"`
+	Use           Use                    `protobuf:"varint,2,opt,name=use,proto3,enum=cleave.v1.Use" json:"use,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Way) Reset() {
+	*x = Way{}
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Way) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Way) ProtoMessage() {}
+
+func (x *Way) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Way.ProtoReflect.Descriptor instead.
+func (*Way) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Way) GetSpace() Space {
+	if x != nil {
+		return x.Space
+	}
+	return Space_SPACE_UNSPECIFIED
+}
+
+func (x *Way) GetUse() Use {
+	if x != nil {
+		return x.Use
+	}
+	return Use_USE_UNSPECIFIED
+}
+
+// WayTried: a way was tried with some of the constraints held out.
+type WayTried struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Way   *Way                   `protobuf:"bytes,1,opt,name=way,proto3" json:"way,omitempty"`
+	// Counts from 1 to folds; 0 of a way that looks at no constraints, for which all are held out.
+	Fold  uint32 `protobuf:"varint,2,opt,name=fold,proto3" json:"fold,omitempty"`
+	Folds uint32 `protobuf:"varint,3,opt,name=folds,proto3" json:"folds,omitempty"`
+	// Constraints that were held out, and how many of them the answer satisfies.
+	MustLinks        uint32 `protobuf:"varint,4,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
+	MustLinksRight   uint32 `protobuf:"varint,5,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
+	CannotLinks      uint32 `protobuf:"varint,6,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
+	CannotLinksRight uint32 `protobuf:"varint,7,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *WayTried) Reset() {
+	*x = WayTried{}
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WayTried) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WayTried) ProtoMessage() {}
+
+func (x *WayTried) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WayTried.ProtoReflect.Descriptor instead.
+func (*WayTried) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WayTried) GetWay() *Way {
+	if x != nil {
+		return x.Way
+	}
+	return nil
+}
+
+func (x *WayTried) GetFold() uint32 {
+	if x != nil {
+		return x.Fold
+	}
+	return 0
+}
+
+func (x *WayTried) GetFolds() uint32 {
+	if x != nil {
+		return x.Folds
+	}
+	return 0
+}
+
+func (x *WayTried) GetMustLinks() uint32 {
+	if x != nil {
+		return x.MustLinks
+	}
+	return 0
+}
+
+func (x *WayTried) GetMustLinksRight() uint32 {
+	if x != nil {
+		return x.MustLinksRight
+	}
+	return 0
+}
+
+func (x *WayTried) GetCannotLinks() uint32 {
+	if x != nil {
+		return x.CannotLinks
+	}
+	return 0
+}
+
+func (x *WayTried) GetCannotLinksRight() uint32 {
+	if x != nil {
+		return x.CannotLinksRight
+	}
+	return 0
+}
+
 // Notice is a warning about the run.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -633,7 +921,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -645,7 +933,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -658,7 +946,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Notice) GetCode() string {
@@ -690,7 +978,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +990,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +1003,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -766,15 +1054,17 @@ type Progress struct {
 	Objective           float64 `protobuf:"fixed64,9,opt,name=objective,proto3" json:"objective,omitempty"`
 	Moved               uint32  `protobuf:"varint,10,opt,name=moved,proto3" json:"moved,omitempty"`
 	IterationsPerSecond float64 `protobuf:"fixed64,11,opt,name=iterations_per_second,json=iterationsPerSecond,proto3" json:"iterations_per_second,omitempty"`
-	// The last step of the eigensolver, until iterations begin.
-	Solver        *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
+	// The last step of the eigensolver, until something else begins.
+	Solver *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
+	// The last way that was tried, until something else begins.
+	WayTried      *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +1076,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +1089,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -886,11 +1176,18 @@ func (x *Progress) GetSolver() *SolverStep {
 	return nil
 }
 
+func (x *Progress) GetWayTried() *WayTried {
+	if x != nil {
+		return x.WayTried
+	}
+	return nil
+}
+
 var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\xd1\x02\n" +
+	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x85\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x123\n" +
 	"\arestart\x18\x02 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x124\n" +
@@ -898,7 +1195,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x05shift\x18\x04 \x01(\v2\x16.cleave.v1.ShiftChangeH\x00R\x05shift\x12/\n" +
 	"\x06solver\x18\x05 \x01(\v2\x15.cleave.v1.SolverStepH\x00R\x06solver\x12+\n" +
 	"\x06notice\x18\x06 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
-	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05endedB\x06\n" +
+	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x122\n" +
+	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTriedB\x06\n" +
 	"\x04what\"(\n" +
 	"\fRestartBegan\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"\xf9\x01\n" +
@@ -934,7 +1232,19 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x06wanted\x18\x06 \x01(\rR\x06wanted\x12\"\n" +
 	"\n" +
 	"steps_left\x18\a \x01(\rH\x00R\tstepsLeft\x88\x01\x01B\r\n" +
-	"\v_steps_left\"6\n" +
+	"\v_steps_left\"O\n" +
+	"\x03Way\x12&\n" +
+	"\x05space\x18\x01 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12 \n" +
+	"\x03use\x18\x02 \x01(\x0e2\x0e.cleave.v1.UseR\x03use\"\xf0\x01\n" +
+	"\bWayTried\x12 \n" +
+	"\x03way\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x03way\x12\x12\n" +
+	"\x04fold\x18\x02 \x01(\rR\x04fold\x12\x14\n" +
+	"\x05folds\x18\x03 \x01(\rR\x05folds\x12\x1d\n" +
+	"\n" +
+	"must_links\x18\x04 \x01(\rR\tmustLinks\x12(\n" +
+	"\x10must_links_right\x18\x05 \x01(\rR\x0emustLinksRight\x12!\n" +
+	"\fcannot_links\x18\x06 \x01(\rR\vcannotLinks\x12,\n" +
+	"\x12cannot_links_right\x18\a \x01(\rR\x10cannotLinksRight\"6\n" +
 	"\x06Notice\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"\xaf\x01\n" +
@@ -943,7 +1253,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xbf\x03\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xf1\x03\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -958,7 +1268,23 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x05moved\x18\n" +
 	" \x01(\rR\x05moved\x122\n" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
-	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver*\x85\x01\n" +
+	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
+	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried*\x8e\x01\n" +
+	"\x05Space\x12\x15\n" +
+	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"SPACE_ROWS\x10\x01\x12\x16\n" +
+	"\x12SPACE_STANDARDIZED\x10\x02\x12\x13\n" +
+	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
+	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
+	"\vSPACE_GRAPH\x10\x05*T\n" +
+	"\x03Use\x12\x13\n" +
+	"\x0fUSE_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bUSE_NONE\x10\x01\x12\f\n" +
+	"\bUSE_SOFT\x10\x02\x12\f\n" +
+	"\bUSE_HARD\x10\x03\x12\x0e\n" +
+	"\n" +
+	"USE_METRIC\x10\x04*\x85\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPHASE_WAITING\x10\x01\x12\x11\n" +
@@ -979,44 +1305,53 @@ func file_cleave_v1_event_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_event_proto_rawDescData
 }
 
-var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_cleave_v1_event_proto_goTypes = []any{
-	(Phase)(0),                  // 0: cleave.v1.Phase
-	(*Event)(nil),               // 1: cleave.v1.Event
-	(*RestartBegan)(nil),        // 2: cleave.v1.RestartBegan
-	(*Iteration)(nil),           // 3: cleave.v1.Iteration
-	(*ObjectiveParts)(nil),      // 4: cleave.v1.ObjectiveParts
-	(*ShiftChange)(nil),         // 5: cleave.v1.ShiftChange
-	(*SolverStep)(nil),          // 6: cleave.v1.SolverStep
-	(*Notice)(nil),              // 7: cleave.v1.Notice
-	(*JobEnded)(nil),            // 8: cleave.v1.JobEnded
-	(*Progress)(nil),            // 9: cleave.v1.Progress
-	(JobState)(0),               // 10: cleave.v1.JobState
-	(StopReason)(0),             // 11: cleave.v1.StopReason
-	(*Error)(nil),               // 12: cleave.v1.Error
-	(*durationpb.Duration)(nil), // 13: google.protobuf.Duration
+	(Space)(0),                  // 0: cleave.v1.Space
+	(Use)(0),                    // 1: cleave.v1.Use
+	(Phase)(0),                  // 2: cleave.v1.Phase
+	(*Event)(nil),               // 3: cleave.v1.Event
+	(*RestartBegan)(nil),        // 4: cleave.v1.RestartBegan
+	(*Iteration)(nil),           // 5: cleave.v1.Iteration
+	(*ObjectiveParts)(nil),      // 6: cleave.v1.ObjectiveParts
+	(*ShiftChange)(nil),         // 7: cleave.v1.ShiftChange
+	(*SolverStep)(nil),          // 8: cleave.v1.SolverStep
+	(*Way)(nil),                 // 9: cleave.v1.Way
+	(*WayTried)(nil),            // 10: cleave.v1.WayTried
+	(*Notice)(nil),              // 11: cleave.v1.Notice
+	(*JobEnded)(nil),            // 12: cleave.v1.JobEnded
+	(*Progress)(nil),            // 13: cleave.v1.Progress
+	(JobState)(0),               // 14: cleave.v1.JobState
+	(StopReason)(0),             // 15: cleave.v1.StopReason
+	(*Error)(nil),               // 16: cleave.v1.Error
+	(*durationpb.Duration)(nil), // 17: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
-	2,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
-	3,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
-	5,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
-	6,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
-	7,  // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	8,  // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	4,  // 6: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	10, // 7: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	11, // 8: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	12, // 9: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
-	0,  // 10: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	13, // 11: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	13, // 12: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	6,  // 13: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
+	5,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
+	7,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
+	8,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
+	11, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	12, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	10, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
+	6,  // 7: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 8: cleave.v1.Way.space:type_name -> cleave.v1.Space
+	1,  // 9: cleave.v1.Way.use:type_name -> cleave.v1.Use
+	9,  // 10: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
+	14, // 11: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	15, // 12: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	16, // 13: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
+	2,  // 14: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	17, // 15: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	17, // 16: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	8,  // 17: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	10, // 18: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_event_proto_init() }
@@ -1032,6 +1367,7 @@ func file_cleave_v1_event_proto_init() {
 		(*Event_Solver)(nil),
 		(*Event_Notice)(nil),
 		(*Event_Ended)(nil),
+		(*Event_WayTried)(nil),
 	}
 	file_cleave_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
@@ -1040,8 +1376,8 @@ func file_cleave_v1_event_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_event_proto_rawDesc), len(file_cleave_v1_event_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   9,
+			NumEnums:      3,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

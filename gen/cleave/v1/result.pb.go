@@ -114,6 +114,8 @@ type Result struct {
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
+	// ZSCORE if the columns of the points were standardized; else absent.
+	Scale Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
 	// Absent unless constrained points were assigned together.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Spectral family only.
@@ -125,11 +127,13 @@ type Result struct {
 	Warnings  []*Notice      `protobuf:"bytes,18,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The restart that won, and the course of it. Kernel family: entry 0 is the start, then one entry for
 	// each accepted step that changed a label. Vector family: one entry for each iteration, from 1 on.
-	Restart       uint32         `protobuf:"varint,19,opt,name=restart,proto3" json:"restart,omitempty"`
-	History       []*Iteration   `protobuf:"bytes,20,rep,name=history,proto3" json:"history,omitempty"`
-	Shifts        []*ShiftChange `protobuf:"bytes,21,rep,name=shifts,proto3" json:"shifts,omitempty"`
-	Plan          *Plan          `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
-	Timings       *Timings       `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
+	Restart uint32         `protobuf:"varint,19,opt,name=restart,proto3" json:"restart,omitempty"`
+	History []*Iteration   `protobuf:"bytes,20,rep,name=history,proto3" json:"history,omitempty"`
+	Shifts  []*ShiftChange `protobuf:"bytes,21,rep,name=shifts,proto3" json:"shifts,omitempty"`
+	Plan    *Plan          `protobuf:"bytes,22,opt,name=plan,proto3" json:"plan,omitempty"`
+	Timings *Timings       `protobuf:"bytes,23,opt,name=timings,proto3" json:"timings,omitempty"`
+	// How the way to this answer was chosen; absent unless the algorithm was auto.
+	Choice        *Choice `protobuf:"bytes,25,opt,name=choice,proto3" json:"choice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -262,6 +266,13 @@ func (x *Result) GetSigma() float64 {
 	return 0
 }
 
+func (x *Result) GetScale() Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return Scale_SCALE_UNSPECIFIED
+}
+
 func (x *Result) GetInference() *InferenceReport {
 	if x != nil {
 		return x.Inference
@@ -332,6 +343,171 @@ func (x *Result) GetTimings() *Timings {
 	return nil
 }
 
+func (x *Result) GetChoice() *Choice {
+	if x != nil {
+		return x.Choice
+	}
+	return nil
+}
+
+// Choice is how one of several ways was chosen.
+type Choice struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Chosen *Way                   `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
+	// Empty where there were too few constraints, or none, to compare ways by.
+	Tried []*TriedWay `protobuf:"bytes,2,rep,name=tried,proto3" json:"tried,omitempty"`
+	// For people.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Choice) Reset() {
+	*x = Choice{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Choice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Choice) ProtoMessage() {}
+
+func (x *Choice) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Choice.ProtoReflect.Descriptor instead.
+func (*Choice) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Choice) GetChosen() *Way {
+	if x != nil {
+		return x.Chosen
+	}
+	return nil
+}
+
+func (x *Choice) GetTried() []*TriedWay {
+	if x != nil {
+		return x.Tried
+	}
+	return nil
+}
+
+func (x *Choice) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// TriedWay is what a way had right of constraints that it was not shown.
+type TriedWay struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Way              *Way                   `protobuf:"bytes,1,opt,name=way,proto3" json:"way,omitempty"`
+	MustLinks        uint32                 `protobuf:"varint,2,opt,name=must_links,json=mustLinks,proto3" json:"must_links,omitempty"`
+	MustLinksRight   uint32                 `protobuf:"varint,3,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
+	CannotLinks      uint32                 `protobuf:"varint,4,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
+	CannotLinksRight uint32                 `protobuf:"varint,5,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
+	// The share that is right, must-links and cannot-links counting alike.
+	Share float64 `protobuf:"fixed64,6,opt,name=share,proto3" json:"share,omitempty"`
+	// By how many standard errors it has more of them right than the way that is taken without constraints.
+	Advantage     float64 `protobuf:"fixed64,7,opt,name=advantage,proto3" json:"advantage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TriedWay) Reset() {
+	*x = TriedWay{}
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TriedWay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TriedWay) ProtoMessage() {}
+
+func (x *TriedWay) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TriedWay.ProtoReflect.Descriptor instead.
+func (*TriedWay) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TriedWay) GetWay() *Way {
+	if x != nil {
+		return x.Way
+	}
+	return nil
+}
+
+func (x *TriedWay) GetMustLinks() uint32 {
+	if x != nil {
+		return x.MustLinks
+	}
+	return 0
+}
+
+func (x *TriedWay) GetMustLinksRight() uint32 {
+	if x != nil {
+		return x.MustLinksRight
+	}
+	return 0
+}
+
+func (x *TriedWay) GetCannotLinks() uint32 {
+	if x != nil {
+		return x.CannotLinks
+	}
+	return 0
+}
+
+func (x *TriedWay) GetCannotLinksRight() uint32 {
+	if x != nil {
+		return x.CannotLinksRight
+	}
+	return 0
+}
+
+func (x *TriedWay) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *TriedWay) GetAdvantage() float64 {
+	if x != nil {
+		return x.Advantage
+	}
+	return 0
+}
+
 type ConstraintReport struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Total              uint32                 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
@@ -344,7 +520,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -356,7 +532,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -369,7 +545,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -420,7 +596,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -432,7 +608,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -445,7 +621,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -512,7 +688,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +700,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +713,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -593,7 +769,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +781,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +794,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -684,7 +860,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +872,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +885,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -809,7 +985,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +997,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +1010,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -886,14 +1062,19 @@ type ModelHead struct {
 	K          uint32                 `protobuf:"varint,2,opt,name=k,proto3" json:"k,omitempty"`
 	Columns    uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
 	// IDENTITY has no values, DIAGONAL has one for each column, FULL has columns x columns.
-	Metric        Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	Metric Metric `protobuf:"varint,4,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
+	// Distances are between points and centroids in units: a value v of a column is (v - center) / scale there. The
+	// values of the model then end with the centers of all columns and the scales of all columns. The metric is one
+	// of columns in these units. Centroids are not: they are in the coordinates of the data, or, where the distortion
+	// is not the squared Euclidean one, rows as it prepares them.
+	Scaled        bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1086,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1099,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -949,6 +1130,13 @@ func (x *ModelHead) GetMetric() Metric {
 	return Metric_METRIC_UNSPECIFIED
 }
 
+func (x *ModelHead) GetScaled() bool {
+	if x != nil {
+		return x.Scaled
+	}
+	return false
+}
+
 // EmbeddingHead is the shape of an embedding.
 type EmbeddingHead struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -960,7 +1148,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1160,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1173,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1017,7 +1205,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1217,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1230,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1084,7 +1272,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\x8a\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdd\b\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1105,7 +1293,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"evaluation\x18\v \x01(\v2\x15.cleave.v1.EvaluationR\n" +
 	"evaluation\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
-	"\x05sigma\x18\r \x01(\x01R\x05sigma\x128\n" +
+	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12&\n" +
+	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x128\n" +
 	"\tinference\x18\x0e \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x125\n" +
 	"\bspectral\x18\x0f \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12*\n" +
 	"\x05model\x18\x10 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x126\n" +
@@ -1115,8 +1304,22 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\ahistory\x18\x14 \x03(\v2\x14.cleave.v1.IterationR\ahistory\x12.\n" +
 	"\x06shifts\x18\x15 \x03(\v2\x16.cleave.v1.ShiftChangeR\x06shifts\x12#\n" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
-	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimingsB\x12\n" +
-	"\x10_plain_objective\"\xa6\x01\n" +
+	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
+	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choiceB\x12\n" +
+	"\x10_plain_objective\"s\n" +
+	"\x06Choice\x12&\n" +
+	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
+	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xfa\x01\n" +
+	"\bTriedWay\x12 \n" +
+	"\x03way\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x03way\x12\x1d\n" +
+	"\n" +
+	"must_links\x18\x02 \x01(\rR\tmustLinks\x12(\n" +
+	"\x10must_links_right\x18\x03 \x01(\rR\x0emustLinksRight\x12!\n" +
+	"\fcannot_links\x18\x04 \x01(\rR\vcannotLinks\x12,\n" +
+	"\x12cannot_links_right\x18\x05 \x01(\rR\x10cannotLinksRight\x12\x14\n" +
+	"\x05share\x18\x06 \x01(\x01R\x05share\x12\x1c\n" +
+	"\tadvantage\x18\a \x01(\x01R\tadvantage\"\xa6\x01\n" +
 	"\x10ConstraintReport\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +
 	"\tsatisfied\x18\x02 \x01(\rR\tsatisfied\x12,\n" +
@@ -1175,14 +1378,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
 	"\x06_thetaB\x06\n" +
 	"\x04_rhoB\v\n" +
-	"\t_violated\"\x95\x01\n" +
+	"\t_violated\"\xad\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
 	"distortion\x12\f\n" +
 	"\x01k\x18\x02 \x01(\rR\x01k\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
-	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\"=\n" +
+	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
+	"\x06scaled\x18\x05 \x01(\bR\x06scaled\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -1215,63 +1419,72 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(CutRule)(0),                // 0: cleave.v1.CutRule
 	(*Result)(nil),              // 1: cleave.v1.Result
-	(*ConstraintReport)(nil),    // 2: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 3: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 4: cleave.v1.KernelReport
-	(*InferenceReport)(nil),     // 5: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 6: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 7: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 8: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),       // 9: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 10: cleave.v1.Timings
-	(JobState)(0),               // 11: cleave.v1.JobState
-	(StopReason)(0),             // 12: cleave.v1.StopReason
-	(*Notice)(nil),              // 13: cleave.v1.Notice
-	(*Iteration)(nil),           // 14: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 15: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 16: cleave.v1.Plan
-	(KernelFunction)(0),         // 17: cleave.v1.KernelFunction
-	(Inference)(0),              // 18: cleave.v1.Inference
-	(Distortion)(0),             // 19: cleave.v1.Distortion
-	(Metric)(0),                 // 20: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 21: google.protobuf.Duration
+	(*Choice)(nil),              // 2: cleave.v1.Choice
+	(*TriedWay)(nil),            // 3: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 4: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 5: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 6: cleave.v1.KernelReport
+	(*InferenceReport)(nil),     // 7: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 8: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 9: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 10: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),       // 11: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 12: cleave.v1.Timings
+	(JobState)(0),               // 13: cleave.v1.JobState
+	(StopReason)(0),             // 14: cleave.v1.StopReason
+	(Scale)(0),                  // 15: cleave.v1.Scale
+	(*Notice)(nil),              // 16: cleave.v1.Notice
+	(*Iteration)(nil),           // 17: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 18: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 19: cleave.v1.Plan
+	(*Way)(nil),                 // 20: cleave.v1.Way
+	(KernelFunction)(0),         // 21: cleave.v1.KernelFunction
+	(Inference)(0),              // 22: cleave.v1.Inference
+	(Distortion)(0),             // 23: cleave.v1.Distortion
+	(Metric)(0),                 // 24: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 25: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	11, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	12, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	2,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	3,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	4,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	5,  // 5: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	6,  // 6: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	8,  // 7: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	9,  // 8: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	13, // 9: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	14, // 10: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	15, // 11: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	16, // 12: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	10, // 13: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	17, // 14: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	18, // 15: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	0,  // 16: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	7,  // 17: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	0,  // 18: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	19, // 19: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	20, // 20: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	21, // 21: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	21, // 22: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	21, // 23: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	21, // 24: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	21, // 25: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	13, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	14, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	4,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	5,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	6,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	15, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	7,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	8,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	10, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	11, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	16, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	17, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	18, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	19, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	12, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	2,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	20, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	3,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	20, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	21, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	22, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 21: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	9,  // 22: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 23: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	23, // 24: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	24, // 25: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	25, // 26: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	25, // 27: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	25, // 28: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	25, // 29: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	25, // 30: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1284,17 +1497,17 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_plan_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[3].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[4].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -80,6 +80,62 @@ func (StorageMode) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{0}
 }
 
+type Scale int32
+
+const (
+	// NONE, with a notice where one column has nearly all the variance.
+	Scale_SCALE_UNSPECIFIED Scale = 0
+	// ZSCORE where few columns carry the variance: (sum v)^2 / sum v^2 is below a fifth of the number of columns
+	// that vary, v being their variances. A notice says so.
+	Scale_SCALE_AUTO Scale = 1
+	// Every column gets the mean 0 and the variance 1; one that does not vary becomes 0.
+	Scale_SCALE_ZSCORE Scale = 2
+	Scale_SCALE_NONE   Scale = 3
+)
+
+// Enum value maps for Scale.
+var (
+	Scale_name = map[int32]string{
+		0: "SCALE_UNSPECIFIED",
+		1: "SCALE_AUTO",
+		2: "SCALE_ZSCORE",
+		3: "SCALE_NONE",
+	}
+	Scale_value = map[string]int32{
+		"SCALE_UNSPECIFIED": 0,
+		"SCALE_AUTO":        1,
+		"SCALE_ZSCORE":      2,
+		"SCALE_NONE":        3,
+	}
+)
+
+func (x Scale) Enum() *Scale {
+	p := new(Scale)
+	*p = x
+	return p
+}
+
+func (x Scale) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Scale) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
+}
+
+func (Scale) Type() protoreflect.EnumType {
+	return &file_cleave_v1_spec_proto_enumTypes[1]
+}
+
+func (x Scale) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Scale.Descriptor instead.
+func (Scale) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+}
+
 type Start int32
 
 const (
@@ -140,11 +196,11 @@ func (x Start) String() string {
 }
 
 func (Start) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[1].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
 }
 
 func (Start) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[1]
+	return &file_cleave_v1_spec_proto_enumTypes[2]
 }
 
 func (x Start) Number() protoreflect.EnumNumber {
@@ -153,7 +209,7 @@ func (x Start) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Start.Descriptor instead.
 func (Start) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
 }
 
 type FarthestRule int32
@@ -190,11 +246,11 @@ func (x FarthestRule) String() string {
 }
 
 func (FarthestRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[2].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
 }
 
 func (FarthestRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[2]
+	return &file_cleave_v1_spec_proto_enumTypes[3]
 }
 
 func (x FarthestRule) Number() protoreflect.EnumNumber {
@@ -203,7 +259,7 @@ func (x FarthestRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FarthestRule.Descriptor instead.
 func (FarthestRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
 }
 
 type Objective int32
@@ -246,11 +302,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[3].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[3]
+	return &file_cleave_v1_spec_proto_enumTypes[4]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -259,7 +315,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 type KernelFunction int32
@@ -308,11 +364,11 @@ func (x KernelFunction) String() string {
 }
 
 func (KernelFunction) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[4].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
 }
 
 func (KernelFunction) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[4]
+	return &file_cleave_v1_spec_proto_enumTypes[5]
 }
 
 func (x KernelFunction) Number() protoreflect.EnumNumber {
@@ -321,7 +377,7 @@ func (x KernelFunction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use KernelFunction.Descriptor instead.
 func (KernelFunction) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 type ShiftRule int32
@@ -356,11 +412,11 @@ func (x ShiftRule) String() string {
 }
 
 func (ShiftRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[5].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
 }
 
 func (ShiftRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[5]
+	return &file_cleave_v1_spec_proto_enumTypes[6]
 }
 
 func (x ShiftRule) Number() protoreflect.EnumNumber {
@@ -369,7 +425,7 @@ func (x ShiftRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShiftRule.Descriptor instead.
 func (ShiftRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 // RisePolicy says what happens when a step raises the objective or repeats a labeling.
@@ -413,11 +469,11 @@ func (x RisePolicy) String() string {
 }
 
 func (RisePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[6].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
 }
 
 func (RisePolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[6]
+	return &file_cleave_v1_spec_proto_enumTypes[7]
 }
 
 func (x RisePolicy) Number() protoreflect.EnumNumber {
@@ -426,7 +482,7 @@ func (x RisePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RisePolicy.Descriptor instead.
 func (RisePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 type EmptyPolicy int32
@@ -464,11 +520,11 @@ func (x EmptyPolicy) String() string {
 }
 
 func (EmptyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[7].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
 }
 
 func (EmptyPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[7]
+	return &file_cleave_v1_spec_proto_enumTypes[8]
 }
 
 func (x EmptyPolicy) Number() protoreflect.EnumNumber {
@@ -477,7 +533,7 @@ func (x EmptyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EmptyPolicy.Descriptor instead.
 func (EmptyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 // AffinityDiagonal: what a graph objective on points or a kernel matrix does with the diagonal.
@@ -515,11 +571,11 @@ func (x AffinityDiagonal) String() string {
 }
 
 func (AffinityDiagonal) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[8].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
 }
 
 func (AffinityDiagonal) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[8]
+	return &file_cleave_v1_spec_proto_enumTypes[9]
 }
 
 func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
@@ -528,7 +584,7 @@ func (x AffinityDiagonal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AffinityDiagonal.Descriptor instead.
 func (AffinityDiagonal) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 type Geometry int32
@@ -566,11 +622,11 @@ func (x Geometry) String() string {
 }
 
 func (Geometry) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[9].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
 }
 
 func (Geometry) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[9]
+	return &file_cleave_v1_spec_proto_enumTypes[10]
 }
 
 func (x Geometry) Number() protoreflect.EnumNumber {
@@ -579,7 +635,7 @@ func (x Geometry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Geometry.Descriptor instead.
 func (Geometry) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 type Distortion int32
@@ -625,11 +681,11 @@ func (x Distortion) String() string {
 }
 
 func (Distortion) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[10].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
 }
 
 func (Distortion) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[10]
+	return &file_cleave_v1_spec_proto_enumTypes[11]
 }
 
 func (x Distortion) Number() protoreflect.EnumNumber {
@@ -638,7 +694,7 @@ func (x Distortion) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distortion.Descriptor instead.
 func (Distortion) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 // Metric is the form of the matrix A in (x - y)' A (x - y).
@@ -678,11 +734,11 @@ func (x Metric) String() string {
 }
 
 func (Metric) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[11].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
 }
 
 func (Metric) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[11]
+	return &file_cleave_v1_spec_proto_enumTypes[12]
 }
 
 func (x Metric) Number() protoreflect.EnumNumber {
@@ -691,7 +747,7 @@ func (x Metric) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metric.Descriptor instead.
 func (Metric) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 // Penalty is what a violated constraint costs.
@@ -734,11 +790,11 @@ func (x Penalty) String() string {
 }
 
 func (Penalty) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[12].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
 }
 
 func (Penalty) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[12]
+	return &file_cleave_v1_spec_proto_enumTypes[13]
 }
 
 func (x Penalty) Number() protoreflect.EnumNumber {
@@ -747,7 +803,7 @@ func (x Penalty) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Penalty.Descriptor instead.
 func (Penalty) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 // Inference is how constrained points are assigned together.
@@ -795,11 +851,11 @@ func (x Inference) String() string {
 }
 
 func (Inference) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[13].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
 }
 
 func (Inference) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[13]
+	return &file_cleave_v1_spec_proto_enumTypes[14]
 }
 
 func (x Inference) Number() protoreflect.EnumNumber {
@@ -808,7 +864,7 @@ func (x Inference) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Inference.Descriptor instead.
 func (Inference) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 type BetaRule int32
@@ -852,11 +908,11 @@ func (x BetaRule) String() string {
 }
 
 func (BetaRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[14].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
 }
 
 func (BetaRule) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[14]
+	return &file_cleave_v1_spec_proto_enumTypes[15]
 }
 
 func (x BetaRule) Number() protoreflect.EnumNumber {
@@ -865,7 +921,7 @@ func (x BetaRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BetaRule.Descriptor instead.
 func (BetaRule) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 // Discretization is how k > 2 clusters come out of k - 1 vectors.
@@ -909,11 +965,11 @@ func (x Discretization) String() string {
 }
 
 func (Discretization) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[15].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
 }
 
 func (Discretization) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[15]
+	return &file_cleave_v1_spec_proto_enumTypes[16]
 }
 
 func (x Discretization) Number() protoreflect.EnumNumber {
@@ -922,7 +978,7 @@ func (x Discretization) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Discretization.Descriptor instead.
 func (Discretization) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 // ComponentPolicy says what to do with a graph that is not connected.
@@ -962,11 +1018,11 @@ func (x ComponentPolicy) String() string {
 }
 
 func (ComponentPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_v1_spec_proto_enumTypes[16].Descriptor()
+	return file_cleave_v1_spec_proto_enumTypes[17].Descriptor()
 }
 
 func (ComponentPolicy) Type() protoreflect.EnumType {
-	return &file_cleave_v1_spec_proto_enumTypes[16]
+	return &file_cleave_v1_spec_proto_enumTypes[17]
 }
 
 func (x ComponentPolicy) Number() protoreflect.EnumNumber {
@@ -975,7 +1031,7 @@ func (x ComponentPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentPolicy.Descriptor instead.
 func (ComponentPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 // JobSpec is everything that determines the answer: the same spec over the same data gives the
@@ -998,10 +1054,15 @@ type JobSpec struct {
 	Supervision    *Supervision    `protobuf:"bytes,8,opt,name=supervision,proto3" json:"supervision,omitempty"`
 	Initialization *Initialization `protobuf:"bytes,9,opt,name=initialization,proto3" json:"initialization,omitempty"`
 	Storage        StorageMode     `protobuf:"varint,10,opt,name=storage,proto3,enum=cleave.v1.StorageMode" json:"storage,omitempty"`
-	// Field 32 is kept free for an algorithm "auto", which is chosen by the data.
+	// What is done to the columns of dense points before they are clustered. AUTO and ZSCORE are refused for
+	// other data, which have no columns to scale, and for divergences, whose values are at least 0.
+	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
+	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
+	// the job says which.
 	//
 	// Types that are valid to be assigned to Algorithm:
 	//
+	//	*JobSpec_Auto
 	//	*JobSpec_KernelKmeans
 	//	*JobSpec_Kmeans
 	//	*JobSpec_SeededKmeans
@@ -1119,9 +1180,25 @@ func (x *JobSpec) GetStorage() StorageMode {
 	return StorageMode_STORAGE_MODE_UNSPECIFIED
 }
 
+func (x *JobSpec) GetScale() Scale {
+	if x != nil {
+		return x.Scale
+	}
+	return Scale_SCALE_UNSPECIFIED
+}
+
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
 	if x != nil {
 		return x.Algorithm
+	}
+	return nil
+}
+
+func (x *JobSpec) GetAuto() *Auto {
+	if x != nil {
+		if x, ok := x.Algorithm.(*JobSpec_Auto); ok {
+			return x.Auto
+		}
 	}
 	return nil
 }
@@ -1238,7 +1315,13 @@ type isJobSpec_Algorithm interface {
 	isJobSpec_Algorithm()
 }
 
+type JobSpec_Auto struct {
+	// On any data.
+	Auto *Auto `protobuf:"bytes,32,opt,name=auto,proto3,oneof"`
+}
+
 type JobSpec_KernelKmeans struct {
+	// The kernel family, on dense points, graphs or kernel matrices.
 	KernelKmeans *KernelKmeans `protobuf:"bytes,20,opt,name=kernel_kmeans,json=kernelKmeans,proto3,oneof"`
 }
 
@@ -1287,6 +1370,8 @@ type JobSpec_SpectralLearning struct {
 type JobSpec_ConstrainedSpectral struct {
 	ConstrainedSpectral *ConstrainedSpectral `protobuf:"bytes,31,opt,name=constrained_spectral,json=constrainedSpectral,proto3,oneof"`
 }
+
+func (*JobSpec_Auto) isJobSpec_Algorithm() {}
 
 func (*JobSpec_KernelKmeans) isJobSpec_Algorithm() {}
 
@@ -1449,6 +1534,44 @@ func (x *Initialization) GetCentroids() []float64 {
 	return nil
 }
 
+// Auto chooses by the data and the constraints how points are compared and how constraints enter; Result.choice says
+// what it chose and why.
+type Auto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Auto) Reset() {
+	*x = Auto{}
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Auto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Auto) ProtoMessage() {}
+
+func (x *Auto) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Auto.ProtoReflect.Descriptor instead.
+func (*Auto) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+}
+
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
 type KernelKmeans struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -1466,7 +1589,7 @@ type KernelKmeans struct {
 
 func (x *KernelKmeans) Reset() {
 	*x = KernelKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1601,7 @@ func (x *KernelKmeans) String() string {
 func (*KernelKmeans) ProtoMessage() {}
 
 func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[3]
+	mi := &file_cleave_v1_spec_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1614,7 @@ func (x *KernelKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelKmeans.ProtoReflect.Descriptor instead.
 func (*KernelKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *KernelKmeans) GetObjective() Objective {
@@ -1559,7 +1682,7 @@ type Kernel struct {
 
 func (x *Kernel) Reset() {
 	*x = Kernel{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1694,7 @@ func (x *Kernel) String() string {
 func (*Kernel) ProtoMessage() {}
 
 func (x *Kernel) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[4]
+	mi := &file_cleave_v1_spec_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1707,7 @@ func (x *Kernel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kernel.ProtoReflect.Descriptor instead.
 func (*Kernel) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Kernel) GetFunction() KernelFunction {
@@ -1636,7 +1759,7 @@ type Shift struct {
 
 func (x *Shift) Reset() {
 	*x = Shift{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1771,7 @@ func (x *Shift) String() string {
 func (*Shift) ProtoMessage() {}
 
 func (x *Shift) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[5]
+	mi := &file_cleave_v1_spec_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1784,7 @@ func (x *Shift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shift.ProtoReflect.Descriptor instead.
 func (*Shift) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Shift) GetKind() isShift_Kind {
@@ -1715,7 +1838,7 @@ type Kmeans struct {
 
 func (x *Kmeans) Reset() {
 	*x = Kmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +1850,7 @@ func (x *Kmeans) String() string {
 func (*Kmeans) ProtoMessage() {}
 
 func (x *Kmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[6]
+	mi := &file_cleave_v1_spec_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +1863,7 @@ func (x *Kmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kmeans.ProtoReflect.Descriptor instead.
 func (*Kmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Kmeans) GetGeometry() Geometry {
@@ -1760,7 +1883,7 @@ type SeededKmeans struct {
 
 func (x *SeededKmeans) Reset() {
 	*x = SeededKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1895,7 @@ func (x *SeededKmeans) String() string {
 func (*SeededKmeans) ProtoMessage() {}
 
 func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[7]
+	mi := &file_cleave_v1_spec_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1908,7 @@ func (x *SeededKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeededKmeans.ProtoReflect.Descriptor instead.
 func (*SeededKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SeededKmeans) GetGeometry() Geometry {
@@ -1806,7 +1929,7 @@ type ConstrainedKmeans struct {
 
 func (x *ConstrainedKmeans) Reset() {
 	*x = ConstrainedKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1941,7 @@ func (x *ConstrainedKmeans) String() string {
 func (*ConstrainedKmeans) ProtoMessage() {}
 
 func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[8]
+	mi := &file_cleave_v1_spec_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1954,7 @@ func (x *ConstrainedKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedKmeans.ProtoReflect.Descriptor instead.
 func (*ConstrainedKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConstrainedKmeans) GetGeometry() Geometry {
@@ -1853,7 +1976,7 @@ type CopKmeans struct {
 
 func (x *CopKmeans) Reset() {
 	*x = CopKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +1988,7 @@ func (x *CopKmeans) String() string {
 func (*CopKmeans) ProtoMessage() {}
 
 func (x *CopKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[9]
+	mi := &file_cleave_v1_spec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +2001,7 @@ func (x *CopKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopKmeans.ProtoReflect.Descriptor instead.
 func (*CopKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CopKmeans) GetGeometry() Geometry {
@@ -1905,7 +2028,7 @@ type PcKmeans struct {
 
 func (x *PcKmeans) Reset() {
 	*x = PcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2040,7 @@ func (x *PcKmeans) String() string {
 func (*PcKmeans) ProtoMessage() {}
 
 func (x *PcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[10]
+	mi := &file_cleave_v1_spec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2053,7 @@ func (x *PcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PcKmeans.ProtoReflect.Descriptor instead.
 func (*PcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PcKmeans) GetInference() Inference {
@@ -1952,7 +2075,7 @@ type MKmeans struct {
 
 func (x *MKmeans) Reset() {
 	*x = MKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2087,7 @@ func (x *MKmeans) String() string {
 func (*MKmeans) ProtoMessage() {}
 
 func (x *MKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[11]
+	mi := &file_cleave_v1_spec_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2100,7 @@ func (x *MKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MKmeans.ProtoReflect.Descriptor instead.
 func (*MKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MKmeans) GetMetric() Metric {
@@ -2001,7 +2124,7 @@ type MpcKmeans struct {
 
 func (x *MpcKmeans) Reset() {
 	*x = MpcKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2136,7 @@ func (x *MpcKmeans) String() string {
 func (*MpcKmeans) ProtoMessage() {}
 
 func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[12]
+	mi := &file_cleave_v1_spec_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2149,7 @@ func (x *MpcKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MpcKmeans.ProtoReflect.Descriptor instead.
 func (*MpcKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MpcKmeans) GetPenalty() Penalty {
@@ -2065,7 +2188,7 @@ type HmrfKmeans struct {
 
 func (x *HmrfKmeans) Reset() {
 	*x = HmrfKmeans{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2200,7 @@ func (x *HmrfKmeans) String() string {
 func (*HmrfKmeans) ProtoMessage() {}
 
 func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[13]
+	mi := &file_cleave_v1_spec_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2213,7 @@ func (x *HmrfKmeans) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HmrfKmeans.ProtoReflect.Descriptor instead.
 func (*HmrfKmeans) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HmrfKmeans) GetDistortion() Distortion {
@@ -2136,7 +2259,7 @@ type Spectral struct {
 
 func (x *Spectral) Reset() {
 	*x = Spectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2148,7 +2271,7 @@ func (x *Spectral) String() string {
 func (*Spectral) ProtoMessage() {}
 
 func (x *Spectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[14]
+	mi := &file_cleave_v1_spec_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2161,7 +2284,7 @@ func (x *Spectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spectral.ProtoReflect.Descriptor instead.
 func (*Spectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Spectral) GetObjective() Objective {
@@ -2204,7 +2327,7 @@ type SpectralLearning struct {
 
 func (x *SpectralLearning) Reset() {
 	*x = SpectralLearning{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2339,7 @@ func (x *SpectralLearning) String() string {
 func (*SpectralLearning) ProtoMessage() {}
 
 func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[15]
+	mi := &file_cleave_v1_spec_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2352,7 @@ func (x *SpectralLearning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralLearning.ProtoReflect.Descriptor instead.
 func (*SpectralLearning) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SpectralLearning) GetKernel() *Kernel {
@@ -2273,7 +2396,7 @@ type ConstrainedSpectral struct {
 
 func (x *ConstrainedSpectral) Reset() {
 	*x = ConstrainedSpectral{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2408,7 @@ func (x *ConstrainedSpectral) String() string {
 func (*ConstrainedSpectral) ProtoMessage() {}
 
 func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[16]
+	mi := &file_cleave_v1_spec_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2421,7 @@ func (x *ConstrainedSpectral) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstrainedSpectral.ProtoReflect.Descriptor instead.
 func (*ConstrainedSpectral) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConstrainedSpectral) GetKernel() *Kernel {
@@ -2373,7 +2496,7 @@ type Eigenvectors struct {
 
 func (x *Eigenvectors) Reset() {
 	*x = Eigenvectors{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2508,7 @@ func (x *Eigenvectors) String() string {
 func (*Eigenvectors) ProtoMessage() {}
 
 func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[17]
+	mi := &file_cleave_v1_spec_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2521,7 @@ func (x *Eigenvectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eigenvectors.ProtoReflect.Descriptor instead.
 func (*Eigenvectors) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Eigenvectors) GetTolerance() float64 {
@@ -2436,7 +2559,7 @@ type Beta struct {
 
 func (x *Beta) Reset() {
 	*x = Beta{}
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2448,7 +2571,7 @@ func (x *Beta) String() string {
 func (*Beta) ProtoMessage() {}
 
 func (x *Beta) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_spec_proto_msgTypes[18]
+	mi := &file_cleave_v1_spec_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2461,7 +2584,7 @@ func (x *Beta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beta.ProtoReflect.Descriptor instead.
 func (*Beta) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Beta) GetKind() isBeta_Kind {
@@ -2509,7 +2632,7 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x92\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xe1\t\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2522,7 +2645,9 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\vsupervision\x18\b \x01(\v2\x16.cleave.v1.SupervisionR\vsupervision\x12A\n" +
 	"\x0einitialization\x18\t \x01(\v2\x19.cleave.v1.InitializationR\x0einitialization\x120\n" +
 	"\astorage\x18\n" +
-	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12>\n" +
+	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
+	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
+	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
 	"\rseeded_kmeans\x18\x16 \x01(\v2\x17.cleave.v1.SeededKmeansH\x00R\fseededKmeans\x12M\n" +
@@ -2550,7 +2675,8 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
 	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
-	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\xf3\x02\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\x06\n" +
+	"\x04Auto\"\xf3\x02\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -2635,7 +2761,14 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x18STORAGE_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STORAGE_MODE_FLOAT32\x10\x01\x12\x15\n" +
 	"\x11STORAGE_MODE_NONE\x10\x02\x12\x18\n" +
-	"\x14STORAGE_MODE_FLOAT16\x10\x03*\xee\x01\n" +
+	"\x14STORAGE_MODE_FLOAT16\x10\x03*P\n" +
+	"\x05Scale\x12\x15\n" +
+	"\x11SCALE_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"SCALE_AUTO\x10\x01\x12\x10\n" +
+	"\fSCALE_ZSCORE\x10\x02\x12\x0e\n" +
+	"\n" +
+	"SCALE_NONE\x10\x03*\xee\x01\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +
@@ -2736,110 +2869,114 @@ func file_cleave_v1_spec_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_spec_proto_rawDescData
 }
 
-var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 17)
-var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_cleave_v1_spec_proto_enumTypes = make([]protoimpl.EnumInfo, 18)
+var file_cleave_v1_spec_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_cleave_v1_spec_proto_goTypes = []any{
 	(StorageMode)(0),            // 0: cleave.v1.StorageMode
-	(Start)(0),                  // 1: cleave.v1.Start
-	(FarthestRule)(0),           // 2: cleave.v1.FarthestRule
-	(Objective)(0),              // 3: cleave.v1.Objective
-	(KernelFunction)(0),         // 4: cleave.v1.KernelFunction
-	(ShiftRule)(0),              // 5: cleave.v1.ShiftRule
-	(RisePolicy)(0),             // 6: cleave.v1.RisePolicy
-	(EmptyPolicy)(0),            // 7: cleave.v1.EmptyPolicy
-	(AffinityDiagonal)(0),       // 8: cleave.v1.AffinityDiagonal
-	(Geometry)(0),               // 9: cleave.v1.Geometry
-	(Distortion)(0),             // 10: cleave.v1.Distortion
-	(Metric)(0),                 // 11: cleave.v1.Metric
-	(Penalty)(0),                // 12: cleave.v1.Penalty
-	(Inference)(0),              // 13: cleave.v1.Inference
-	(BetaRule)(0),               // 14: cleave.v1.BetaRule
-	(Discretization)(0),         // 15: cleave.v1.Discretization
-	(ComponentPolicy)(0),        // 16: cleave.v1.ComponentPolicy
-	(*JobSpec)(nil),             // 17: cleave.v1.JobSpec
-	(*Supervision)(nil),         // 18: cleave.v1.Supervision
-	(*Initialization)(nil),      // 19: cleave.v1.Initialization
-	(*KernelKmeans)(nil),        // 20: cleave.v1.KernelKmeans
-	(*Kernel)(nil),              // 21: cleave.v1.Kernel
-	(*Shift)(nil),               // 22: cleave.v1.Shift
-	(*Kmeans)(nil),              // 23: cleave.v1.Kmeans
-	(*SeededKmeans)(nil),        // 24: cleave.v1.SeededKmeans
-	(*ConstrainedKmeans)(nil),   // 25: cleave.v1.ConstrainedKmeans
-	(*CopKmeans)(nil),           // 26: cleave.v1.CopKmeans
-	(*PcKmeans)(nil),            // 27: cleave.v1.PcKmeans
-	(*MKmeans)(nil),             // 28: cleave.v1.MKmeans
-	(*MpcKmeans)(nil),           // 29: cleave.v1.MpcKmeans
-	(*HmrfKmeans)(nil),          // 30: cleave.v1.HmrfKmeans
-	(*Spectral)(nil),            // 31: cleave.v1.Spectral
-	(*SpectralLearning)(nil),    // 32: cleave.v1.SpectralLearning
-	(*ConstrainedSpectral)(nil), // 33: cleave.v1.ConstrainedSpectral
-	(*Eigenvectors)(nil),        // 34: cleave.v1.Eigenvectors
-	(*Beta)(nil),                // 35: cleave.v1.Beta
-	(*TableInput)(nil),          // 36: cleave.v1.TableInput
+	(Scale)(0),                  // 1: cleave.v1.Scale
+	(Start)(0),                  // 2: cleave.v1.Start
+	(FarthestRule)(0),           // 3: cleave.v1.FarthestRule
+	(Objective)(0),              // 4: cleave.v1.Objective
+	(KernelFunction)(0),         // 5: cleave.v1.KernelFunction
+	(ShiftRule)(0),              // 6: cleave.v1.ShiftRule
+	(RisePolicy)(0),             // 7: cleave.v1.RisePolicy
+	(EmptyPolicy)(0),            // 8: cleave.v1.EmptyPolicy
+	(AffinityDiagonal)(0),       // 9: cleave.v1.AffinityDiagonal
+	(Geometry)(0),               // 10: cleave.v1.Geometry
+	(Distortion)(0),             // 11: cleave.v1.Distortion
+	(Metric)(0),                 // 12: cleave.v1.Metric
+	(Penalty)(0),                // 13: cleave.v1.Penalty
+	(Inference)(0),              // 14: cleave.v1.Inference
+	(BetaRule)(0),               // 15: cleave.v1.BetaRule
+	(Discretization)(0),         // 16: cleave.v1.Discretization
+	(ComponentPolicy)(0),        // 17: cleave.v1.ComponentPolicy
+	(*JobSpec)(nil),             // 18: cleave.v1.JobSpec
+	(*Supervision)(nil),         // 19: cleave.v1.Supervision
+	(*Initialization)(nil),      // 20: cleave.v1.Initialization
+	(*Auto)(nil),                // 21: cleave.v1.Auto
+	(*KernelKmeans)(nil),        // 22: cleave.v1.KernelKmeans
+	(*Kernel)(nil),              // 23: cleave.v1.Kernel
+	(*Shift)(nil),               // 24: cleave.v1.Shift
+	(*Kmeans)(nil),              // 25: cleave.v1.Kmeans
+	(*SeededKmeans)(nil),        // 26: cleave.v1.SeededKmeans
+	(*ConstrainedKmeans)(nil),   // 27: cleave.v1.ConstrainedKmeans
+	(*CopKmeans)(nil),           // 28: cleave.v1.CopKmeans
+	(*PcKmeans)(nil),            // 29: cleave.v1.PcKmeans
+	(*MKmeans)(nil),             // 30: cleave.v1.MKmeans
+	(*MpcKmeans)(nil),           // 31: cleave.v1.MpcKmeans
+	(*HmrfKmeans)(nil),          // 32: cleave.v1.HmrfKmeans
+	(*Spectral)(nil),            // 33: cleave.v1.Spectral
+	(*SpectralLearning)(nil),    // 34: cleave.v1.SpectralLearning
+	(*ConstrainedSpectral)(nil), // 35: cleave.v1.ConstrainedSpectral
+	(*Eigenvectors)(nil),        // 36: cleave.v1.Eigenvectors
+	(*Beta)(nil),                // 37: cleave.v1.Beta
+	(*TableInput)(nil),          // 38: cleave.v1.TableInput
 }
 var file_cleave_v1_spec_proto_depIdxs = []int32{
-	18, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
-	19, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
+	19, // 0: cleave.v1.JobSpec.supervision:type_name -> cleave.v1.Supervision
+	20, // 1: cleave.v1.JobSpec.initialization:type_name -> cleave.v1.Initialization
 	0,  // 2: cleave.v1.JobSpec.storage:type_name -> cleave.v1.StorageMode
-	20, // 3: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
-	23, // 4: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
-	24, // 5: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
-	25, // 6: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
-	26, // 7: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
-	27, // 8: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
-	28, // 9: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
-	29, // 10: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
-	30, // 11: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
-	31, // 12: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
-	32, // 13: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
-	33, // 14: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
-	36, // 15: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
-	36, // 16: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
-	1,  // 17: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
-	36, // 18: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
-	2,  // 19: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
-	3,  // 20: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
-	21, // 21: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
-	22, // 22: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
-	6,  // 23: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
-	7,  // 24: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
-	8,  // 25: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	36, // 26: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
-	4,  // 27: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
-	5,  // 28: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
-	9,  // 29: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 30: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 31: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
-	9,  // 32: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
-	13, // 33: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
-	11, // 34: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
-	12, // 35: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 36: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 37: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
-	10, // 38: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
-	12, // 39: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
-	11, // 40: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
-	13, // 41: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
-	3,  // 42: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
-	21, // 43: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
-	8,  // 44: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	34, // 45: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	21, // 46: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	8,  // 47: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	34, // 48: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	21, // 49: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	8,  // 50: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	35, // 51: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	15, // 52: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	36, // 53: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	16, // 54: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	34, // 55: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	14, // 56: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	57, // [57:57] is the sub-list for method output_type
-	57, // [57:57] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	1,  // 3: cleave.v1.JobSpec.scale:type_name -> cleave.v1.Scale
+	21, // 4: cleave.v1.JobSpec.auto:type_name -> cleave.v1.Auto
+	22, // 5: cleave.v1.JobSpec.kernel_kmeans:type_name -> cleave.v1.KernelKmeans
+	25, // 6: cleave.v1.JobSpec.kmeans:type_name -> cleave.v1.Kmeans
+	26, // 7: cleave.v1.JobSpec.seeded_kmeans:type_name -> cleave.v1.SeededKmeans
+	27, // 8: cleave.v1.JobSpec.constrained_kmeans:type_name -> cleave.v1.ConstrainedKmeans
+	28, // 9: cleave.v1.JobSpec.cop_kmeans:type_name -> cleave.v1.CopKmeans
+	29, // 10: cleave.v1.JobSpec.pc_kmeans:type_name -> cleave.v1.PcKmeans
+	30, // 11: cleave.v1.JobSpec.m_kmeans:type_name -> cleave.v1.MKmeans
+	31, // 12: cleave.v1.JobSpec.mpc_kmeans:type_name -> cleave.v1.MpcKmeans
+	32, // 13: cleave.v1.JobSpec.hmrf_kmeans:type_name -> cleave.v1.HmrfKmeans
+	33, // 14: cleave.v1.JobSpec.spectral:type_name -> cleave.v1.Spectral
+	34, // 15: cleave.v1.JobSpec.spectral_learning:type_name -> cleave.v1.SpectralLearning
+	35, // 16: cleave.v1.JobSpec.constrained_spectral:type_name -> cleave.v1.ConstrainedSpectral
+	38, // 17: cleave.v1.Supervision.constraints:type_name -> cleave.v1.TableInput
+	38, // 18: cleave.v1.Supervision.seeds:type_name -> cleave.v1.TableInput
+	2,  // 19: cleave.v1.Initialization.start:type_name -> cleave.v1.Start
+	38, // 20: cleave.v1.Initialization.labels:type_name -> cleave.v1.TableInput
+	3,  // 21: cleave.v1.Initialization.farthest:type_name -> cleave.v1.FarthestRule
+	4,  // 22: cleave.v1.KernelKmeans.objective:type_name -> cleave.v1.Objective
+	23, // 23: cleave.v1.KernelKmeans.kernel:type_name -> cleave.v1.Kernel
+	24, // 24: cleave.v1.KernelKmeans.shift:type_name -> cleave.v1.Shift
+	7,  // 25: cleave.v1.KernelKmeans.on_rise:type_name -> cleave.v1.RisePolicy
+	8,  // 26: cleave.v1.KernelKmeans.on_empty:type_name -> cleave.v1.EmptyPolicy
+	9,  // 27: cleave.v1.KernelKmeans.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	38, // 28: cleave.v1.KernelKmeans.weights:type_name -> cleave.v1.TableInput
+	5,  // 29: cleave.v1.Kernel.function:type_name -> cleave.v1.KernelFunction
+	6,  // 30: cleave.v1.Shift.rule:type_name -> cleave.v1.ShiftRule
+	10, // 31: cleave.v1.Kmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 32: cleave.v1.SeededKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 33: cleave.v1.ConstrainedKmeans.geometry:type_name -> cleave.v1.Geometry
+	10, // 34: cleave.v1.CopKmeans.geometry:type_name -> cleave.v1.Geometry
+	14, // 35: cleave.v1.PcKmeans.inference:type_name -> cleave.v1.Inference
+	12, // 36: cleave.v1.MKmeans.metric:type_name -> cleave.v1.Metric
+	13, // 37: cleave.v1.MpcKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 38: cleave.v1.MpcKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 39: cleave.v1.MpcKmeans.inference:type_name -> cleave.v1.Inference
+	11, // 40: cleave.v1.HmrfKmeans.distortion:type_name -> cleave.v1.Distortion
+	13, // 41: cleave.v1.HmrfKmeans.penalty:type_name -> cleave.v1.Penalty
+	12, // 42: cleave.v1.HmrfKmeans.metric:type_name -> cleave.v1.Metric
+	14, // 43: cleave.v1.HmrfKmeans.inference:type_name -> cleave.v1.Inference
+	4,  // 44: cleave.v1.Spectral.objective:type_name -> cleave.v1.Objective
+	23, // 45: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 46: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 47: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	23, // 48: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	9,  // 49: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 50: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	23, // 51: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 52: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	37, // 53: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	16, // 54: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	38, // 55: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	17, // 56: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	36, // 57: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	15, // 58: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	59, // [59:59] is the sub-list for method output_type
+	59, // [59:59] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }
@@ -2849,6 +2986,7 @@ func file_cleave_v1_spec_proto_init() {
 	}
 	file_cleave_v1_table_proto_init()
 	file_cleave_v1_spec_proto_msgTypes[0].OneofWrappers = []any{
+		(*JobSpec_Auto)(nil),
 		(*JobSpec_KernelKmeans)(nil),
 		(*JobSpec_Kmeans)(nil),
 		(*JobSpec_SeededKmeans)(nil),
@@ -2862,14 +3000,14 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{
 		(*Shift_Rule)(nil),
 		(*Shift_Sigma)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[9].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[17].OneofWrappers = []any{}
-	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{
+	file_cleave_v1_spec_proto_msgTypes[10].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[18].OneofWrappers = []any{}
+	file_cleave_v1_spec_proto_msgTypes[19].OneofWrappers = []any{
 		(*Beta_Rule)(nil),
 		(*Beta_Value)(nil),
 	}
@@ -2878,8 +3016,8 @@ func file_cleave_v1_spec_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_spec_proto_rawDesc), len(file_cleave_v1_spec_proto_rawDesc)),
-			NumEnums:      17,
-			NumMessages:   19,
+			NumEnums:      18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

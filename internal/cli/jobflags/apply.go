@@ -1,6 +1,8 @@
 package jobflags
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/catalog"
@@ -11,15 +13,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// apply lays the flags that were given over a spec; it reads no files.
-func (f *Flags) apply(spec *cleavev1.JobSpec) error {
-	if f.Given("algorithm") || spec.Algorithm == nil {
-		name := catalog.DefaultAlgorithm
-		if f.Given("algorithm") {
-			name = f.options["algorithm"].text
-		}
-		a, _ := catalog.FindAlgorithm(name)
-		wire.SetAlgorithm(spec, a) // options in the job file were for its own
+// apply lays the flags that were given over the spec of a job on data of a kind; it reads no files.
+func (f *Flags) apply(j *Job, kind dataset.Kind) error {
+	spec := j.Spec
+	if err := f.setAlgorithm(j, kind); err != nil {
+		return err
 	}
 	a := wire.Algorithm(spec)
 	f.forget(spec)
@@ -34,6 +32,32 @@ func (f *Flags) apply(spec *cleavev1.JobSpec) error {
 	}
 	if f.Given("name") || spec.DisplayName == "" {
 		spec.DisplayName = f.displayName()
+	}
+	return nil
+}
+
+// setAlgorithm makes the spec one of the algorithm that a flag or the job file names, or else of the one that suits what
+// they give.
+func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
+	if f.Given("algorithm") {
+		a, _ := catalog.FindAlgorithm(f.options["algorithm"].text)
+		wire.SetAlgorithm(j.Spec, a) // options in the job file were for its own
+		return nil
+	}
+	if j.Spec.Algorithm != nil {
+		return nil
+	}
+	a, because, refusal := f.request(j.Spec, kind).ChooseAlgorithm()
+	if refusal != nil {
+		return shell.Usage("%s", refusal.Text(shell.FlagName))
+	}
+	wire.SetAlgorithm(j.Spec, a)
+	if len(because) > 0 {
+		are := " is an option"
+		if len(because) > 1 {
+			are = " are options"
+		}
+		j.Chosen = "--" + strings.Join(because, " and --") + are + " of " + a.Name + ", which is used; --algorithm names another"
 	}
 	return nil
 }
@@ -55,8 +79,16 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 	if f.Given("vertices") && kind != dataset.KindGraph {
 		return shell.Usage("--vertices goes with --graph only")
 	}
+	if refusal := f.request(spec, kind).Check(); refusal != nil {
+		return shell.Usage("%s", refusal.Text(shell.FlagName))
+	}
+	return nil
+}
+
+// request is what a spec asks for, and the flags: tables that are yet to be read, and options that have no field.
+func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	request := wire.Request(spec, kind)
-	for name, flag := range f.options { // tables that are yet to be read, and options that have no field
+	for name, flag := range f.options {
 		if f.Given(name) && name != "algorithm" {
 			request.Values[name] = flag.text
 		}
@@ -64,10 +96,7 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 	if start := f.options["init"]; start.path != "" {
 		request.Values["initial-"+start.text] = "given"
 	}
-	if refusal := request.Check(); refusal != nil {
-		return shell.Usage("%s", refusal.Text(shell.FlagName))
-	}
-	return nil
+	return request
 }
 
 // comparesDirections tells whether a job has no use for rows of zeros.

@@ -20,6 +20,7 @@ type Job struct {
 	Columns int        // of points
 	Header  []string   // the names of the columns, nil when they have none
 	Filter  *RowFilter // nil: no row was dropped
+	Chosen  string     // for people: why the algorithm is not the default though none was named; "": there is nothing to say
 	// Constraints are those of the spec, unless only the coordinator has them.
 	Constraints []constraint.Constraint
 }
@@ -45,23 +46,22 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.Given("missing") && source != "data" {
 		return nil, shell.Usage("--missing goes with --data only: it is about rows of a file of points")
 	}
-	if err := f.apply(spec); err != nil {
-		return nil, err
-	}
-	j := &Job{Spec: spec}
+	j, kind := &Job{Spec: spec}, f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())
 		if err != nil {
 			return nil, err
 		}
-		if err := f.check(spec, wire.Kind(described.GetKind())); err != nil {
-			return nil, err
-		}
-		j.Rows, j.Columns = int(described.GetRows()), int(described.GetColumns())
-		return j, f.loadTables(j)
+		kind, j.Rows, j.Columns = wire.Kind(described.GetKind()), int(described.GetRows()), int(described.GetColumns())
 	}
-	if err := f.check(spec, f.kindOf(source)); err != nil {
+	if err := f.apply(j, kind); err != nil {
 		return nil, err
+	}
+	if err := f.check(spec, kind); err != nil {
+		return nil, err
+	}
+	if source == "" {
+		return j, f.loadTables(j)
 	}
 	if f.DropsRows() {
 		j.Data, j.Header, j.Filter, err = LoadUsablePoints(f.data, comparesDirections(spec))

@@ -20,10 +20,10 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	pairs, seeds := tableText("i j kind weight", "0 1 must -", "0 2 cannot 2.5"), tableText("index label", "0 0", "2 1")
 	for _, c := range []struct{ args, want string }{
-		{"--data p.csv --k 2", `display_name:"p.csv" k:2 kernel_kmeans:{}`},
+		{"--data p.csv --k 2", `display_name:"p.csv" k:2 auto:{}`},
 		{"--data p.csv --k 2 --name mine --seed 18446744073709551615 --restarts 5 --tolerance 1e-6",
-			`display_name:"mine" k:2 seed:18446744073709551615 restarts:5 tolerance:1e-6 kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --max-iterations 0", `display_name:"p.csv" k:2 max_iterations:0 kernel_kmeans:{}`},
+			`display_name:"mine" k:2 seed:18446744073709551615 restarts:5 tolerance:1e-6 auto:{}`},
+		{"--data p.csv --k 2 --max-iterations 0 --algorithm kernel-kmeans", `display_name:"p.csv" k:2 max_iterations:0 kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --algorithm kernel-kmeans --kernel gaussian --rho 1.5",
 			`display_name:"p.csv" k:2 kernel_kmeans:{kernel:{function:KERNEL_FUNCTION_GAUSSIAN rho:1.5}}`},
 		{"--data p.csv --k 2 --rho auto", `display_name:"p.csv" k:2 kernel_kmeans:{kernel:{}}`},
@@ -45,7 +45,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 supervision:{entail:true constraints:` + pairs + `}
 				initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{constraints:` + tableText("i j kind weight") + `} initialization:{} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} auto:{}`},
 		{"--data p.csv --k 2 --seeds s.csv --init seeds",
 			`display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} initialization:{start:START_SEEDS} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --init labels:l.csv",
@@ -57,7 +57,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --storage float32", `display_name:"p.csv" k:2 storage:STORAGE_MODE_FLOAT32 kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --storage none", `display_name:"p.csv" k:2 storage:STORAGE_MODE_NONE kernel_kmeans:{}`},
 		{"--graph e.csv --k 2 --storage float32", `display_name:"e.csv" k:2 storage:STORAGE_MODE_FLOAT32 kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --storage auto", `display_name:"p.csv" k:2 kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --storage auto", `display_name:"p.csv" k:2 auto:{}`},
 		{"--data p.csv -f job.yaml", `display_name:"p.csv" k:3 seed:7 kernel_kmeans:{kernel:{function:KERNEL_FUNCTION_LAPLACIAN rho:2}}`},
 		{"--data p.csv -f job.yaml --k 2 --seed 0 --rho 3",
 			`display_name:"p.csv" k:2 kernel_kmeans:{kernel:{function:KERNEL_FUNCTION_LAPLACIAN rho:3}}`},
@@ -94,8 +94,8 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE inference:INFERENCE_LP}`},
 		{"--data p.csv -f hmrf.yaml --algorithm hmrf-kmeans", // the same one keeps its options
 			`display_name:"p.csv" k:2 hmrf_kmeans:{distortion:DISTORTION_COSINE inference:INFERENCE_BP}`},
-		{"--data p.csv -f hmrf.yaml --algorithm kmeans", `display_name:"p.csv" k:2 kmeans:{}`},      // another does not
-		{"--data p.csv -f byid.yaml", `display_name:"p.csv" dataset_id:"abc" k:2 kernel_kmeans:{}`}, // the upload sets the id
+		{"--data p.csv -f hmrf.yaml --algorithm kmeans", `display_name:"p.csv" k:2 kmeans:{}`}, // another does not
+		{"--data p.csv -f byid.yaml", `display_name:"p.csv" dataset_id:"abc" k:2 auto:{}`},     // the upload sets the id
 	} {
 		t.Run(c.args, func(t *testing.T) { checkSpec(t, c.args, c.want) })
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -15,9 +16,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// modelFiles are centroids.csv, with a row for each cluster, and metric.csv: one row of weights for a diagonal
-// metric, the rows of the matrix for a full one. Both have the columns of the data, and its header if there
-// is one.
+// modelFiles are centroids.csv, with a row for each cluster, metric.csv: one row of weights for a diagonal
+// metric, the rows of the matrix for a full one, and units.csv: a row of what is subtracted from columns that are scaled,
+// and a row of what they are divided by. All have the columns of the data, and its header if there is one.
 func (r *Report) modelFiles(header []string, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -34,6 +35,9 @@ func (r *Report) modelFiles(header []string, warn func(format string, args ...an
 	add(centroidsFile, r.Model.Centroids)
 	if r.Model.Metric.Form() != metric.Identity {
 		add(metricFile, r.Model.Metric.Values())
+	}
+	if r.Model.Units != nil {
+		add(unitsFile, slices.Concat(r.Model.Units.Center, r.Model.Units.Scale))
 	}
 	return files
 }
@@ -77,8 +81,27 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
 	}
 	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
-	m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D)
+	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D); err == nil && head.GetScaled() {
+		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.D)
+	}
 	return m, header, err
+}
+
+// loadUnits reads the units of the columns.
+func loadUnits(path string, columns int) (*dataset.Units, error) {
+	points, _, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if points.N != 2 || points.D != columns {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no units of %s; there must be a row of centers and a row of scales", path,
+			text.Plural(points.N, "row"), text.Plural(points.D, "column"), text.Plural(columns, "column"))
+	}
+	units, err := dataset.NewUnits(points.Row(0), points.Row(1))
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", path)
+	}
+	return units, nil
 }
 
 // loadMetric reads a metric of a form; the identity has no file.

@@ -77,6 +77,8 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.iteration(what.Iteration)
 	case *cleavev1.Event_Solver:
 		p.solverStep(what.Solver)
+	case *cleavev1.Event_WayTried:
+		p.wayTried(what.WayTried)
 	case *cleavev1.Event_Shift:
 		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
@@ -116,6 +118,13 @@ func (p *Progress) solverStep(s *cleavev1.SolverStep) {
 		parts = append(parts, about(p.timeLeft))
 	}
 	p.plain("eigenvectors: " + strings.Join(parts, ", "))
+}
+
+func (p *Progress) wayTried(t *cleavev1.WayTried) {
+	if p.width > 0 {
+		return // the next live progress draws it
+	}
+	p.plain(triedLine(t))
 }
 
 // solverParts say how far an eigensolver has come.
@@ -197,6 +206,9 @@ var phases = map[cleavev1.Phase]string{
 
 func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	parts := []string{phases[live.GetPhase()]}
+	if t := live.GetWayTried(); t != nil {
+		parts = append(parts, triedText(t))
+	}
 	switch live.GetPhase() {
 	case cleavev1.Phase_PHASE_BUILDING:
 		if live.GetTiles() == 0 {

@@ -25,9 +25,11 @@ const (
 	LabelsFile    = "labels.csv"
 	centroidsFile = "centroids.csv"
 	metricFile    = "metric.csv"
+	unitsFile     = "units.csv"
 	embeddingFile = "embedding.csv"
 	clustersFile  = "clusters.svg"
 	objectiveFile = "objective.svg"
+	waysFile      = "ways.svg"
 	ResultFile    = "result.json"
 )
 
@@ -88,6 +90,9 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 		add(objectiveFile, func(w io.Writer) error { return r.drawObjective(w, s.Title) })
 	case len(r.SolverSteps) > 0:
 		add(objectiveFile, func(w io.Writer) error { return r.drawResiduals(w, s.Title) })
+	}
+	if len(r.Result.GetChoice().GetTried()) > 0 {
+		add(waysFile, func(w io.Writer) error { return r.drawWays(w, s.Title) })
 	}
 	switch s.Data.(type) {
 	case nil:

@@ -19,6 +19,8 @@ import (
 func TestResultJSON(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
+	result.Choice = exampleChoice()
+	result.Choice.Tried = result.Choice.Tried[:1]
 	var got bytes.Buffer
 	if err := WriteResult(&got, result); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,7 @@ func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	if err := json.Unmarshal(text.Bytes(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings"} {
+	for _, name := range []string{"constraints", "evaluation", "inference", "spectral", "model", "embedding", "plan", "timings", "choice"} {
 		if value, there := fields[name]; there {
 			t.Errorf("%s is there: %s", name, value)
 		}

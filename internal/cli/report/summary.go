@@ -17,6 +17,9 @@ import (
 func Summarize(w io.Writer, r *cleavev1.Result, files []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(table)
+	if r.GetChoice() != nil {
+		summarizeChoice(line, r.GetChoice())
+	}
 	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
 		line("objective", "%s %s on the data alone, %s with constraints", r.GetObjectiveName(), Exact(r.GetPlainObjective()), Exact(r.GetObjective()))
 	} else {

@@ -28,6 +28,7 @@ type hmrf struct {
 	points        []int32                    // those with constraints, ascending
 	pairs         []constraint.Pair
 	links         []metric.Link // of the pairs; without rows where the penalty does not need them
+	blocks        *blocks       // of points that are assigned as one; nil: every point by itself
 	lastInference clustering.Inference
 	// What was warned of already, and the notices for the next report.
 	warnedFallback, warnedDegenerate bool
@@ -38,6 +39,11 @@ type hmrf struct {
 func newHMRF(run state) *hmrf {
 	m := &hmrf{state: run, parts: &clustering.ObjectiveParts{}}
 	if run.p.options.Algorithm == MKmeans {
+		return m
+	}
+	if run.p.options.Contract {
+		m.blocks = newBlocks(run.p.Constraints)
+		m.pairs, m.links, m.points = m.blocks.pairs, m.blocks.links(), m.blocks.points
 		return m
 	}
 	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
@@ -155,6 +161,9 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	distances, err := m.x.Distances(ctx, m.model(), m.points)
 	if err != nil {
 		return nil, err
+	}
+	if m.blocks != nil {
+		return m.inferBlocks(ctx, distances)
 	}
 	problem := &inference.PairwiseEnergy{K: k, Unary: distances, Pairs: m.pairCosts()}
 	current := make([]int32, len(m.points))

@@ -20,6 +20,10 @@ type Local struct {
 
 // NewLocal builds all tiles of a problem.
 func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int) (*Local, error) {
+	data, err := p.Units.Apply(data)
+	if err != nil {
+		return nil, err
+	}
 	source, err := vector.NewSource(p.Vectors, data)
 	if err != nil {
 		return nil, err

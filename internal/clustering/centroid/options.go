@@ -50,6 +50,8 @@ type Options struct {
 	Inference        inference.Engine
 	MaxRestarts      int       // of COP-KMeans in a dead end; 0 means 10
 	InitialCentroids []float64 // for StartCentroids, row by row
+	// Contract makes PC-KMeans assign must-linked points as one: see blocks.
+	Contract bool
 }
 
 // NewOptions are what a request asks for, which the catalog has accepted. Rows of length 1 are what the spherical

@@ -16,6 +16,10 @@ import (
 // Rows are prepared and compared as in a run, so that the points of a run that converged get their labels
 // again, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) ([]int32, error) {
+	centroids, data, err := inUnits(m, data)
+	if err != nil {
+		return nil, err
+	}
 	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
 	if err != nil {
 		return nil, err
@@ -27,9 +31,9 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	if err != nil {
 		return nil, err
 	}
-	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
+	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
 	if spec.Mean != nil {
-		nearest.Centroids = slices.Clone(m.Centroids)
+		nearest.Centroids = slices.Clone(centroids)
 		for at := range nearest.Centroids {
 			nearest.Centroids[at] -= spec.Mean[at%m.D]
 		}
@@ -38,6 +42,19 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 		nearest.Metric = m.Metric.Values()
 	}
 	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, nearest)
+}
+
+// inUnits gives the centroids and the rows of the data in the units of a model.
+func inUnits(m *clustering.Model, data dataset.Dataset) ([]float64, dataset.Dataset, error) {
+	rows, err := m.Units.Apply(data)
+	if err != nil || m.Units == nil || m.Distortion != metric.SquaredEuclidean {
+		return m.Centroids, rows, err
+	}
+	centroids, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
+	if err != nil {
+		return nil, nil, fault.Wrap(err, "the centroids of the model")
+	}
+	return centroids.(*dataset.Points).Values, rows, nil
 }
 
 // assignAll labels points that have no label yet.

@@ -20,6 +20,7 @@ type Problem struct {
 	Vectors     *vector.RowSpec
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	Units       *dataset.Units // that rows are in; nil: those of the data
 
 	spec     clustering.Spec
 	options  Options
@@ -47,35 +48,56 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	}
 	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
 	var err error
+	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
+		return nil, err
+	}
 	if p.Vectors, err = vector.NewRowSpec(data, preparations[p.options.Distortion]); err != nil {
 		return nil, err
 	}
-	p.d = p.Vectors.Columns
 	if p.source, err = vector.NewSource(p.Vectors, data); err != nil {
 		return nil, err
 	}
-	if err := p.prepareConstraints(); err != nil {
+	return p, p.resolve()
+}
+
+// WithSpec is another problem on the same rows, which are not read again. The distortion must be one with the same
+// preparation of rows.
+func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
+	if preparations[other.options.Distortion] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
+	}
+	return other, other.resolve()
+}
+
+// resolve is the part of Prepare that depends on the spec.
+func (p *Problem) resolve() (err error) {
+	p.d = p.Vectors.Columns
+	if err := p.prepareConstraints(); err != nil {
+		return err
+	}
 	if err := p.prepareCentroids(); err != nil {
-		return nil, err
+		return err
 	}
 	p.prepareSeeds()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if size := 8 * int64(p.d) * int64(p.d) * int64(partition.TileCount(p.n)); p.options.Metric == metric.Full && size > maxScatterBytes {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
+		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
 	if err := p.prepareLinks(); err != nil {
-		return nil, err
+		return err
 	}
 	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
 		p.ranges, err = p.featureRanges()
 	}
-	return p, err
+	return err
 }
 
 var preparations = map[metric.Distortion]vector.Preparation{
@@ -180,14 +202,20 @@ func (p *Problem) prepareCentroids() error {
 	if len(given) != p.spec.K*p.d {
 		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}
-	p.options.InitialCentroids = slices.Clone(given)
+	for at, v := range given {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", at/p.d, v, at%p.d).OnField(field)
+		}
+	}
+	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
+	if err != nil {
+		return fault.Wrap(err, "the centroids to start from")
+	}
+	p.options.InitialCentroids = scaled.(*dataset.Points).Values
 	for c := range p.spec.K {
 		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
-		for f, v := range center {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", c, v, f).OnField(field)
-			}
-			if p.Vectors.Mean != nil {
+		if p.Vectors.Mean != nil {
+			for f := range center {
 				center[f] -= p.Vectors.Mean[f]
 			}
 		}
@@ -201,7 +229,7 @@ func (p *Problem) prepareCentroids() error {
 	return nil
 }
 
-// inDataCoordinates undoes the centering of rows.
+// inDataCoordinates undoes the centering of rows and their units. Rows that a distortion prepares have no way back.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
 	for at := range moved {
@@ -209,7 +237,10 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 			moved[at] += p.Vectors.Mean[at%p.d]
 		}
 	}
-	return moved
+	if p.options.Distortion != metric.SquaredEuclidean {
+		return moved
+	}
+	return p.Units.Undo(moved)
 }
 
 // row writes one prepared row to dst.

@@ -42,6 +42,6 @@ func (f family) Method(restart int, _ *clustering.Lane, _ clustering.Observer) c
 // FillResult implements clustering.Family.
 func (f family) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
-	r.ObjectiveName = f.p.options.Algorithm.String()
+	r.ObjectiveName, r.Units = f.p.options.Algorithm.String(), f.p.Units
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
 }

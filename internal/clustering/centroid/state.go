@@ -114,7 +114,7 @@ func (s *state) distortion(ctx context.Context, m *vector.Model) (float64, error
 func (s *state) FillResult(result *clustering.Result) {
 	result.Model = &clustering.Model{
 		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,
-		Centroids: s.p.inDataCoordinates(s.centroids), Metric: s.metric,
+		Centroids: s.p.inDataCoordinates(s.centroids), Metric: s.metric, Units: s.p.Units,
 	}
 }
 

@@ -27,7 +27,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	o := *spec.Algorithm.(*Options)
-	p := &Problem{options: o, spec: spec, n: data.Rows(), data: data}
+	p := &Problem{options: o, spec: spec, n: data.Rows()}
 	base := spec
 	base.Restarts = 1
 	matrix := &kernelkmeans.Options{
@@ -46,6 +46,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	base.Algorithm = matrix
 	var err error
 	if p.Problem, err = kernelkmeans.Prepare(data, base); err != nil {
+		return nil, err
+	}
+	if p.data, err = p.Units.Apply(data); err != nil {
 		return nil, err
 	}
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, weight); err != nil {

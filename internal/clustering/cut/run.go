@@ -71,7 +71,7 @@ func (f *family) Method(_ int, _ *clustering.Lane, o clustering.Observer) cluste
 // FillResult implements clustering.Family.
 func (f *family) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = f.kernel.Notices(), f.p.Objective.String(), &f.p.Matrix
-	r.Satisfaction = f.p.given.Satisfaction(r.Labels)
+	r.Units, r.Satisfaction = f.p.Units, f.p.given.Satisfaction(r.Labels)
 }
 
 // Init implements clustering.Method.

@@ -44,6 +44,7 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	p, err := centroid.Prepare(points, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
+		Scale: clustering.ScaleNone, // eigenvectors have one unit
 	})
 	if err != nil {
 		return nil, err

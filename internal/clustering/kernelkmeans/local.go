@@ -17,6 +17,10 @@ type Local struct {
 
 // NewLocal builds all tiles of a problem.
 func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int) (*Local, error) {
+	data, err := p.Units.Apply(data)
+	if err != nil {
+		return nil, err
+	}
 	var rows kernel.RowFetcher
 	if given, isKernel := data.(*dataset.Kernel); isKernel {
 		data, rows = nil, kernel.GivenRows(given)

@@ -40,7 +40,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	if after.D != before.D {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after.D, before.D)
 	}
-	all, err := dataset.NewPoints(before.N+after.N, before.D, slices.Concat(before.Values, after.Values))
+	all, err := p.together(before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,19 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	bound, err := kernel.FindBounds(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
 	return prediction, err
+}
+
+// together is the old points and the new ones, in the units of the run.
+func (p *Problem) together(before, after *dataset.Points) (*dataset.Points, error) {
+	all, err := dataset.NewPoints(before.N+after.N, before.D, slices.Concat(before.Values, after.Values))
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := p.Units.Apply(all)
+	if err != nil {
+		return nil, err
+	}
+	return scaled.(*dataset.Points), nil
 }
 
 // Rows is how many points there are, old and new.

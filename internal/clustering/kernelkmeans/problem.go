@@ -23,6 +23,7 @@ type Problem struct {
 	Objective   Objective
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
+	Units       *dataset.Units // that points are in; nil: those of the data
 
 	spec       clustering.Spec
 	options    Options
@@ -43,8 +44,12 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(n, spec); err != nil {
 		return nil, err
 	}
+	data, units, notices, err := clustering.InUnits(data, spec.Scale)
+	if err != nil {
+		return nil, err
+	}
 	options := *spec.Algorithm.(*Options)
-	p := &Problem{spec: spec, options: options, n: n, Objective: options.Objective}
+	p := &Problem{spec: spec, options: options, n: n, Objective: options.Objective, Units: units, Warnings: notices}
 	if p.Objective == ObjectiveDefault {
 		p.Objective = ObjectiveKernelKmeans
 		if data.Kind() == dataset.KindGraph {

@@ -50,7 +50,7 @@ func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) 
 // FillResult implements clustering.Family.
 func (f *Family) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = f.notices, f.p.Objective.String(), &f.p.Matrix
-	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+	r.Units, r.Satisfaction = f.p.Units, f.p.Constraints.Satisfaction(r.Labels)
 }
 
 // restarts is how many runs there are: one where the start does not depend on chance.

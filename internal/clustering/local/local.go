@@ -6,15 +6,19 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Solve runs a job from its spec to its result.
 func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
+	case *auto.Options:
+		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
 	case *centroid.Options:
 		p, err := centroid.Prepare(data, spec)
 		if err != nil {

@@ -116,6 +116,7 @@ type Command struct {
 	//	*Command_Distances
 	//	*Command_Nearest
 	//	*Command_Scatter
+	//	*Command_Neighbors
 	Operation     isCommand_Operation `protobuf_oneof:"operation"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -350,6 +351,15 @@ func (x *Command) GetScatter() *Scatter {
 	return nil
 }
 
+func (x *Command) GetNeighbors() *Neighbors {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_Neighbors); ok {
+			return x.Neighbors
+		}
+	}
+	return nil
+}
+
 type isCommand_Operation interface {
 	isCommand_Operation()
 }
@@ -433,6 +443,11 @@ type Command_Scatter struct {
 	Scatter *Scatter `protobuf:"bytes,44,opt,name=scatter,proto3,oneof"`
 }
 
+type Command_Neighbors struct {
+	// For jobs that were prepared with neighbors.
+	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
+}
+
 func (*Command_Prepare) isCommand_Operation() {}
 
 func (*Command_Build) isCommand_Operation() {}
@@ -470,6 +485,8 @@ func (*Command_Distances) isCommand_Operation() {}
 func (*Command_Nearest) isCommand_Operation() {}
 
 func (*Command_Scatter) isCommand_Operation() {}
+
+func (*Command_Neighbors) isCommand_Operation() {}
 
 type Tile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -524,7 +541,7 @@ func (x *Tile) GetEpoch() uint64 {
 	return 0
 }
 
-// Prepare opens a job on a worker: the data set, and the matrix or the vectors that are computed from
+// Prepare opens a job on a worker: the data set, and the matrix, the vectors or the neighbors that are computed from
 // it. It is the first command of a job and may be repeated.
 type Prepare struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -534,7 +551,11 @@ type Prepare struct {
 	//
 	//	*Prepare_Matrix
 	//	*Prepare_Vectors
+	//	*Prepare_Neighbors
 	What isPrepare_What `protobuf_oneof:"what"`
+	// What the columns of the data set, dense points, are measured in; absent: as they are. The matrix or the vectors
+	// are those of the points in these units.
+	Units *Units `protobuf:"bytes,9,opt,name=units,proto3" json:"units,omitempty"`
 	// Clusters.
 	K uint32 `protobuf:"varint,5,opt,name=k,proto3" json:"k,omitempty"`
 	// Entries of the sparse part of SetOperands.
@@ -616,6 +637,22 @@ func (x *Prepare) GetVectors() *VectorSpec {
 	return nil
 }
 
+func (x *Prepare) GetNeighbors() *NeighborSpec {
+	if x != nil {
+		if x, ok := x.What.(*Prepare_Neighbors); ok {
+			return x.Neighbors
+		}
+	}
+	return nil
+}
+
+func (x *Prepare) GetUnits() *Units {
+	if x != nil {
+		return x.Units
+	}
+	return nil
+}
+
 func (x *Prepare) GetK() uint32 {
 	if x != nil {
 		return x.K
@@ -656,9 +693,69 @@ type Prepare_Vectors struct {
 	Vectors *VectorSpec `protobuf:"bytes,4,opt,name=vectors,proto3,oneof"`
 }
 
+type Prepare_Neighbors struct {
+	Neighbors *NeighborSpec `protobuf:"bytes,10,opt,name=neighbors,proto3,oneof"`
+}
+
 func (*Prepare_Matrix) isPrepare_What() {}
 
 func (*Prepare_Vectors) isPrepare_What() {}
+
+func (*Prepare_Neighbors) isPrepare_What() {}
+
+// Units make a value v of a column (v - center) / scale.
+type Units struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// float64 per column.
+	Center        *Payload `protobuf:"bytes,1,opt,name=center,proto3" json:"center,omitempty"`
+	Scale         *Payload `protobuf:"bytes,2,opt,name=scale,proto3" json:"scale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Units) Reset() {
+	*x = Units{}
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Units) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Units) ProtoMessage() {}
+
+func (x *Units) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Units.ProtoReflect.Descriptor instead.
+func (*Units) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Units) GetCenter() *Payload {
+	if x != nil {
+		return x.Center
+	}
+	return nil
+}
+
+func (x *Units) GetScale() *Payload {
+	if x != nil {
+		return x.Scale
+	}
+	return nil
+}
 
 // Build builds tiles, or confirms that they are built. A tile that is built but stored differently
 // than asked for (matrix_free) is converted and keeps its sums.
@@ -672,7 +769,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +781,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +794,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Build) GetMatrixFree() bool {
@@ -720,7 +817,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -732,7 +829,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -745,7 +842,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Load) GetStep() uint64 {
@@ -775,7 +872,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +884,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +897,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Update) GetStep() uint64 {
@@ -826,7 +923,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +935,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +948,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 // Release frees everything of the job and cancels a command of it that is running.
@@ -863,7 +960,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +972,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +985,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 type Answer struct {
@@ -905,7 +1002,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1014,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1027,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Answer) GetCommandId() uint64 {
@@ -998,7 +1095,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1107,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1120,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Done) GetValues() *Payload {
@@ -1065,7 +1162,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1174,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1187,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Candidate) GetFound() bool {
@@ -1125,7 +1222,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1234,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_command_proto_msgTypes[11]
+	mi := &file_cleave_worker_v1_command_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1247,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_cleave_worker_v1_command_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -1178,7 +1275,8 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xe0\t\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\x9d\n" +
+	"\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1204,22 +1302,29 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x0fvector_farthest\x18) \x01(\v2 .cleave.worker.v1.VectorFarthestH\x00R\x0evectorFarthest\x12;\n" +
 	"\tdistances\x18* \x01(\v2\x1b.cleave.worker.v1.DistancesH\x00R\tdistances\x125\n" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
-	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatterB\v\n" +
+	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12;\n" +
+	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighborsB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xae\x02\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x9d\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
 	"\rdataset_bytes\x18\x02 \x01(\x04R\fdatasetBytes\x126\n" +
 	"\x06matrix\x18\x03 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecH\x00R\x06matrix\x128\n" +
-	"\avectors\x18\x04 \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12\f\n" +
+	"\avectors\x18\x04 \x01(\v2\x1c.cleave.worker.v1.VectorSpecH\x00R\avectors\x12>\n" +
+	"\tneighbors\x18\n" +
+	" \x01(\v2\x1e.cleave.worker.v1.NeighborSpecH\x00R\tneighbors\x12-\n" +
+	"\x05units\x18\t \x01(\v2\x17.cleave.worker.v1.UnitsR\x05units\x12\f\n" +
 	"\x01k\x18\x05 \x01(\rR\x01k\x12%\n" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
 	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
 	"\bproducts\x18\b \x01(\rR\bproductsB\x06\n" +
-	"\x04what\"(\n" +
+	"\x04what\"k\n" +
+	"\x05Units\x121\n" +
+	"\x06center\x18\x01 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06center\x12/\n" +
+	"\x05scale\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\"(\n" +
 	"\x05Build\x12\x1f\n" +
 	"\vmatrix_free\x18\x01 \x01(\bR\n" +
 	"matrixFree\"M\n" +
@@ -1272,73 +1377,81 @@ func file_cleave_worker_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_cleave_worker_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(FailureKind)(0),       // 0: cleave.worker.v1.FailureKind
 	(*Command)(nil),        // 1: cleave.worker.v1.Command
 	(*Tile)(nil),           // 2: cleave.worker.v1.Tile
 	(*Prepare)(nil),        // 3: cleave.worker.v1.Prepare
-	(*Build)(nil),          // 4: cleave.worker.v1.Build
-	(*Load)(nil),           // 5: cleave.worker.v1.Load
-	(*Update)(nil),         // 6: cleave.worker.v1.Update
-	(*Drop)(nil),           // 7: cleave.worker.v1.Drop
-	(*Release)(nil),        // 8: cleave.worker.v1.Release
-	(*Answer)(nil),         // 9: cleave.worker.v1.Answer
-	(*Done)(nil),           // 10: cleave.worker.v1.Done
-	(*Candidate)(nil),      // 11: cleave.worker.v1.Candidate
-	(*Failure)(nil),        // 12: cleave.worker.v1.Failure
-	(*Degrees)(nil),        // 13: cleave.worker.v1.Degrees
-	(*Maxima)(nil),         // 14: cleave.worker.v1.Maxima
-	(*SetOperands)(nil),    // 15: cleave.worker.v1.SetOperands
-	(*Diagonal)(nil),       // 16: cleave.worker.v1.Diagonal
-	(*ColumnSums)(nil),     // 17: cleave.worker.v1.ColumnSums
-	(*MatrixAssign)(nil),   // 18: cleave.worker.v1.MatrixAssign
-	(*MatrixFarthest)(nil), // 19: cleave.worker.v1.MatrixFarthest
-	(*Multiply)(nil),       // 20: cleave.worker.v1.Multiply
-	(*VectorAssign)(nil),   // 21: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 22: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 23: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 24: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 25: cleave.worker.v1.Scatter
-	(*MatrixSpec)(nil),     // 26: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 27: cleave.worker.v1.VectorSpec
-	(*Payload)(nil),        // 28: cleave.worker.v1.Payload
+	(*Units)(nil),          // 4: cleave.worker.v1.Units
+	(*Build)(nil),          // 5: cleave.worker.v1.Build
+	(*Load)(nil),           // 6: cleave.worker.v1.Load
+	(*Update)(nil),         // 7: cleave.worker.v1.Update
+	(*Drop)(nil),           // 8: cleave.worker.v1.Drop
+	(*Release)(nil),        // 9: cleave.worker.v1.Release
+	(*Answer)(nil),         // 10: cleave.worker.v1.Answer
+	(*Done)(nil),           // 11: cleave.worker.v1.Done
+	(*Candidate)(nil),      // 12: cleave.worker.v1.Candidate
+	(*Failure)(nil),        // 13: cleave.worker.v1.Failure
+	(*Degrees)(nil),        // 14: cleave.worker.v1.Degrees
+	(*Maxima)(nil),         // 15: cleave.worker.v1.Maxima
+	(*SetOperands)(nil),    // 16: cleave.worker.v1.SetOperands
+	(*Diagonal)(nil),       // 17: cleave.worker.v1.Diagonal
+	(*ColumnSums)(nil),     // 18: cleave.worker.v1.ColumnSums
+	(*MatrixAssign)(nil),   // 19: cleave.worker.v1.MatrixAssign
+	(*MatrixFarthest)(nil), // 20: cleave.worker.v1.MatrixFarthest
+	(*Multiply)(nil),       // 21: cleave.worker.v1.Multiply
+	(*VectorAssign)(nil),   // 22: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 23: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 24: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 25: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 26: cleave.worker.v1.Scatter
+	(*Neighbors)(nil),      // 27: cleave.worker.v1.Neighbors
+	(*MatrixSpec)(nil),     // 28: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 29: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 30: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 31: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
 	3,  // 1: cleave.worker.v1.Command.prepare:type_name -> cleave.worker.v1.Prepare
-	4,  // 2: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
-	5,  // 3: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
-	6,  // 4: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
-	7,  // 5: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
-	8,  // 6: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
-	13, // 7: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
-	14, // 8: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
-	15, // 9: cleave.worker.v1.Command.set_operands:type_name -> cleave.worker.v1.SetOperands
-	16, // 10: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
-	17, // 11: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
-	18, // 12: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
-	19, // 13: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
-	20, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
-	21, // 15: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
-	22, // 16: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
-	23, // 17: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
-	24, // 18: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
-	25, // 19: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
-	26, // 20: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	27, // 21: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	28, // 22: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	28, // 23: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	10, // 24: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	12, // 25: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	28, // 26: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	11, // 27: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 28: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	5,  // 2: cleave.worker.v1.Command.build:type_name -> cleave.worker.v1.Build
+	6,  // 3: cleave.worker.v1.Command.load:type_name -> cleave.worker.v1.Load
+	7,  // 4: cleave.worker.v1.Command.update:type_name -> cleave.worker.v1.Update
+	8,  // 5: cleave.worker.v1.Command.drop:type_name -> cleave.worker.v1.Drop
+	9,  // 6: cleave.worker.v1.Command.release:type_name -> cleave.worker.v1.Release
+	14, // 7: cleave.worker.v1.Command.degrees:type_name -> cleave.worker.v1.Degrees
+	15, // 8: cleave.worker.v1.Command.maxima:type_name -> cleave.worker.v1.Maxima
+	16, // 9: cleave.worker.v1.Command.set_operands:type_name -> cleave.worker.v1.SetOperands
+	17, // 10: cleave.worker.v1.Command.diagonal:type_name -> cleave.worker.v1.Diagonal
+	18, // 11: cleave.worker.v1.Command.column_sums:type_name -> cleave.worker.v1.ColumnSums
+	19, // 12: cleave.worker.v1.Command.matrix_assign:type_name -> cleave.worker.v1.MatrixAssign
+	20, // 13: cleave.worker.v1.Command.matrix_farthest:type_name -> cleave.worker.v1.MatrixFarthest
+	21, // 14: cleave.worker.v1.Command.multiply:type_name -> cleave.worker.v1.Multiply
+	22, // 15: cleave.worker.v1.Command.vector_assign:type_name -> cleave.worker.v1.VectorAssign
+	23, // 16: cleave.worker.v1.Command.vector_farthest:type_name -> cleave.worker.v1.VectorFarthest
+	24, // 17: cleave.worker.v1.Command.distances:type_name -> cleave.worker.v1.Distances
+	25, // 18: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
+	26, // 19: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
+	27, // 20: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	28, // 21: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	29, // 22: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	30, // 23: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	4,  // 24: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	31, // 25: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	31, // 26: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	31, // 27: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	31, // 28: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	11, // 29: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	13, // 30: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	31, // 31: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	12, // 32: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 33: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1347,6 +1460,7 @@ func file_cleave_worker_v1_command_proto_init() {
 		return
 	}
 	file_cleave_worker_v1_matrix_proto_init()
+	file_cleave_worker_v1_neighbors_proto_init()
 	file_cleave_worker_v1_payload_proto_init()
 	file_cleave_worker_v1_vectors_proto_init()
 	file_cleave_worker_v1_command_proto_msgTypes[0].OneofWrappers = []any{
@@ -1369,12 +1483,14 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Distances)(nil),
 		(*Command_Nearest)(nil),
 		(*Command_Scatter)(nil),
+		(*Command_Neighbors)(nil),
 	}
 	file_cleave_worker_v1_command_proto_msgTypes[2].OneofWrappers = []any{
 		(*Prepare_Matrix)(nil),
 		(*Prepare_Vectors)(nil),
+		(*Prepare_Neighbors)(nil),
 	}
-	file_cleave_worker_v1_command_proto_msgTypes[8].OneofWrappers = []any{
+	file_cleave_worker_v1_command_proto_msgTypes[9].OneofWrappers = []any{
 		(*Answer_Done)(nil),
 		(*Answer_Failure)(nil),
 	}
@@ -1384,7 +1500,7 @@ func file_cleave_worker_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_command_proto_rawDesc), len(file_cleave_worker_v1_command_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

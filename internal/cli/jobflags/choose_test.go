@@ -1,0 +1,57 @@
+package jobflags
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Without --algorithm, options of one algorithm select it, and it is said.
+func TestFlagsChooseTheAlgorithm(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for _, c := range []struct{ args, algorithm, says string }{
+		{"--data p.csv --k 2 --constraints c.csv", "auto", ""},
+		{"--data p.csv --k 2 --rho 1 --algorithm spectral", "spectral", ""},
+		{"--data p.csv -f hmrf.yaml --inference lp", "hmrf-kmeans", ""},
+		{"--data p.csv --k 2 --rho 1", "kernel-kmeans", "--rho is an option of kernel-kmeans, which is used; --algorithm names another"},
+		{"--data p.csv --k 2 --metric full --inference bp --constraints c.csv", "mpc-kmeans",
+			"--metric and --inference are options of mpc-kmeans, which is used; --algorithm names another"},
+		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans", "--init is an option of kmeans, which is used; --algorithm names another"},
+		{"--data x.svm --k 2 --init random", "kmeans", "--init is an option of kmeans, which is used; --algorithm names another"},
+		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans", "--storage is an option of kernel-kmeans, which is used; --algorithm names another"},
+	} {
+		j, err := prepareFlags(t, c.args)
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+		} else if got := wire.Algorithm(j.Spec).Name; got != c.algorithm || j.Chosen != c.says {
+			t.Errorf("%s: %s, %q", c.args, got, j.Chosen)
+		}
+	}
+}
+
+func TestFlagsThatNoAlgorithmTakes(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for args, says := range map[string]string{
+		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho goes with kernel-kmeans, ",
+		"--data x.svm --k 2 --rho 1":               "kernel-kmeans takes points, a graph or a kernel matrix, not sparse points",
+		"--graph e.csv --k 2 --inference bp":       "pc-kmeans takes points or sparse points, not a graph",
+	} {
+		if _, err := prepareFlags(t, args); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+func prepareFlags(t *testing.T, args string) (*Job, error) {
+	t.Helper()
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f := Add(set)
+	if err := set.Parse(strings.Fields(args)); err != nil {
+		t.Fatal(err)
+	}
+	return f.Prepare(t.Context(), nil)
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/picture"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// wayText names a way for people: "neighbors, hard".
+func wayText(w *cleavev1.Way) string {
+	use := wire.EnumWord(w.GetUse())
+	if w.GetUse() == cleavev1.Use_USE_NONE {
+		use = "no constraints"
+	}
+	return wire.EnumWord(w.GetSpace()) + ", " + use
+}
+
+// triedText says which way was tried, and on which of the constraints.
+func triedText(t *cleavev1.WayTried) string {
+	line := "tried " + wayText(t.GetWay())
+	if t.GetFold() > 0 {
+		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
+	}
+	return line
+}
+
+// triedLine also says what it had right.
+func triedLine(t *cleavev1.WayTried) string {
+	line := triedText(t)
+	for _, kind := range []struct {
+		name       string
+		all, right uint32
+	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(), t.GetCannotLinksRight()}} {
+		if kind.all > 0 {
+			line += fmt.Sprintf(", %d of %d %s right", kind.right, kind.all, kind.name)
+		}
+	}
+	return line
+}
+
+// shownWays is how many ways a summary lists.
+const shownWays = 6
+
+// summarizeChoice writes which way was taken and why, and what the best ways had right of constraints that they were
+// not shown; the way that would be taken without constraints is always among them.
+func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
+	line("way", "%s", wayText(c.GetChosen()))
+	if c.GetReason() != "" {
+		line("because", "%s", c.GetReason())
+	}
+	name := "held out"
+	for _, t := range bestWays(c, shownWays) {
+		mark := ""
+		if sameWay(t.GetWay(), c.GetChosen()) {
+			mark = " (taken)"
+		}
+		line(name, "%.1f%% right: %s%s", 100*t.GetShare(), wayText(t.GetWay()), mark)
+		name = ""
+	}
+}
+
+// bestWays are the ways with the largest shares, at most so many. The way that is taken, and the one that the others
+// are compared with, are among them, however small their shares.
+func bestWays(c *cleavev1.Choice, limit int) []*cleavev1.TriedWay {
+	ways := slices.Clone(c.GetTried())
+	slices.SortStableFunc(ways, func(a, b *cleavev1.TriedWay) int { return cmp.Compare(b.GetShare(), a.GetShare()) })
+	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.TriedWay) bool {
+		return t.GetWay().GetUse() == cleavev1.Use_USE_NONE && t.GetAdvantage() == 0
+	})
+	for at := len(ways) - 1; at >= 0 && len(ways) > limit; at-- {
+		if t := ways[at]; !sameWay(t.GetWay(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
+			ways = slices.Delete(ways, at, at+1)
+		}
+	}
+	return ways
+}
+
+func sameWay(a, b *cleavev1.Way) bool {
+	return a.GetSpace() == b.GetSpace() && a.GetUse() == b.GetUse()
+}
+
+// drawWays draws what the ways had right, the best first.
+func (r *Report) drawWays(w io.Writer, title string) error {
+	choice := r.Result.GetChoice()
+	plot := picture.BarsPlot{Title: title, Subtitle: choice.GetReason(), Axis: "share right of constraints that were held out"}
+	for _, t := range bestWays(choice, len(choice.GetTried())) {
+		plot.Bars = append(plot.Bars, picture.Bar{Name: wayText(t.GetWay()), Share: t.GetShare(), Bold: sameWay(t.GetWay(), choice.GetChosen())})
+	}
+	return picture.Bars(w, plot)
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// exampleChoice has eight ways; the fifth is the one without constraints, and the best is not taken.
+func exampleChoice() *cleavev1.Choice {
+	c := &cleavev1.Choice{Reason: "it has more right"}
+	for _, t := range []struct {
+		space            cleavev1.Space
+		use              cleavev1.Use
+		share, advantage float64
+	}{
+		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE, 0.3, -2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_SOFT, 0.7, 1},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_HARD, 0.8, 2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_METRIC, 0.95, 3},
+		{cleavev1.Space_SPACE_STANDARDIZED, cleavev1.Use_USE_NONE, 0.25, 0},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_NONE, 0.6, 0.5},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_SOFT, 0.65, 0.6},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_HARD, 0.9, 3},
+	} {
+		c.Tried = append(c.Tried, &cleavev1.TriedWay{Way: &cleavev1.Way{Space: t.space, Use: t.use}, Share: t.share, Advantage: t.advantage})
+	}
+	c.Chosen = c.Tried[7].Way
+	return c
+}
+
+func TestSummaryOfAChoice(t *testing.T) {
+	var out strings.Builder
+	if err := Summarize(&out, &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = `way         neighbors, hard
+because     it has more right
+held out    95.0% right: rows, metric
+            90.0% right: neighbors, hard (taken)
+            80.0% right: rows, hard
+            70.0% right: rows, soft
+            65.0% right: neighbors, soft
+            25.0% right: standardized, no constraints
+objective   auto 0
+`
+	if !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestProgressOfTrials(t *testing.T) {
+	var plain, terminal bytes.Buffer
+	lines, live := &Progress{w: &plain, now: time.Now}, &Progress{w: &terminal, width: 120, now: time.Now}
+	tried := &cleavev1.WayTried{
+		Way:  &cleavev1.Way{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Use: cleavev1.Use_USE_HARD},
+		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,
+	}
+	alone := &cleavev1.WayTried{Way: &cleavev1.Way{Space: cleavev1.Space_SPACE_ROWS, Use: cleavev1.Use_USE_NONE}, CannotLinks: 7, CannotLinksRight: 7}
+	for _, p := range []*Progress{lines, live} {
+		for _, way := range []*cleavev1.WayTried{tried, alone} {
+			p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_WayTried{WayTried: way}}))
+			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, WayTried: way, Workers: 2}))
+		}
+	}
+	const want = "tried standardized-neighbors, hard: fold 2 of 3, 3 of 4 must-links right, 0 of 5 cannot-links right\n" +
+		"start  tried standardized-neighbors, hard: fold 2 of 3  2 workers\n" +
+		"tried rows, no constraints, 7 of 7 cannot-links right\n"
+	if plain.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", plain.String(), want)
+	}
+	for _, want := range []string{"start  tried standardized-neighbors, hard: fold 2 of 3  2 workers", "start  tried rows, no constraints  2 workers"} {
+		if !strings.Contains(terminal.String(), want) {
+			t.Errorf("the terminal shows %q, without %q", terminal.String(), want)
+		}
+	}
+}
+
+// ways.svg is drawn if and only if ways were compared.
+func TestPictureOfWays(t *testing.T) {
+	result := clitest.ExampleResult()
+	result.Choice = exampleChoice()
+	drawn := func() string {
+		for _, f := range New(&client.Outcome{Result: result}, nil).Files(Scene{Title: "iris"}, func(string, ...any) {}) {
+			if f.Name == waysFile {
+				var text strings.Builder
+				if err := f.Write(&text); err != nil {
+					t.Error(err)
+				}
+				return text.String()
+			}
+		}
+		return ""
+	}
+	if text := drawn(); strings.Count(text, "no constraints") != 3 || !strings.Contains(text, "it has more right") {
+		t.Error(text)
+	}
+	result.Choice.Tried = nil
+	if text := drawn(); text != "" {
+		t.Error("ways are drawn though none were compared")
+	}
+}

@@ -1,0 +1,61 @@
+package clustering
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Scale is what is done to the columns of points before they are clustered.
+type Scale uint8
+
+// The scales.
+const (
+	ScaleDefault Scale = iota // none, with a notice if one column decides alone; an algorithm may have its own rule
+	ScaleAuto                 // standardize if few columns carry the variance
+	ScaleZscore               // standardize: every column has the mean 0 and the variance 1
+	ScaleNone                 // columns stay as they are
+)
+
+// String is the name of a scale in the catalog.
+func (s Scale) String() string { return [...]string{"", "auto", "zscore", "none"}[s] }
+
+// decides is the share of the variance above which one column decides alone which points are near.
+const decides = 0.9
+
+// InUnits gives the data in the units that a scale asks for, and the units: nil where the data stay as they are. The
+// notices say what the data decided.
+func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *dataset.Units, notices []Notice, err error) {
+	if scale == ScaleNone {
+		return data, nil, nil, nil
+	}
+	points, dense := data.(*dataset.Points)
+	if !dense {
+		if scale == ScaleDefault {
+			return data, nil, nil, nil
+		}
+		return nil, nil, nil, fault.Invalid("OPTION_DOES_NOT_APPLY",
+			"the scale %v needs dense points: only they have columns to scale, and these data are of the kind %v", scale, data.Kind()).OnField("spec.scale")
+	}
+	spread := dataset.ColumnSpread(points)
+	carrying, varying := spread.Carrying()
+	switch column, share := spread.Widest(); {
+	case scale == ScaleDefault:
+		if share > decides && varying > 1 {
+			notices = append(notices, Notice{Code: "ONE_COLUMN_DECIDES", Message: fmt.Sprintf(
+				"column %d has %.1f%% of the variance of all %d columns, so that the others hardly count; --scale zscore gives all columns the same variance, --scale none says that this is meant",
+				column, 100*share, points.D)})
+		}
+		return data, nil, notices, nil
+	case scale == ScaleAuto && spread.Even():
+		return data, nil, nil, nil
+	case scale == ScaleAuto:
+		notices = append(notices, Notice{Code: "COLUMNS_STANDARDIZED", Message: fmt.Sprintf(
+			"the variance of %d columns is that of about %.1f of them, so all columns were given the mean 0 and the variance 1; --scale none leaves them as they are",
+			varying, carrying)})
+	}
+	units = spread.StandardUnits()
+	scaled, err = units.Apply(points)
+	return scaled, units, notices, err
+}

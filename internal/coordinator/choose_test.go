@@ -1,0 +1,60 @@
+package coordinator
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// A job that names no algorithm gets the one that suits its options, and its spec says which.
+func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	s := spec(h.upload())
+	s.Algorithm, s.Initialization = nil, &cleavev1.Initialization{Start: cleavev1.Start_START_CENTROIDS, Centroids: []float64{0, 10}}
+	id := h.create(s)
+	h.end(id)
+	response, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	if err != nil || response.GetSpec().GetKmeans() == nil {
+		t.Errorf("the spec is %v, %v", response.GetSpec(), err)
+	}
+}
+
+// The ways that are tried are events, and the last of them is progress until something else begins.
+func TestTrialsAreEvents(t *testing.T) {
+	trial := clustering.Trial{Way: clustering.Way{Space: clustering.SpaceNeighbors, Use: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
+	tried := &cleavev1.WayTried{
+		Way: &cleavev1.Way{Space: cleavev1.Space_SPACE_NEIGHBORS, Use: cleavev1.Use_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
+	}
+	live, release := make(chan *observer, 1), make(chan struct{})
+	h := newHarness(t, testConfig(), scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
+		o.Solver(clustering.SolverStep{Step: 1})
+		o.Trial(trial)
+		live <- o.(*observer)
+		<-release
+		o.Iteration(0, entry(0))
+		r := result(0, clustering.StopConverged)
+		r.Choice = &clustering.Choice{Chosen: trial.Way, Trials: []clustering.TriedWay{{Trial: trial}}}
+		return r, nil
+	}))
+	id := h.create(spec(h.upload()))
+	o := within(t, live, "the trial")
+	if p, _ := o.job.progress.read(); !proto.Equal(p.GetWayTried(), tried) || p.GetSolver() != nil {
+		t.Errorf("the progress is %v", p)
+	}
+	close(release)
+	events, _ := h.watch(id, 0)
+	if len(events) != 4 || !proto.Equal(events[1].GetWayTried(), tried) {
+		t.Errorf("the events are %v", events)
+	}
+	if p, _ := o.job.progress.read(); p.GetWayTried() != nil {
+		t.Errorf("after an iteration the progress is %v", p)
+	}
+	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
+	if err != nil || len(response.GetResult().GetChoice().GetTried()) != 1 {
+		t.Errorf("the result is %v, %v", response, err)
+	}
+}

@@ -1,0 +1,109 @@
+package dataset
+
+import "math"
+
+// Spread is how the columns of points vary: the mean of each, and the square root of its variance.
+type Spread struct{ Mean, Deviation []float64 }
+
+// ColumnSpread is the spread of the columns, taken in row order. No sum overflows or vanishes, whatever the values are,
+// and a column that does not vary has a deviation of exactly 0.
+func ColumnSpread(p *Points) *Spread {
+	// A quarter of a value is exact, and the difference of two quarters is finite.
+	mean, largest, squares := make([]float64, p.D), make([]float64, p.D), make([]float64, p.D)
+	for i := range p.N {
+		count := float64(i + 1)
+		for f, v := range p.Row(i) {
+			mean[f] += (float64(v*0.25) - mean[f]) / count
+		}
+	}
+	for i := range p.N {
+		for f, v := range p.Row(i) {
+			largest[f] = max(largest[f], math.Abs(float64(v*0.25)-mean[f]))
+		}
+	}
+	for f := range largest {
+		if largest[f] == 0 {
+			largest[f] = 1
+		}
+	}
+	for i := range p.N {
+		for f, v := range p.Row(i) {
+			off := (float64(v*0.25) - mean[f]) / largest[f]
+			squares[f] += float64(off * off)
+		}
+	}
+	for f := range mean {
+		mean[f] *= 4
+		squares[f] = min(4*float64(largest[f]*math.Sqrt(squares[f]/float64(p.N))), math.MaxFloat64)
+	}
+	return &Spread{Mean: mean, Deviation: squares}
+}
+
+// StandardUnits give every column the mean 0 and the variance 1. A column that does not vary becomes 0.
+func (s *Spread) StandardUnits() *Units {
+	scale := make([]float64, len(s.Deviation))
+	for f, deviation := range s.Deviation {
+		if scale[f] = deviation; deviation == 0 {
+			scale[f] = 1
+		}
+	}
+	return &Units{Center: s.Mean, Scale: scale}
+}
+
+// Carrying is how many columns carry the variance, (sum v)^2 / sum v^2 over the variances v of the columns: all of them
+// where they vary alike, and 1 where one column has all the variance. The second result is how many columns vary.
+func (s *Spread) Carrying() (carrying float64, varying int) {
+	_, largest := s.widest()
+	sum, squares := 0.0, 0.0
+	for _, deviation := range s.Deviation {
+		if deviation > 0 {
+			v := deviation / largest
+			v = float64(v * v)
+			sum += v
+			squares += float64(v * v)
+			varying++
+		}
+	}
+	if varying == 0 {
+		return 0, 0
+	}
+	return float64(sum*sum) / squares, varying
+}
+
+// Even tells whether enough columns carry the variance: at least a fifth of those that vary. If not, the units of a few
+// columns decide which points are near.
+func (s *Spread) Even() bool {
+	const share = 0.2
+	carrying, varying := s.Carrying()
+	return carrying >= float64(share*float64(varying))
+}
+
+// Widest is the column with the largest variance, the first of equal ones, and its share of the variance of all columns,
+// 0 where none varies.
+func (s *Spread) Widest() (column int, share float64) {
+	column, largest := s.widest()
+	if largest == 0 {
+		return column, 0
+	}
+	sum := 0.0
+	for _, deviation := range s.Deviation {
+		v := deviation / largest
+		sum += float64(v * v)
+	}
+	return column, 1 / sum
+}
+
+func (s *Spread) widest() (column int, deviation float64) {
+	for f, d := range s.Deviation {
+		if d > deviation {
+			column, deviation = f, d
+		}
+	}
+	return column, deviation
+}
+
+// StandardUnits are those of the points' own spread.
+func StandardUnits(p *Points) *Units { return ColumnSpread(p).StandardUnits() }
+
+// EvenlySpread tells whether enough columns of the points carry the variance.
+func EvenlySpread(p *Points) bool { return ColumnSpread(p).Even() }

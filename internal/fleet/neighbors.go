@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Neighbors finds the nearest neighbors of all rows of a data set on the workers, as neighbor.Search.All does:
+// task.Need.Neighbors.Count of them for each row. Workers find those of a tile when they build it, so that the
+// status of the task tells how far they are. Of a kernel matrix the task has the diagonal.
+func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, error) {
+	need := task.Need.Neighbors
+	if need == nil || need.Given != (task.Diagonal != nil) {
+		return nil, errors.New("fleet: a search for neighbors that is not described")
+	}
+	j := f.newJob(task)
+	var diagonal *payload
+	if need.Given {
+		diagonal = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Diagonal) })
+	}
+	j.describe = func(p *workerv1.Prepare) {
+		p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
+			Rows: uint64(need.Rows), Count: uint32(need.Count), Diagonal: diagonal.message(),
+		}}
+	}
+	if err := j.start(ctx); err != nil {
+		return nil, err
+	}
+	defer j.Release()
+	return j.neighbors(ctx, need.Count)
+}
+
+// neighbors collects what the tiles have found.
+func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
+	all := make([]int32, j.rows*count)
+	return all, j.perform(ctx, &operation{
+		name:     "neighbors",
+		maxBytes: j.perRowBytes(4 * count),
+		request: func(c *workerv1.Command) {
+			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
+		},
+		merge: func(tiles []int, answer *reply) error {
+			found, err := wire.UnpackInt32s(answer.values)
+			if err != nil {
+				return err
+			}
+			if len(found) != j.rowsOf(tiles)*count {
+				return fmt.Errorf("%d neighbors of %d rows, %d for each", len(found), j.rowsOf(tiles), count)
+			}
+			for _, row := range found {
+				if row < -1 || int(row) >= j.rows {
+					return fmt.Errorf("row %d of %d is a neighbor", row, j.rows)
+				}
+			}
+			for _, t := range tiles {
+				rows := partition.Tile(j.rows, t)
+				found = found[copy(all[rows.From*count:rows.To*count], found):]
+			}
+			return nil
+		},
+	})
+}

@@ -1,0 +1,152 @@
+package neighbor
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Queries are compared with a group of rows in batches, and the batches of a block go through the tree together, so that
+// a group of rows is read once for all of them.
+const (
+	batchQueries = 8
+	blockBatches = 8
+	blockQueries = batchQueries * blockBatches
+)
+
+// featuresPerPass is how many features are added up before distances are compared with their limits: a sum of squares
+// never falls, and is given up once it is beyond.
+const featuresPerPass = 64
+
+// block is some queries and what they have found.
+type block struct {
+	in      *pointSearch
+	queries int
+	own     [blockQueries]int32
+	nearest [blockQueries]nearest
+	batches [blockBatches]batch
+	sums    [batchQueries * groupRows]float64
+	hits    [batchQueries]uint16
+}
+
+// batch is a few queries that are compared with rows side by side.
+type batch struct {
+	values []float64             // feature by feature
+	limits [batchQueries]float64 // of the distances; of a missing query -1, which none is within
+	limit  float64               // the largest
+	box    box                   // around the queries
+}
+
+func newBlock(s *pointSearch) *block {
+	b := &block{in: s}
+	for i := range b.batches {
+		b.batches[i] = batch{values: make([]float64, batchQueries*s.data.D), box: newBox(len(s.tree.features))}
+	}
+	return b
+}
+
+func (b *block) reset(count int) {
+	b.queries = 0
+	for q := range b.nearest {
+		b.nearest[q].reset(count)
+	}
+	for i := range b.batches {
+		batch := &b.batches[i]
+		batch.limit = -1
+		for q := range batch.limits {
+			batch.limits[q] = -1
+		}
+		batch.box.empty()
+	}
+}
+
+func (b *block) addQuery(values []float64, own int32) {
+	batch, lane := &b.batches[b.queries/batchQueries], b.queries%batchQueries
+	for f, v := range values {
+		batch.values[f*batchQueries+lane] = v
+	}
+	batch.box.include(b.in.tree.features, values)
+	batch.limits[lane], batch.limit = math.Inf(1), math.Inf(1)
+	b.own[b.queries] = own
+	b.queries++
+}
+
+// search finds the nearest rows of all queries.
+func (b *block) search() {
+	all := (b.queries + batchQueries - 1) / batchQueries
+	b.visit(0, 0, b.in.tree.groups, 1<<all-1)
+}
+
+// visit compares the batches of a set with the rows below a node, which spans the groups from..to-1.
+func (b *block) visit(node, from, to int, batches uint64) {
+	t := &b.in.tree
+	box := t.box(node)
+	for rest := batches; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		if of := &b.batches[i]; of.box.distance(box, of.limit) > of.limit {
+			batches &^= 1 << i
+		}
+	}
+	switch {
+	case batches == 0:
+	case to-from == 1:
+		b.compare(from, batches)
+	default:
+		middle, left, right := t.children(node, from, to)
+		first := &b.batches[bits.TrailingZeros64(batches)].box
+		if first.distance(t.box(left), math.Inf(1)) <= first.distance(t.box(right), math.Inf(1)) {
+			b.visit(left, from, middle, batches)
+			b.visit(right, middle, to, batches)
+		} else {
+			b.visit(right, middle, to, batches)
+			b.visit(left, from, middle, batches)
+		}
+	}
+}
+
+// compare compares the batches of a set with a group of rows.
+func (b *block) compare(group int, batches uint64) {
+	rows := b.in.group(group)
+	for ; batches != 0; batches &= batches - 1 {
+		i := bits.TrailingZeros64(batches)
+		if b.near(&b.batches[i], rows) {
+			b.enter(i, group)
+		}
+	}
+}
+
+// near computes the distances of a batch to a group of rows, until all are known to be beyond their limits.
+func (b *block) near(batch *batch, rows []float64) bool {
+	d := b.in.data.D
+	for from := 0; from < d; from += featuresPerPass {
+		to := min(from+featuresPerPass, d)
+		b.in.routines.distances(&b.sums, &b.hits, rows[from*groupRows:to*groupRows],
+			batch.values[from*batchQueries:to*batchQueries], &batch.limits, from == 0)
+		if b.hits == [batchQueries]uint16{} {
+			return false
+		}
+	}
+	return true
+}
+
+// enter adds the rows within the limits to what the queries of a batch have found.
+func (b *block) enter(i, group int) {
+	batch, order := &b.batches[i], b.in.order[group*groupRows:]
+	for lane, hits := range b.hits {
+		if hits == 0 {
+			continue
+		}
+		q := i*batchQueries + lane
+		found := &b.nearest[q]
+		for ; hits != 0; hits &= hits - 1 {
+			r := bits.TrailingZeros16(hits)
+			if r < len(order) && order[r] != b.own[q] {
+				found.add(b.sums[lane*groupRows+r], order[r])
+			}
+		}
+		batch.limits[lane] = found.limit()
+	}
+	batch.limit = -1
+	for _, limit := range batch.limits {
+		batch.limit = max(batch.limit, limit)
+	}
+}

@@ -1,0 +1,36 @@
+package neighbor
+
+import "math"
+
+// routines are the inner loops. Every implementation gives the same bits.
+type routines struct {
+	name string
+	// distances adds the squared differences of some features to the distances of a batch of queries from a group of
+	// rows, sums[q*groupRows+r]; they start from 0 if first is set. Bit r of hits[q] tells whether the sum is within
+	// the limit of the query.
+	distances func(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool)
+}
+
+func portable() routines { return routines{name: "portable", distances: distancesPortable} }
+
+func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool) {
+	if first {
+		clear(sums[:])
+	}
+	for q := range batchQueries {
+		of := (*[groupRows]float64)(sums[q*groupRows:])
+		for f := range len(queries) / batchQueries {
+			x := queries[f*batchQueries+q]
+			for r, y := range (*[groupRows]float64)(rows[f*groupRows:]) {
+				difference := x - y
+				of[r] = math.FMA(difference, difference, of[r])
+			}
+		}
+		hits[q] = 0
+		for r, sum := range of {
+			if sum <= limits[q] {
+				hits[q] |= 1 << r
+			}
+		}
+	}
+}

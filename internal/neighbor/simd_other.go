@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package neighbor
+
+func detectRoutines() routines { return portable() }
+
+func availableRoutines() []routines { return []routines{portable()} }

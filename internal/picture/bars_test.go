@@ -1,0 +1,25 @@
+package picture
+
+import (
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestBars(t *testing.T) {
+	plot := BarsPlot{
+		Title: "iris", Subtitle: "because", Axis: "share right",
+		Bars: []Bar{{Name: "neighbors, hard", Share: 0.934, Bold: true}, {Name: "rows, soft", Share: 1}, {Name: strings.Repeat("long ", 50), Share: 0}},
+	}
+	elements, _ := render(t, func(w io.Writer) error { return Bars(w, plot) })
+	wantTexts(t, elements, "iris", "because", "share right", "neighbors, hard", "0.93", "rows, soft", "1.00", "0.00", "0.5")
+	if chosen, others := countPaths(elements, "fill:#0072B2"), countPaths(elements, "fill:#B4B9BF"); chosen != 1 || others != 2 {
+		t.Errorf("%d bars stand out, %d do not", chosen, others)
+	}
+	for _, share := range []float64{-0.1, 1.1, math.NaN()} {
+		if err := Bars(io.Discard, BarsPlot{Bars: []Bar{{Share: share}}}); err == nil {
+			t.Errorf("a share of %v is drawn", share)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package planning
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Neighbors describes a search for the nearest neighbors of all rows.
+type Neighbors struct {
+	Rows, Columns int
+	Count         int  // neighbors of a row
+	Sparse        bool // the data set is sparse points
+	Given         bool // the data set is a kernel matrix, fetched by rows
+	Entries       int64
+	Products      int64 // of two entries of sparse points that are in the same column, in all cosines
+}
+
+// NewNeighbors describes the search among the rows of a data set.
+func NewNeighbors(data dataset.Dataset, count int) *Neighbors {
+	s := &Neighbors{Rows: data.Rows(), Count: neighbor.Count(data.Rows(), count)}
+	switch data := data.(type) {
+	case *dataset.Points:
+		s.Columns = data.D
+	case *dataset.Kernel:
+		s.Columns, s.Given = data.N, true
+	case *dataset.SparsePoints:
+		s.Columns, s.Sparse, s.Entries, s.Products = data.D, true, int64(data.NonZeros()), columnPairs(data)
+	}
+	return s
+}
+
+// columnPairs adds up the squares of the numbers of entries in each column.
+func columnPairs(p *dataset.SparsePoints) int64 {
+	inColumn, pairs := make([]int64, p.D), int64(0)
+	for _, f := range p.Column {
+		inColumn[f]++
+		pairs += 2*inColumn[f] - 1
+	}
+	return pairs
+}
+
+// NeighborWorkload is the search among the rows of a data set of this size in canonical form.
+func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workload {
+	p := Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
+	if p.Neighbors.Given {
+		p.Matrix = kernel.MatrixSpec{Function: kernel.Given, Rows: data.Rows(), Columns: data.Rows()}
+	}
+	return p
+}
+
+// tileSize is the memory of the neighbors of one tile: as they are found, in the answer of several tiles, and packed.
+func (s *Neighbors) tileSize(tile int) partition.Size {
+	bytes := 3 * 4 * int64(partition.Tile(s.Rows, tile).Len()) * int64(max(1, s.Count))
+	return partition.Size{Stored: bytes, Computed: bytes}
+}
+
+// neighborFixedBytes is a worker's memory for a search beside its tiles: the data set, what is prepared of it, and what
+// its threads work with.
+func (p Workload) neighborFixedBytes(threads int) int64 {
+	s := p.Neighbors
+	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))
+	if s.Given {
+		const diagonalBytes = 24 // of a row, packed and unpacked
+		return diagonalBytes*n + p.TileBuildBytes() + each*neighbor.ListBytes(count)
+	}
+	if s.Sparse {
+		return p.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
+	}
+	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(int64(s.Columns), count)
+}
+
+// explainNeighbors says in words why the plan is as it is.
+func (p Workload) explainNeighbors(offer string) string {
+	if p.Neighbors.Given {
+		return "every worker that gets tiles reads their rows of the kernel matrix; " + offer
+	}
+	return fmt.Sprintf("every worker that gets tiles holds the data set of %s whole, and a copy of it in which neighbors are found; %s",
+		text.Bytes(p.DatasetBytes), offer)
+}
+
+// Rates of the search, like those in time.go.
+const (
+	comparePair    = 1.5  // two rows that are compared
+	compareValue   = 0.08 // a value of theirs
+	placeRow       = 1000 // a row in the tree, and the rows that are compared with it anyway
+	cosineProduct  = 1.2  // two entries in the same column
+	cosinePair     = 0.5  // two rows of sparse points
+	kernelDistance = 1.5  // an entry of a kernel matrix that is there
+)
+
+// work is the time of one thread for all rows, in nanoseconds.
+func (s *Neighbors) work() float64 {
+	n, d := float64(s.Rows), float64(s.Columns)
+	switch {
+	case s.Given:
+		return n * n * (8*fetchByte + kernelDistance)
+	case s.Sparse:
+		return float64(s.Products)*cosineProduct + n*n*cosinePair
+	}
+	return n*placeRow + n*s.compared()*(comparePair+compareValue*d)
+}
+
+// compared is about how many rows a row is compared with, if the columns are independent: most of the n rows, unless
+// there are few columns.
+func (s *Neighbors) compared() float64 {
+	const nearby, perColumn = 40, 2.5
+	return min(float64(s.Rows), nearby*math.Pow(perColumn, min(float64(s.Columns), 64)))
+}
+
+// NeighborSeconds is about how long the exact search for the neighbors of all rows takes on this many threads like the one that the
+// rates were measured on. It depends on nothing but the data and the number of threads.
+func NeighborSeconds(data dataset.Dataset, threads int) float64 {
+	return NewNeighbors(data, 1).work() / float64(max(1, threads)) / 1e9
+}

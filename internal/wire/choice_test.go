@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// Every space and every use has its value in the API, which has no others.
+func TestWays(t *testing.T) {
+	for s := clustering.SpaceRows; s <= clustering.SpaceGraph; s++ {
+		if got := wayProto(clustering.Way{Space: s, Use: clustering.UseHard}).GetSpace(); EnumWord(got) != s.String() {
+			t.Errorf("%v becomes %v", s, got)
+		}
+	}
+	for u := clustering.UseNone; u <= clustering.UseMetric; u++ {
+		if got := wayProto(clustering.Way{Space: clustering.SpaceRows, Use: u}).GetUse(); EnumWord(got) != u.String() {
+			t.Errorf("%v becomes %v", u, got)
+		}
+	}
+	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.Use_name)-1; spaces != int(clustering.SpaceGraph) || uses != int(clustering.UseMetric) {
+		t.Errorf("the API has %d spaces and %d uses", spaces, uses)
+	}
+}
+
+func TestWayTriedProto(t *testing.T) {
+	trial := clustering.Trial{
+		Way:  clustering.Way{Space: clustering.SpaceStandardizedNeighbors, Use: clustering.UseSoft},
+		Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5,
+	}
+	way := &cleavev1.Way{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Use: cleavev1.Use_USE_SOFT}
+	want := &cleavev1.WayTried{Way: way, Fold: 2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5}
+	if got := WayTriedProto(trial); !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	choice := &clustering.Choice{Chosen: trial.Way, Reason: "so", Trials: []clustering.TriedWay{{Trial: trial, Advantage: -1.5}}}
+	tried := &cleavev1.TriedWay{Way: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Share: 0.625, Advantage: -1.5}
+	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.TriedWay{tried}}); !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if choiceProto(nil) != nil {
+		t.Error("there is a choice without one")
+	}
+}
