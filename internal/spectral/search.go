@@ -10,8 +10,12 @@ type Options struct {
 	Tolerance   float64        // of residuals; the default is 1e-8
 	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
 	Basis       int            // columns of the basis: more take more memory, but fewer products
+	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
 	Observe     func(Progress) // is called after every iteration
 }
+
+// rough is the tolerance of pairs that need to be known only roughly.
+const rough = 1e-2
 
 // Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
 // iterations from 1.
@@ -214,7 +218,11 @@ func (s *search) solve() {
 	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
 	for j, r := range s.residuals {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
-		s.tolerances = append(s.tolerances, s.Tolerance)
+		tolerance := s.Tolerance
+		if s.Rough > 0 && j >= s.count-s.Rough {
+			tolerance = max(tolerance, rough)
+		}
+		s.tolerances = append(s.tolerances, tolerance)
 	}
 	if s.correct != nil {
 		s.x = Combination(s.rows, s.basis, factors, s.block)

@@ -84,7 +84,8 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 }
 
 // lowest are the lowest eigenvectors of Lbar, as the leading ones of I - Lbar. The first is D^1/2 1: in a graph of several
-// components a solver would find any other vector that is constant on each of them.
+// components a solver would find any other vector that is constant on each of them. Those after the k-th are needed for
+// their span only, and known roughly: in a graph without more structure than its clusters they crowd.
 func (m *method) lowest(ctx context.Context) (spectral.Eigenpairs, error) {
 	trivial := make([]float64, m.n)
 	for i, d := range m.degrees {
@@ -96,7 +97,9 @@ func (m *method) lowest(ctx context.Context) (spectral.Eigenpairs, error) {
 	if m.size() == 1 {
 		return all, nil
 	}
-	found, err := spectral.Largest(ctx, without{m.affinity(), trivial}, m.size()-1, m.Random(clustering.StreamEigen), m.solverOptions())
+	options := m.solverOptions()
+	options.Rough = m.size() - m.spec.K
+	found, err := spectral.Largest(ctx, without{m.affinity(), trivial}, m.size()-1, m.Random(clustering.StreamEigen), options)
 	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
 	found.Residuals = append(all.Residuals, found.Residuals...)
 	return found, err
