@@ -31,13 +31,12 @@ func TestChooseAlgorithm(t *testing.T) {
 		{"- points k=2 rho=1 beliefs=b.csv", "constrained-spectral", "rho beliefs"},
 		{"- points k=2 init=farthest-first", "kernel-kmeans", "init"},
 		{"- points k=2 init=random", "kernel-kmeans", "init"},
-		{"- sparse-points k=2 init=random", "kmeans", "init"},
-		{"- sparse-points k=2 init=random constraints=c.csv", "pc-kmeans", "init"},
+		{"- sparse-points k=2 init=random", "kernel-kmeans", "init"},
+		{"- graph k=2 components=keep", "spectral", "components"},
 		{"- points k=2 init=centroids initial-centroids=given", "kmeans", "init"},
 		{"- points k=2 init=seeds seeds=s.csv", "kernel-kmeans", "init"},
-		{"- sparse-points k=2 init=seeds seeds=s.csv", "seeded-kmeans", "init"},
 		{"- points k=2 init=neighborhoods", "pc-kmeans", "init"},
-		{"- sparse-points k=2 rho=3", "kernel-kmeans", "rho"}, // which is refused for its data
+		{"- graph k=2 init=centroids initial-centroids=given", "kmeans", "init"}, // which is refused for its data
 	} {
 		chosen, because, refusal := request(c.text).ChooseAlgorithm()
 		if refusal != nil || chosen.Name != c.want || strings.Join(because, " ") != c.because {

@@ -7,7 +7,6 @@ import (
 
 var (
 	onPoints = []string{Points, SparsePoints}
-	onMatrix = []string{Points, Graph, KernelMatrix}
 	onAll    = []string{Points, SparsePoints, Graph, KernelMatrix}
 
 	kernelOptions   = []string{"kernel", "rho", "gamma", "coef0", "degree"}
@@ -26,7 +25,7 @@ var (
 	impliedByPC       = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
 	impliedByMPC      = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
 	impliedByHMRF     = map[string]string{"empty": "keep", "storage": "auto"}
-	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain", "components": "keep"}
+	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain"}
 	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
 )
 
@@ -44,7 +43,7 @@ var Algorithms = []Algorithm{
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
-		Data:  onMatrix,
+		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
 			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds"}),
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral"},
@@ -100,18 +99,18 @@ var Algorithms = []Algorithm{
 	{
 		Name: "spectral", Family: SpectralFamily, Paper: "Kulis et al. 2009", Supervision: "pairs",
 		About: "k-means on the leading eigenvectors of the affinity",
-		Data:  onMatrix, Options: slices.Concat([]string{"objective"}, affinityOptions), Implied: impliedBySpectral,
+		Data:  onAll, Options: slices.Concat([]string{"objective"}, affinityOptions, []string{"components"}), Implied: impliedBySpectral,
 	},
 	{
 		Name: "spectral-learning", Family: SpectralFamily, Paper: "Kamvar et al. 2003", Supervision: "pairs",
 		About: "the same, with affinities of 1 and 0 where there are constraints",
-		Data:  onMatrix, Options: affinityOptions, Implied: impliedBySpectral,
+		Data:  onAll, Options: slices.Concat(affinityOptions, []string{"components"}), Implied: impliedBySpectral,
 	},
 	{
 		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
 		Supervision: "pairs, labels, beliefs, or another graph or metric",
 		About:       "cuts that satisfy constraints as well as it pays, by constraints that are held out",
-		Data:        onMatrix,
+		Data:        onAll,
 		Options: slices.Concat(affinityOptions,
 			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components"}),
 		Implied: impliedByCuts,
@@ -194,8 +193,8 @@ var Options = []Option{
 		Help: "how well cuts must satisfy the constraints: as constraints that are held out choose (auto), by the paper's rule, so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
 		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
-	{Name: "components", Field: "components", Type: Choice, Values: []string{"keep", "join"}, Default: "keep", Group: CutGroup,
-		Help: "keep a disconnected graph as it is, or join its components by edges of its smallest weight"},
+	{Name: "components", Field: "components", Type: Choice, Values: []string{"auto", "keep", "join"}, Default: "auto", Group: CutGroup,
+		Help: "of a disconnected graph: leave pieces out that are too small for a cluster, which then join one (auto), keep it as it is, or join its components by edges of its smallest weight"},
 	{Name: "beliefs", Field: "beliefs", Type: File, Group: CutGroup,
 		Help: "a whole constraint matrix in this `FILE` (i,j,belief, or a matrix as .npy or .mtx; above 0 together, below 0 apart)"},
 	{Name: "source-graph", Type: File, Group: CutGroup, Help: "a graph on the same vertices in this `FILE` (src,dst[,weight]), to respect"},

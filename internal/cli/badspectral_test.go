@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
@@ -11,11 +13,9 @@ import (
 func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"e.csv":         "src,dst\n0,1\n0,2\n1,2\n2,3\n3,4\n3,5\n4,5\n",
-		"isolated.csv":  "src,dst\n0,1\n0,2\n1,2\n4,5\n",
 		"negative.csv":  "src,dst,weight\n0,1,1\n1,2,-2\n0,2,1\n2,3,1\n3,4,1\n4,5,1\n",
 		"matrix.csv":    "1,-0.5,0.5\n-0.5,1,0.25\n0.5,0.25,1\n",
 		"skew.csv":      "1,0.5,0.25\n0.125,1,0.5\n0.25,0.5,1\n",
-		"far.csv":       "0,0\n0,1\n1,0\n1,1\n0.5,0.5\n1e6,1e6\n",
 		"links.csv":     "i,j,kind\n0,1,must\n0,2,cannot\n",
 		"apart.csv":     "i,j,kind\n0,4,cannot\n1,5,cannot\n",
 		"both.csv":      "i,j,belief\n0,1,1\n1,0,0.5\n",
@@ -28,11 +28,6 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	})
 	const constrained = "--graph e.csv --k 2 --algorithm constrained-spectral "
 	for _, c := range []struct{ args, says string }{
-		{"--graph isolated.csv --k 2 --algorithm spectral", "this vertex has degree 0: 3; remove such vertices, or choose ratio-association"},
-		{"--graph isolated.csv --k 2 --algorithm spectral-learning --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
-		{"--graph isolated.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "this vertex has degree 0: 3; remove such vertices"},
-		{"--graph isolated.csv --vertices 9 --k 2 --algorithm kernel-kmeans", "these vertices have degree 0: 3, 6, 7, 8; remove such vertices, or choose ratio-cut or ratio-association"},
-		{"--data far.csv --rho 1 --k 2 --algorithm spectral-learning --constraints links.csv", "this point, whose affinities are 0, has degree 0: 5; take a wider kernel than rho = 1, remove such points"},
 		{"--graph negative.csv --k 2 --algorithm spectral", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0 (ratio-association allows any)"},
 		{"--graph negative.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0"},
 		{"--kernel-matrix matrix.csv --k 2 --algorithm spectral-learning --constraints links.csv", "the affinity of 1 and 0 is -0.5"},
@@ -58,8 +53,31 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 	}
 }
 
-// A disconnected graph is no error unless no cut is left. Only the algorithm that can join
-// components says so.
+// Vertices and points that nothing connects are clustered, and it is said.
+func TestIsolatedVerticesAreClustered(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"isolated.csv": "src,dst\n0,1\n0,2\n1,2\n4,5\n5,6\n4,6\n2,4\n",
+		"empty.csv":    "src,dst,weight\n0,1,0\n2,3,0\n",
+		"far.csv":      "0,0\n0,1\n1,0\n1,1\n0.5,0.5\n1e6,1e6\n",
+		"links.csv":    "i,j,kind\n0,3,must\n0,4,cannot\n",
+	})
+	for _, algorithm := range []string{"kernel-kmeans", "spectral", "spectral-learning", "constrained-spectral"} {
+		for _, data := range []string{"--graph isolated.csv", "--graph isolated.csv --vertices 9", "--data far.csv --rho 1"} {
+			if algorithm == "kernel-kmeans" && strings.HasPrefix(data, "--data") {
+				data += " --objective normalized-cut"
+			}
+			d := readResult(t, succeed(t, "run --quiet --json --k 2 --constraints links.csv --algorithm "+algorithm+" "+data))
+			if !slices.ContainsFunc(d.Warnings, func(w *cleavev1.Notice) bool { return w.GetCode() == "ISOLATED_VERTICES" }) {
+				t.Errorf("%s %s warns of %+v", algorithm, data, d.Warnings)
+			}
+		}
+	}
+	for _, algorithm := range []string{"kernel-kmeans", "spectral", "spectral-learning"} {
+		succeed(t, "run --quiet --json --k 2 --graph empty.csv --out of-"+algorithm+" --algorithm "+algorithm)
+	}
+}
+
+// A disconnected graph is no error unless no cut is left. It is said how components are joined.
 func TestGraphsInPieces(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"pieces.csv": "src,dst\n0,1\n0,2\n1,2\n3,4\n3,5\n4,5\n",
@@ -67,7 +85,7 @@ func TestGraphsInPieces(t *testing.T) {
 	})
 	for _, algorithm := range []string{"spectral", "spectral-learning"} {
 		d := readResult(t, succeed(t, "run --quiet --json --graph pieces.csv --k 2 --constraints links.csv --algorithm "+algorithm))
-		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || strings.Contains(d.Warnings[0].Message, "join") {
+		if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0].Message, "2 connected components") || !strings.Contains(d.Warnings[0].Message, "join") {
 			t.Errorf("%s warns of %+v", algorithm, d.Warnings)
 		}
 	}

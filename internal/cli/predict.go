@@ -135,7 +135,11 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &predictor{int(result.GetK()), jobflags.ColumnsOf(m.points), m.header, func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+		columns := jobflags.ColumnsOf(m.points)
+		if m.points.Kind() == dataset.KindSparsePoints {
+			columns = 0 // new points may have features that those of the run have not
+		}
+		return &predictor{int(result.GetK()), columns, m.header, func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
 			return m.predict(ctx, a, points)
 		}}, nil
 	}

@@ -44,8 +44,6 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 	case f.trainedOn == "":
 		return nil, shell.Usage("%s holds a run of %s, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE",
 			f.model, result.GetObjectiveName())
-	case format.IsSparse(f.trainedOn):
-		return nil, shell.Usage("--trained-on %s holds sparse points, which kernel-kmeans does not cluster", f.trainedOn)
 	}
 	m := &kernelModel{}
 	var filter *jobflags.RowFilter

@@ -49,6 +49,32 @@ func TestPredictByAKernel(t *testing.T) {
 	}
 }
 
+// A new sparse point may have fewer columns than those of the run, or more.
+func TestPredictSparsePointsByAKernel(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"old.svm": "0 1:1 2:1\n0 1:2 2:2.5\n1 7:1 8:2\n1 7:3 8:3\n", "new.svm": "0 1:3 2:2\n1 7:1 8:1 50:0.25\n", "few.svm": "0 2:1\n",
+	})
+	address := startServe(t, "--workers 1 --data-dir state")
+	for _, kernel := range []string{"gaussian", "linear", "cosine"} {
+		job := "--quiet --data old.svm --k 2 --algorithm kernel-kmeans --kernel " + kernel
+		succeed(t, "run "+job+" --out o")
+		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+		for _, by := range []string{"--model o --trained-on old.svm", "--job " + id + " --server " + address} {
+			labels := succeed(t, "predict --data old.svm "+by)
+			if labels != clitest.Read(t, "o/labels.csv") {
+				t.Errorf("%s, %s: the points of the run are %s", kernel, by, labels)
+			}
+			lines := strings.Split(labels, "\n")
+			if got := succeed(t, "predict --data few.svm "+by); got != lines[0]+"\n"+lines[1]+"\n" {
+				t.Errorf("%s, %s: a point like the first is %s", kernel, by, got)
+			}
+			if got := succeed(t, "predict --data new.svm "+by); got != lines[0]+"\n"+lines[1]+"\n1"+lines[3][1:]+"\n" {
+				t.Errorf("%s, %s: points like the first and the third are %s", kernel, by, got)
+			}
+		}
+	}
+}
+
 func TestPredictByAKernelRefuses(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	if err := os.WriteFile("three.csv", []byte("1,2,3\n"), 0o666); err != nil {
@@ -65,7 +91,8 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
 		{"--model o --trained-on p.csv --data other.csv", "other.csv: the columns are called y,x, those of the model x,y"},
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 points; o was made of 4"},
-		{"--model o --trained-on x.svm --data p.csv", "--trained-on x.svm holds sparse points"},
+		{"--model o --trained-on x.svm --data p.csv", "x.svm: the file has 3 points; o was made of 4"},
+		{"--job " + points + " --data x.svm --server " + address, "the job was made of dense points; the new data set is sparse points"},
 		{"--model o --trained-on gone.csv --data p.csv", "gone.csv: the file cannot be read"},
 		{"--model o --trained-on p.csv --weights l.csv --data p.csv", "l.csv, line 1"},
 		{"--model cut --trained-on p.csv --data p.csv", "cleave: only kernel-kmeans on points can assign new points"},

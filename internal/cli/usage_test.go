@@ -62,7 +62,6 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:other.csv", "the columns are called y,x, those of the data x,y"},
 		{"run --graph e.csv --k 2 --algorithm kmeans", "kmeans takes points or sparse points, not a graph; take --algorithm auto, kernel-kmeans"},
 		{"run --kernel-matrix k.csv --k 2 --algorithm pc-kmeans", "pc-kmeans takes points or sparse points, not a kernel matrix"},
-		{"run --data x.svm --k 2 --algorithm kernel-kmeans", "kernel-kmeans takes points, a graph or a kernel matrix, not sparse points; take --algorithm auto, kmeans"},
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --geometry spherical", "--geometry does not apply to kernel-kmeans, only to kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --kernel linear", "--kernel does not apply to kmeans, only to kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm kmeans --rho auto", "--rho does not apply to kmeans"},

@@ -97,7 +97,7 @@ func makeAnswerData(t *testing.T, dir string) {
 		}
 	}
 	rng := random(7)
-	var words, matrix, weights, seeds, uncertain, start, centroids, beliefs, positive strings.Builder
+	var words, matrix, weights, seeds, uncertain, start, centroids, beliefs, positive, pieces strings.Builder
 	topics := "i,j,kind\n"
 	for i := range 150 { // counts of 40 words, of which every topic has ten of its own
 		fmt.Fprintf(&words, "%d", i%3)
@@ -140,6 +140,13 @@ func makeAnswerData(t *testing.T, dir string) {
 			fmt.Fprintf(&beliefs, "%d,%d,%.3f\n", i, (i+1+rng.IntN(250))%300, rng.Float64()*2-1)
 		}
 	}
+	pieces.WriteString("src,dst,weight\n") // two circles with chords, a small piece, a loop, and vertices without edges
+	for i := range 120 {
+		first := i / 60 * 60
+		fmt.Fprintf(&pieces, "%d,%d,1e-200\n%d,%d,%.3fe-200\n", i, first+(i+1)%60, i, first+(i*i+7)%60, rng.Float64())
+	}
+	pieces.WriteString("3,77,1e-201\n120,121,1e-200\n125,125,1e-200\n130,131,0\n")
+	write("pieces.csv", pieces.String())
 	write("words.svm", words.String())
 	write("topics.csv", topics)
 	write("matrix.csv", matrix.String())

@@ -55,7 +55,7 @@ var badUploads = []struct {
 // badSpecs are jobs that must be refused, when they are created or when they run.
 var badSpecs = []struct {
 	name   string
-	data   string // points, graph, isolated, negative or kernel
+	data   string // points, graph, negative or kernel
 	change func(*cleavev1.JobSpec)
 	code   codes.Code
 	reason string
@@ -99,7 +99,6 @@ var badSpecs = []struct {
 	{"a kernel function on a graph", "graph", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Kernel = &cleavev1.Kernel{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}
 	}, codes.InvalidArgument, "OPTION_DOES_NOT_APPLY", "its own affinity"},
-	{"vertices without edges under normalized cut", "isolated", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "ISOLATED_VERTEX", "degree 0: 6"},
 	{"negative affinities under normalized cut", "negative", func(*cleavev1.JobSpec) {}, codes.InvalidArgument, "NEGATIVE_AFFINITY", "at least 0"},
 	{"negative kernel entries under normalized cut", "kernel", func(s *cleavev1.JobSpec) {
 		s.GetKernelKmeans().Objective = cleavev1.Objective_OBJECTIVE_NORMALIZED_CUT
@@ -118,7 +117,6 @@ func TestBadRequests(t *testing.T) {
 	data := map[string]string{
 		"points":   c.Upload(smallPoints(t)),
 		"graph":    c.Upload(smallGraph(t, 6, 1)),
-		"isolated": c.Upload(smallGraph(t, 7, 1)),
 		"negative": c.Upload(smallGraph(t, 6, -1)),
 		"kernel":   c.Upload(smallKernel(t)),
 	}

@@ -151,6 +151,18 @@ func (s *Set) Apart(a, b int32) bool {
 	return apart
 }
 
+// Without is the set without the constraints of some points.
+func (s *Set) Without(left []bool) *Set {
+	rest := &Set{n: s.n}
+	for _, p := range s.pairs {
+		if !left[p.I] && !left[p.J] {
+			rest.pairs = append(rest.pairs, p)
+		}
+	}
+	rest.computeClosure()
+	return rest
+}
+
 func (s *Set) computeClosure() {
 	sets := newUnionFind(s.n)
 	for _, p := range s.pairs {

@@ -168,7 +168,7 @@ func TestListsOfWorkersArePaged(t *testing.T) {
 // A spec that does not go with its data is refused when the job is created, not when it runs.
 func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
-	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
+	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(d.GetDatasetId())})
-	if !fault.Is(wire.Fault(err), "ISOLATED_VERTEX") {
+	if !fault.Is(wire.Fault(err), "NEGATIVE_AFFINITY") {
 		t.Errorf("got %v", err)
 	}
 }

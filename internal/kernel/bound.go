@@ -25,10 +25,10 @@ func (e Bounds) HalfScale() float64 { return halfScaleFor(e.Entry) }
 func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 	switch data := data.(type) {
 	case *dataset.Graph:
-		return graphBound(spec, data)
+		return graphBound(spec, data), nil
 	case *dataset.Kernel:
 		return givenBound(spec, data)
-	case *dataset.Points:
+	case *dataset.Points, *dataset.SparsePoints:
 		source, err := NewSource(spec, data, nil)
 		if err != nil {
 			return Bounds{}, err
@@ -88,14 +88,7 @@ func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
 	return bound, nil
 }
 
-// Limits of the largest weighted degree in a graph. Weights are float64, but distances divide by their
-// squares, which must not overflow or underflow.
-const (
-	maxDegree = 1e150
-	minDegree = 1e-150
-)
-
-func graphBound(spec MatrixSpec, g *dataset.Graph) (Bounds, error) {
+func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 	var bound Bounds
 	for i := range g.N {
 		row := 0.0
@@ -109,10 +102,7 @@ func graphBound(spec MatrixSpec, g *dataset.Graph) (Bounds, error) {
 		}
 		bound.RowSum = max(bound.RowSum, row)
 	}
-	if sum := bound.RowSum; sum != 0 && !(sum >= minDegree && sum <= maxDegree) {
-		return Bounds{}, fault.Invalid("OUT_OF_RANGE", "the largest sum of weights at a vertex is %g; scale the weights into %g..%g", sum, minDegree, maxDegree)
-	}
-	return bound, nil
+	return bound
 }
 
 func outOfRange(i, j int, v float64) error {

@@ -11,7 +11,9 @@ type entryMaker struct {
 	rows     packed
 	norms    []float64 // of the tile's points, padded
 	columns  packed
-	products []float64
+	features []float64 // of sparse points: the columns, laid out over all features
+	products []float64 // column after column
+	height   int       // of a column of products
 	values   []float64
 	half     []uint16
 }
@@ -23,7 +25,12 @@ func (m *entryMaker) selectTile(rows partition.Range) {
 	}
 	s := m.source
 	m.stride = padded(rows.Len())
-	m.rows.pack(&s.routines, s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
+	if s.points.sparse != nil {
+		m.height = m.stride
+	} else {
+		m.rows.pack(&s.routines, s.points, s.routines.blockRows, rows.Len(), func(at int) int { return rows.From + at })
+		m.height = m.rows.groups * m.rows.lanes
+	}
 	m.norms = append(m.norms[:0], s.points.norms[rows.From:rows.To]...)
 	for len(m.norms) < m.stride {
 		m.norms = append(m.norms, 0)
@@ -40,11 +47,14 @@ func (m *entryMaker) fill(columns []int32, out []float32) error { return m.fillF
 
 // fillFrom does the same from a row on, a multiple of rowMultiple; rows above it stay as they are.
 func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
-	m.multiply(row/m.rows.lanes, columns)
-	height := m.rows.groups * m.rows.lanes
+	if m.source.points.sparse != nil {
+		m.multiplySparse(row, columns)
+	} else {
+		m.multiply(row/m.rows.lanes, columns)
+	}
 	for at, j := range columns {
 		column := out[at*m.stride : (at+1)*m.stride]
-		if err := m.finish(column, row, int(j), m.products[at*height:(at+1)*height]); err != nil {
+		if err := m.finish(column, row, int(j), m.products[at*m.height:(at+1)*m.height]); err != nil {
 			return err
 		}
 		m.source.roundHalf(column[row:], &m.half)
@@ -56,7 +66,7 @@ func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
 // rows of one group stay in the first-level cache while all columns pass by.
 func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	r := &m.source.routines
-	height := m.rows.groups * r.blockRows // of a column of products
+	height := m.height
 	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
 	m.products = resized(m.products, height*m.columns.groups*r.blockColumns)
 	for from := 0; from < m.rows.features; from += m.rows.perPass {

@@ -9,11 +9,13 @@ import (
 
 // pointSet is the points as kernels see them: centered, in float32, with their squared lengths. The product
 // of two float32 is exact in float64, so that x.y, summed in feature order, has the same bits with and
-// without fused multiply-add.
+// without fused multiply-add. Nor do features that are 0 change it, so that sparse points, which are not centered, have
+// the bits of dense ones.
 type pointSet struct {
 	n, d   int
-	values []float32 // row by row
-	norms  []float64 // |x_i|^2, summed in feature order
+	values []float32   // row by row; of sparse points those that are stored
+	norms  []float64   // |x_i|^2, summed in feature order
+	sparse *sparseRows // nil: the points are dense
 }
 
 func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {

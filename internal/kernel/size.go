@@ -23,6 +23,8 @@ const (
 	graphEntryBytes = 8 + 2
 	// A sum of a row over one cluster in a graph.
 	graphSumBytes = 16
+	// An entry of sparse points: its value and its feature (8), and features once more while they are numbered (4).
+	sparseEntryBytes = 12
 	// ProductRowBytes is a row of one more vector that the matrix is multiplied with: its value and the
 	// product's.
 	ProductRowBytes = 16
@@ -62,11 +64,14 @@ func (s *MatrixSpec) SharedBytes(k int, graphEntries int64) int64 {
 	case Adjacency: // a row has sums for at most k clusters
 		return shared + graphEntryBytes*graphEntries + graphSumBytes*min(graphEntries, n*int64(k))
 	}
+	if s.Entries > 0 {
+		return shared + 8*(n+1) + sparseEntryBytes*s.Entries
+	}
 	return shared + 4*n*int64(s.Columns)
 }
 
 // ThreadBytes is what each thread works with: its clusters; and for points a tile's points and those of
-// some columns in float64, the products of both, the entries made of them, and the squared lengths and
+// some columns in float64 (of sparse points some columns over all features), the products of both, the entries made of them, and the squared lengths and
 // kernel values of a column.
 func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 	clusters := int64(lanes) * int64(k) * threadClusterBytes
@@ -74,5 +79,9 @@ func (s *MatrixSpec) ThreadBytes(k, lanes int) int64 {
 		return clusters
 	}
 	d, height := int64(s.Columns), int64(partition.TileRows(s.Rows))
-	return clusters + 8*d*(height+columnsPerFill) + (8+4)*columnsPerFill*height + 16*height
+	points := 8 * d * (height + columnsPerFill)
+	if s.Entries > 0 {
+		points = 8 * sparseLanes * min(d, s.Entries)
+	}
+	return clusters + points + (8+4)*columnsPerFill*height + 16*height
 }

@@ -41,6 +41,12 @@ func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source,
 			return nil, err
 		}
 		s.points = points
+	case *dataset.SparsePoints:
+		points, err := newSparsePointSet(data, spec.Mean)
+		if err != nil {
+			return nil, err
+		}
+		s.points = points
 	case *dataset.Graph:
 		s.graph = data
 		s.weights = graphWeights(spec, data)

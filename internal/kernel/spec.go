@@ -28,6 +28,7 @@ type MatrixSpec struct {
 	Grid              Grid
 	Rows              int
 	Columns           int       // features of points, rows of a given matrix, 0 for a graph
+	Entries           int64     // of sparse points, at least 1; 0 for all other data
 	Mean              []float64 // per feature, subtracted from the points; nil if nothing is
 	HalfScale         float64   // entries are float16 multiples of this; 0 if they are float32
 	Scale             []float64 // per row, the a_i in a_i a_j k(x_i, x_j); nil if all are 1

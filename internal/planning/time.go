@@ -9,14 +9,15 @@ import (
 // Rates of one thread, in nanoseconds, measured as processor time on a shared core with AVX-512. Predictions are good to
 // a factor of two or three, and say "about".
 const (
-	readEntry    = 0.45 // a stored entry in a sweep
-	addEntry     = 0.15 // the same entry in one more lane
-	graphEntry   = 13.0 // computing an entry of a graph; those of points are in the catalog
-	feature      = 0.04 // one feature of an entry
-	edge         = 5.0  // an entry of a graph in a sweep
-	assignEntry  = 1.0  // the distance of a point to a cluster
-	fetchByte    = 2.0  // a byte of a given matrix, from the coordinator
-	coordination = 1e6  // one iteration, over all workers
+	readEntry     = 0.45 // a stored entry in a sweep
+	addEntry      = 0.15 // the same entry in one more lane
+	graphEntry    = 13.0 // computing an entry of a graph; those of points are in the catalog
+	feature       = 0.04 // one feature of an entry
+	sparseProduct = 0.5  // one value of a sparse row in an entry
+	edge          = 5.0  // an entry of a graph in a sweep
+	assignEntry   = 1.0  // the distance of a point to a cluster
+	fetchByte     = 2.0  // a byte of a given matrix, from the coordinator
+	coordination  = 1e6  // one iteration, over all workers
 )
 
 // What a run is expected to do. In measured runs of 40 to 150 iterations, about as many points moved after the first sweep
@@ -59,6 +60,9 @@ func (p Workload) entryNanoseconds() float64 {
 	named, ofPoints := catalog.FindKernel(p.Matrix.Function.String())
 	if !ofPoints {
 		return graphEntry
+	}
+	if p.Matrix.Entries > 0 {
+		return named.EntryNanos + sparseProduct*float64(p.Matrix.Entries)/float64(p.Matrix.Rows)
 	}
 	return named.EntryNanos + feature*float64(p.Matrix.Columns)
 }

@@ -34,7 +34,7 @@ func TestSpectralSpec(t *testing.T) {
 				{"name": "belief", "numbers": {"values": [-0.5]}}]}}, "eigenvectors": {"kmeansRestarts": 2}}}`,
 			spectral(cut.Options{
 				Algorithm: cut.Constrained, Function: kernel.Polynomial, Degree: 3, BetaRule: cut.BetaGiven, Beta: -1,
-				Discretization: cut.DiscretizeSign, Transfer: true, JoinComponents: true,
+				Discretization: cut.DiscretizeSign, Transfer: true, Components: cut.ComponentsJoin,
 				Beliefs: []cut.Belief{{I: 5, J: 1, Value: -0.5}}, Eigenvectors: cut.Eigenvectors{KmeansRestarts: 2},
 			})},
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{

@@ -31,6 +31,7 @@ func MatrixSpecToProto(spec kernel.MatrixSpec, mean, scale *workerv1.Payload) *w
 		Mean:         mean,
 		Scale:        scale,
 		HalfScale:    spec.HalfScale,
+		Entries:      uint64(spec.Entries),
 	}
 }
 
@@ -53,10 +54,11 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 		Mean:         mean,
 		Scale:        scale,
 		HalfScale:    m.GetHalfScale(),
+		Entries:      int64(m.GetEntries()),
 	}
 	switch {
-	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32:
-		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns", m.GetRows(), m.GetColumns())
+	case m.GetRows() < 1 || m.GetRows() > dataset.MaxRows || m.GetColumns() > math.MaxInt32 || m.GetEntries() > math.MaxInt64/64:
+		return spec, fmt.Errorf("wire: a matrix of %d rows over %d columns with %d entries", m.GetRows(), m.GetColumns(), m.GetEntries())
 	case mean != nil && len(mean) != spec.Columns:
 		return spec, fmt.Errorf("wire: a mean of %d values for %d columns", len(mean), spec.Columns)
 	case scale != nil && len(scale) != spec.Rows:

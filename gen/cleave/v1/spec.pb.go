@@ -985,12 +985,14 @@ func (Discretization) EnumDescriptor() ([]byte, []int) {
 type ComponentPolicy int32
 
 const (
-	// KEEP.
+	// AUTO.
 	ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED ComponentPolicy = 0
 	// Every cut between components costs nothing; it is said.
 	ComponentPolicy_COMPONENT_POLICY_KEEP ComponentPolicy = 1
 	// Components are joined by edges of the smallest weight there is.
 	ComponentPolicy_COMPONENT_POLICY_JOIN ComponentPolicy = 2
+	// Pieces of less than a tenth of n/k vertices take no part; afterwards they join clusters. It is said.
+	ComponentPolicy_COMPONENT_POLICY_AUTO ComponentPolicy = 3
 )
 
 // Enum value maps for ComponentPolicy.
@@ -999,11 +1001,13 @@ var (
 		0: "COMPONENT_POLICY_UNSPECIFIED",
 		1: "COMPONENT_POLICY_KEEP",
 		2: "COMPONENT_POLICY_JOIN",
+		3: "COMPONENT_POLICY_AUTO",
 	}
 	ComponentPolicy_value = map[string]int32{
 		"COMPONENT_POLICY_UNSPECIFIED": 0,
 		"COMPONENT_POLICY_KEEP":        1,
 		"COMPONENT_POLICY_JOIN":        2,
+		"COMPONENT_POLICY_AUTO":        3,
 	}
 )
 
@@ -2253,6 +2257,7 @@ type Spectral struct {
 	Kernel           *Kernel          `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	AffinityDiagonal AffinityDiagonal `protobuf:"varint,3,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
 	Eigenvectors     *Eigenvectors    `protobuf:"bytes,4,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
+	Components       ComponentPolicy  `protobuf:"varint,5,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2315,12 +2320,20 @@ func (x *Spectral) GetEigenvectors() *Eigenvectors {
 	return nil
 }
 
+func (x *Spectral) GetComponents() ComponentPolicy {
+	if x != nil {
+		return x.Components
+	}
+	return ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED
+}
+
 // SpectralLearning sets constrained affinities to 1 and 0 first (Kamvar et al. 2003).
 type SpectralLearning struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Kernel           *Kernel                `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	AffinityDiagonal AffinityDiagonal       `protobuf:"varint,2,opt,name=affinity_diagonal,json=affinityDiagonal,proto3,enum=cleave.v1.AffinityDiagonal" json:"affinity_diagonal,omitempty"`
 	Eigenvectors     *Eigenvectors          `protobuf:"bytes,3,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
+	Components       ComponentPolicy        `protobuf:"varint,4,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2374,6 +2387,13 @@ func (x *SpectralLearning) GetEigenvectors() *Eigenvectors {
 		return x.Eigenvectors
 	}
 	return nil
+}
+
+func (x *SpectralLearning) GetComponents() ComponentPolicy {
+	if x != nil {
+		return x.Components
+	}
+	return ComponentPolicy_COMPONENT_POLICY_UNSPECIFIED
 }
 
 // ConstrainedSpectral is constrained spectral clustering (Wang et al. 2014).
@@ -2724,16 +2744,22 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"distortion\x12,\n" +
 	"\apenalty\x18\x02 \x01(\x0e2\x12.cleave.v1.PenaltyR\apenalty\x12)\n" +
 	"\x06metric\x18\x03 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x122\n" +
-	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xf0\x01\n" +
+	"\tinference\x18\x04 \x01(\x0e2\x14.cleave.v1.InferenceR\tinference\"\xac\x02\n" +
 	"\bSpectral\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x03 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12;\n" +
-	"\feigenvectors\x18\x04 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xc4\x01\n" +
+	"\feigenvectors\x18\x04 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\x12:\n" +
+	"\n" +
+	"components\x18\x05 \x01(\x0e2\x1a.cleave.v1.ComponentPolicyR\n" +
+	"components\"\x80\x02\n" +
 	"\x10SpectralLearning\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12;\n" +
-	"\feigenvectors\x18\x03 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\"\xb8\x03\n" +
+	"\feigenvectors\x18\x03 \x01(\v2\x17.cleave.v1.EigenvectorsR\feigenvectors\x12:\n" +
+	"\n" +
+	"components\x18\x04 \x01(\x0e2\x1a.cleave.v1.ComponentPolicyR\n" +
+	"components\"\xb8\x03\n" +
 	"\x13ConstrainedSpectral\x12)\n" +
 	"\x06kernel\x18\x01 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12H\n" +
 	"\x11affinity_diagonal\x18\x02 \x01(\x0e2\x1b.cleave.v1.AffinityDiagonalR\x10affinityDiagonal\x12#\n" +
@@ -2851,11 +2877,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x1aDISCRETIZATION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DISCRETIZATION_PLAIN\x10\x01\x12\x17\n" +
 	"\x13DISCRETIZATION_SIGN\x10\x02\x12\x1b\n" +
-	"\x17DISCRETIZATION_WEIGHTED\x10\x03*i\n" +
+	"\x17DISCRETIZATION_WEIGHTED\x10\x03*\x84\x01\n" +
 	"\x0fComponentPolicy\x12 \n" +
 	"\x1cCOMPONENT_POLICY_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15COMPONENT_POLICY_KEEP\x10\x01\x12\x19\n" +
-	"\x15COMPONENT_POLICY_JOIN\x10\x02B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x15COMPONENT_POLICY_JOIN\x10\x02\x12\x19\n" +
+	"\x15COMPONENT_POLICY_AUTO\x10\x03B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_spec_proto_rawDescOnce sync.Once
@@ -2961,22 +2988,24 @@ var file_cleave_v1_spec_proto_depIdxs = []int32{
 	23, // 45: cleave.v1.Spectral.kernel:type_name -> cleave.v1.Kernel
 	9,  // 46: cleave.v1.Spectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
 	36, // 47: cleave.v1.Spectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	23, // 48: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
-	9,  // 49: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	36, // 50: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	23, // 51: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
-	9,  // 52: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
-	37, // 53: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
-	16, // 54: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
-	38, // 55: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
-	17, // 56: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
-	36, // 57: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
-	15, // 58: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
-	59, // [59:59] is the sub-list for method output_type
-	59, // [59:59] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	17, // 48: cleave.v1.Spectral.components:type_name -> cleave.v1.ComponentPolicy
+	23, // 49: cleave.v1.SpectralLearning.kernel:type_name -> cleave.v1.Kernel
+	9,  // 50: cleave.v1.SpectralLearning.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	36, // 51: cleave.v1.SpectralLearning.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	17, // 52: cleave.v1.SpectralLearning.components:type_name -> cleave.v1.ComponentPolicy
+	23, // 53: cleave.v1.ConstrainedSpectral.kernel:type_name -> cleave.v1.Kernel
+	9,  // 54: cleave.v1.ConstrainedSpectral.affinity_diagonal:type_name -> cleave.v1.AffinityDiagonal
+	37, // 55: cleave.v1.ConstrainedSpectral.beta:type_name -> cleave.v1.Beta
+	16, // 56: cleave.v1.ConstrainedSpectral.discretization:type_name -> cleave.v1.Discretization
+	38, // 57: cleave.v1.ConstrainedSpectral.beliefs:type_name -> cleave.v1.TableInput
+	17, // 58: cleave.v1.ConstrainedSpectral.components:type_name -> cleave.v1.ComponentPolicy
+	36, // 59: cleave.v1.ConstrainedSpectral.eigenvectors:type_name -> cleave.v1.Eigenvectors
+	15, // 60: cleave.v1.Beta.rule:type_name -> cleave.v1.BetaRule
+	61, // [61:61] is the sub-list for method output_type
+	61, // [61:61] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_spec_proto_init() }

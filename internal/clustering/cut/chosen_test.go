@@ -238,6 +238,59 @@ func TestGraphInPieces(t *testing.T) {
 	}
 }
 
+// Vertices without edges, small pieces and constraints on them do not keep a graph from being answered: here the grid with
+// three vertices alone and a pair beside it, by which the columns are told as well.
+func TestVerticesThatAreLeftOut(t *testing.T) {
+	whole, _, column := grid(t, 1, 3, 3, 30)
+	var edges []dataset.Edge
+	for i := range whole.N {
+		neighbors, weights := whole.Row(i)
+		for at, j := range neighbors {
+			if int(j) > i {
+				edges = append(edges, dataset.Edge{Source: int32(i) + 2, Target: j + 2, Weight: weights[at]})
+			}
+		}
+	}
+	n := int32(whole.N)
+	edges = append(edges, dataset.Edge{Source: n + 3, Target: n + 4, Weight: 1})
+	g, err := dataset.NewGraph(whole.N+5, edges) // 0, 1 and n+2 are alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := told(2, column, 150)
+	for at := range links {
+		links[at].I, links[at].J = links[at].I+2, links[at].J+2
+	}
+	links = append(links, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(1, 3), clusteringtest.MustLink(n+3, n+2))
+	result := solve(t, g, clustering.Spec{K: 3, Constraints: links, Algorithm: &Options{Algorithm: Constrained}})
+	if got := ari(t, result.Labels[2:n+2], column); got < 0.9 || result.Labels[0] != result.Labels[2] || result.Labels[n+3] != result.Labels[n+2] {
+		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Eigen.Chosen, result.Eigen.Candidates, result.Labels)
+	}
+	if result.Embedding.Rows != g.N || slices.Max(result.Labels) > 2 || slices.Min(result.Labels) < 0 {
+		t.Errorf("%d rows, labels %d", result.Embedding.Rows, result.Labels)
+	}
+	// Nothing takes part, or less than there are clusters; all constraints are about what does not.
+	for _, c := range []struct {
+		vertices int
+		edges    []dataset.Edge
+	}{{6, nil}, {6, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}}}, {9, []dataset.Edge{{Source: 4, Target: 5, Weight: 1}, {Source: 5, Target: 6, Weight: 1}, {Source: 6, Target: 7, Weight: 1}}}} {
+		g, err := dataset.NewGraph(c.vertices, c.edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		few := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(2, 3)}
+		result := solve(t, g, clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained}})
+		if len(result.Labels) != c.vertices || slices.Min(result.Labels) < 0 || slices.Max(result.Labels) > 2 {
+			t.Errorf("%d edges: labels %d", len(c.edges), result.Labels)
+		}
+		for _, candidate := range result.Eigen.Candidates {
+			if math.IsNaN(candidate.Loss) {
+				t.Errorf("%d edges: the loss is %g", len(c.edges), candidate.Loss)
+			}
+		}
+	}
+}
+
 // What has no pairs to hold out, and what is about the cuts of the paper, is done by the paper's rule.
 func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 	for name, o := range map[string]Options{

@@ -43,11 +43,11 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	k := m.spec.K
 	// The cheapest cuts need not have the least lambda. So a small problem is solved for all cuts.
 	count := feasible
-	if m.n > maxExactRows {
+	if m.rows() > maxExactRows {
 		count = min(feasible, k-1+extraCuts)
 	}
 	cuts, err := spectral.Constrained(ctx, spectral.CutProblem{
-		Affinity: m.affinity(), Beliefs: beliefOperator{m}, Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
+		Affinity: m.affinity(), Beliefs: m.kept.Restrict(beliefOperator{m}), Ratio: beta / m.volume, Volume: m.volume, Null: m.nullVectors(),
 	}, spectral.Wanted{Cuts: k - 1, Among: count}, m.Random(clustering.StreamEigen), m.solverOptions())
 	if err != nil {
 		return err
@@ -62,10 +62,13 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	}
 	used := k - 1
 	report := &clustering.EigenReport{
-		Beta: &beta, FeasibleVectors: &feasible, Volume: m.volume, Eigenvalues: cuts.Values[:used], Costs: cuts.Costs[:used],
+		Beta: &beta, FeasibleVectors: &feasible, Volume: m.FromUnit(m.volume), Eigenvalues: cuts.Values[:used],
 		Residuals: cuts.Residuals[:used], Products: cuts.Products,
 	}
-	vectors := cuts.Vectors[:used]
+	for _, cost := range cuts.Costs[:used] {
+		report.Costs = append(report.Costs, m.FromUnit(cost))
+	}
+	vectors := m.kept.Expand(cuts.Vectors[:used])
 	for _, v := range vectors { // u = D^-1/2 v
 		for i := range v {
 			v[i] *= m.roots[i]
@@ -75,7 +78,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	result.Eigen = report
 	m.warnUnconverged(cuts.Converged, report.Residuals)
 	m.leastCut = cuts.Floor / m.volume
-	return m.discretize(ctx, result, vectors, report.Costs)
+	return m.discretize(ctx, result, vectors, cuts.Costs)
 }
 
 // warnCutsByChance warns when labels hardly depend on the data. Where beta demands more than any clustering can
@@ -129,7 +132,7 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 			rows[at] /= costs[at%columns]
 		}
 	}
-	labels, err := embedding.Cluster(ctx, rows, columns, m.kmeansSpec())
+	labels, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())
 	result.Labels = labels
 	return err
 }
@@ -168,9 +171,12 @@ func sign(v float64) float64 {
 // large. Points without beliefs have the eigenvalue 0.
 func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	groups, believed := m.beliefs.groups(), 0
+	for at := range groups {
+		groups[at] = slices.DeleteFunc(groups[at], m.kept.Left)
+	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
-			found, err := spectral.Largest(ctx, beliefOperator{m}, min(m.n, m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
+			found, err := spectral.Largest(ctx, m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), spectral.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)
@@ -186,7 +192,7 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 		}
 		eigenvalues = append(eigenvalues, spectral.DenseEigenvalues(size, values)...)
 	}
-	eigenvalues = append(eigenvalues, make([]float64, m.n-believed)...)
+	eigenvalues = append(eigenvalues, make([]float64, m.rows()-believed)...)
 	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })
 	return eigenvalues, nil
 }
@@ -195,6 +201,10 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 // eigenvalues above beta/vol, less one if D^1/2 1, which is no cut, is among them.
 func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
 	k, total := m.spec.K, m.beliefs.sum()
+	if !m.kept.All() { // 1'Q1 of what takes part
+		ones := m.kept.Expand([][]float64{clustering.Ones(m.rows())})
+		total = satisfaction(m.beliefs, ones[0])
+	}
 	at := func(place int) float64 { // the place-th largest eigenvalue, from 1 on
 		if place > len(eigenvalues) {
 			return math.Inf(-1)

@@ -7,7 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/spectral"
 )
 
 // learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, set to
@@ -35,16 +34,14 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 		for _, v := range values {
 			degrees[i] += v
 		}
-		dMax = max(dMax, degrees[i])
+		if !m.kept.Left(int32(i)) {
+			dMax = max(dMax, degrees[i])
+		}
 	}
-	k := m.spec.K
-	op := learned{m, corrections, degrees, largest, dMax}
-	pairs, err := spectral.Largest(ctx, op, k, m.Random(clustering.StreamEigen), m.solverOptions())
-	if err != nil {
-		return err
+	if !(dMax > 0) {
+		dMax = 1 // cannot-links took every affinity away
 	}
-	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return m.clusterRows(ctx, result, pairs.Vectors)
+	return m.clusterLargest(ctx, result, m.kept.Restrict(learned{m, corrections, degrees, largest, dMax}))
 }
 
 // learned is N.
@@ -82,6 +79,9 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 	wanted := map[[2]int32]float64{}
 	var order [][2]int32
 	for _, pair := range m.given.Pairs() {
+		if m.kept.Left(pair.I) || m.kept.Left(pair.J) {
+			continue
+		}
 		key := [2]int32{min(pair.I, pair.J), max(pair.I, pair.J)}
 		if _, seen := wanted[key]; !seen {
 			order = append(order, key)
@@ -115,7 +115,7 @@ func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, e
 		for at, pair := range pairs {
 			neighbors, weights := data.Row(int(pair[0]))
 			if place, found := slices.BinarySearch(neighbors, pair[1]); found {
-				values[at] = weights[place]
+				values[at] = m.ToUnit(weights[place])
 			}
 		}
 		return values, nil

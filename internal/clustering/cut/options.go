@@ -36,6 +36,7 @@ type Options struct {
 	KeepDiagonal bool // keep the diagonal of the affinity
 
 	Eigenvectors Eigenvectors
+	Components   ComponentPolicy
 
 	// The rest is of Constrained alone.
 	BetaRule       BetaRule
@@ -43,7 +44,6 @@ type Options struct {
 	Discretization Discretization
 	Beliefs        []Belief // a whole Q, instead of constraints
 	Transfer       bool     // Q is another graph on the same vertices
-	JoinComponents bool     // connect the components of a graph by weak edges
 }
 
 // NewOptions are what a request asks for, which the catalog has accepted, without the beliefs.
@@ -56,7 +56,8 @@ func NewOptions(r catalog.Request) *Options {
 		Eigenvectors: Eigenvectors{
 			Tolerance: r.NumberOr("tolerance", 0), KmeansRestarts: int(r.WholeOr("restarts", 0)), KmeansMaxIterations: int(r.WholeOr("max-iterations", 0)),
 		},
-		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted), JoinComponents: r.Is("components", "join"),
+		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted),
+		Components:     catalog.Named(r.Values["components"], ComponentsJoin),
 	}
 	switch beta := r.Number("beta"); {
 	case beta != nil:
@@ -76,6 +77,19 @@ type Eigenvectors struct {
 	KmeansRestarts      int
 	KmeansMaxIterations int
 }
+
+// ComponentPolicy is what becomes of the pieces of a graph that is not connected.
+type ComponentPolicy uint8
+
+// The policies.
+const (
+	ComponentsAuto ComponentPolicy = iota // small pieces take no part, and join clusters afterwards
+	ComponentsKeep                        // all take part, each with an eigenvector of its own
+	ComponentsJoin                        // they are connected by weak edges
+)
+
+// String is the name of a policy in the catalog.
+func (p ComponentPolicy) String() string { return [...]string{"auto", "keep", "join"}[p] }
 
 // Belief is an entry of Q, for an unordered pair or on the diagonal: above 0 together, below 0 apart.
 type Belief struct {

@@ -22,11 +22,12 @@ type method struct {
 	x        kernelkmeans.Executor
 	o        clustering.Observer
 	roots    []float64 // D^-1/2, where the matrix is normalized by it
-	volume   float64   // sum of all degrees
+	volume   float64   // sum of the degrees
 	degrees  []float64
 	reporter *embedding.Reporter
 	leastCut float64           // a lower bound of all normalized cuts, for Constrained
 	joined   bool              // the components of the graph were connected
+	kept     embedding.Subset  // the vertices that take part
 	result   clustering.Result // once the step is done
 	stop     clustering.StopReason
 }
@@ -103,6 +104,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
+	m.attach(result.Labels)
 	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
@@ -139,20 +141,23 @@ func (m *method) loadDegrees(ctx context.Context) (err error) {
 
 // setDegrees sets what follows from the degrees.
 func (m *method) setDegrees() {
-	m.volume = partition.SumByTile(m.n, func(i int) float64 { return m.degrees[i] })
+	m.volume = partition.SumByTile(m.n, func(i int) float64 {
+		if m.kept.Left(int32(i)) {
+			return 0
+		}
+		return m.degrees[i]
+	})
 	m.roots = make([]float64, m.n)
 	for i, d := range m.degrees {
 		switch {
+		case m.kept.Left(int32(i)):
 		case m.Objective != kernelkmeans.ObjectiveNormalizedCut:
 			m.roots[i] = 1
-		case d > 0: // a vertex without edges is 0 in all eigenvectors
+		case d > 0: // else the vertex will be left out
 			m.roots[i] = 1 / math.Sqrt(d)
 		}
 	}
 }
-
-// affinity is D^-1/2 M D^-1/2.
-func (m *method) affinity() spectral.Operator { return embedding.NewScaled(m.x, m.roots) }
 
 // solverOptions are those of an eigensolver that the observer hears.
 func (m *method) solverOptions() spectral.Options {
@@ -205,22 +210,16 @@ func (p *Problem) CoordinatorEntries() int64 {
 
 // leading is spectral clustering by the k leading eigenvectors (Kulis2009 4.3).
 func (m *method) leading(ctx context.Context, result *clustering.Result) error {
-	k := m.spec.K
-	pairs, err := spectral.Largest(ctx, m.affinity(), k, m.Random(clustering.StreamEigen), m.solverOptions())
-	if err != nil {
-		return err
-	}
-	m.report(result, pairs, func(j int) float64 { return 1 - pairs.Values[j] })
-	return m.clusterRows(ctx, result, pairs.Vectors)
+	return m.clusterLargest(ctx, result, m.affinity())
 }
 
 // report adds the eigenpairs to the result.
 func (m *method) report(result *clustering.Result, pairs spectral.Eigenpairs, cost func(j int) float64) {
 	result.Eigen = &clustering.EigenReport{
-		Volume: m.volume, Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
+		Volume: m.FromUnit(m.volume), Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
 	}
 	for j := range pairs.Values {
-		result.Eigen.Costs = append(result.Eigen.Costs, float64(m.volume*cost(j)))
+		result.Eigen.Costs = append(result.Eigen.Costs, m.FromUnit(m.volume*cost(j)))
 	}
 	m.warnUnconverged(pairs.Converged, pairs.Residuals)
 }
@@ -242,6 +241,6 @@ func (m *method) kmeansSpec() clustering.Spec {
 // clusterRows makes vectors an embedding and clusters its rows by k-means.
 func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) (err error) {
 	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	result.Labels, err = embedding.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
+	result.Labels, err = m.kept.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
 	return err
 }

@@ -199,7 +199,11 @@ func TestDisconnectedGraph(t *testing.T) {
 	}
 	together := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(1, 4)}
 	for _, join := range []bool{false, true} {
-		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, JoinComponents: join}})
+		policy := ComponentsAuto
+		if join {
+			policy = ComponentsJoin
+		}
+		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy}})
 		if !join { // nothing but the cut between them is feasible
 			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "components: join connects them")
 			continue

@@ -29,27 +29,31 @@ type Family struct {
 	loaded       []int32 // the labels that the executor has, lane after lane; nil: none
 	weights      []float64
 	weightGrid   kernel.Grid
-	diagonal     []float64 // M_ii
-	diagonalTerm float64   // sum_i M_ii / a_i
-	diagonalSize float64   // sum_i |M_ii| / a_i
-	shift        *float64  // that autoShift found; nil: not yet known
+	isolated     []bool          // points of degree 0 under normalized cut, which have no label; nil: there are none
+	active       int             // all other points
+	constraints  *constraint.Set // those of W: none of isolated points
+	diagonal     []float64       // M_ii
+	diagonalTerm float64         // sum_i M_ii / a_i
+	diagonalSize float64         // sum_i |M_ii| / a_i
+	shift        *float64        // that autoShift found; nil: not yet known
 	notices      []clustering.Notice
 }
 
 // NewFamily sets the operands of the executor and reads the diagonal. It warns of weights that outweigh the data.
 func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
-	f := &Family{p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings)}
+	f := &Family{
+		p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings),
+		active: p.n, constraints: p.Constraints,
+	}
 	var sparseDiagonal []float64
 	if p.isCut() {
 		degrees, err := x.Degrees(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.checkDegrees(degrees); err != nil {
-			return nil, err
-		}
 		if p.Objective == ObjectiveNormalizedCut {
 			f.weights, f.weightGrid = degrees, p.Matrix.Grid // exact sums of grid multiples
+			f.setIsolated()
 		} else {
 			sparseDiagonal = make([]float64, p.n)
 			for i, d := range degrees {
@@ -64,8 +68,8 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 		}
 	}
 	err := x.SetOperands(ctx, kernel.Operands{
-		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.weights,
-		Sparse: sparsePart(p.n, p.Constraints, p.Matrix.Grid, sparseDiagonal),
+		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
+		Sparse: sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil),
 	})
 	if err != nil {
 		return nil, err
@@ -73,8 +77,8 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 	if f.diagonal, err = x.Diagonal(ctx); err != nil {
 		return nil, err
 	}
-	f.diagonalTerm = partition.SumByTile(p.n, func(i int) float64 { return f.diagonal[i] / f.weights[i] })
-	f.diagonalSize = partition.SumByTile(p.n, func(i int) float64 { return math.Abs(f.diagonal[i]) / f.weights[i] })
+	f.diagonalTerm = partition.SumByTile(p.n, f.diagonalShare)
+	f.diagonalSize = partition.SumByTile(p.n, func(i int) float64 { return math.Abs(f.diagonalShare(i)) })
 	typical := medianMagnitude(f.diagonal)
 	f.warnCoarseGrid(o, typical)
 	f.warnHeavyConstraints(o, typical)
@@ -116,13 +120,15 @@ const maxStartShare = 0.95
 func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 	sizes := make([]int, f.p.spec.K)
 	for _, c := range labels {
-		sizes[c]++
+		if c >= 0 {
+			sizes[c]++
+		}
 	}
 	start := f.p.start()
 	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
-		float64(largest) > maxStartShare*float64(f.p.n) && f.p.n >= 20*f.p.spec.K {
+		float64(largest) > maxStartShare*float64(f.active) && f.active >= 20*f.p.spec.K {
 		return []clustering.Notice{f.addNotice("LOPSIDED_START", fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.p.n))}
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.active))}
 	}
 	return nil
 }
@@ -146,12 +152,10 @@ func (f *Family) Notices() []clustering.Notice { return f.notices }
 // Weights are a_i.
 func (f *Family) Weights() []float64 { return f.weights }
 
-// SetWeights sets a_i for everything that follows.
-func (f *Family) SetWeights(weights []float64) { f.weights = weights }
-
 // ObjectiveOf is the objective of labels as kernel k-means reports it, and the same without the constraints (see
 // clustering.Result.PlainObjective).
 func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
+	labels = f.unlabeled(labels)
 	self, err := f.x.Load(ctx, labels)
 	if err != nil {
 		return 0, nil, err
@@ -176,7 +180,9 @@ func (f *Family) autoShift(ctx context.Context) (float64, error) {
 	}
 	roots := make([]float64, f.p.n)
 	for i, a := range f.weights {
-		roots[i] = math.Sqrt(a)
+		if roots[i] = math.Sqrt(a); a == 0 {
+			roots[i] = math.Inf(1) // the matrix without isolated points
+		}
 	}
 	scaled := make([]float64, f.p.n)
 	apply := func(ctx context.Context, v []float64) ([]float64, error) {

@@ -60,13 +60,13 @@ func (f *Family) objective(l labeling) float64 {
 	association, _, clusters := f.association(l)
 	switch f.p.Objective {
 	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
-		return association
+		return f.p.FromUnit(association)
 	case ObjectiveRatioCut: // Kulis2009 (8)
-		return -association
+		return -f.p.FromUnit(association)
 	case ObjectiveNormalizedCut: // Kulis2009 (7)
 		return float64(clusters) - association
 	}
-	return f.diagonalTerm - association // Kulis2009 (3)
+	return f.p.FromUnit(f.diagonalTerm - association) // Kulis2009 (3)
 }
 
 // plainObjective is the objective on A instead of M = A + W: the cut or the association of the graph without the
@@ -78,7 +78,7 @@ func (f *Family) plainObjective(l labeling) *float64 {
 	}
 	l.selfUnits = slices.Clone(l.selfUnits)
 	grid := f.p.Matrix.Grid
-	for _, pair := range f.p.Constraints.Pairs() {
+	for _, pair := range f.constraints.Pairs() {
 		if c := l.labels[pair.I]; c >= 0 && c == l.labels[pair.J] {
 			l.selfUnits[c] = l.selfUnits[c].AddInt64(-2 * grid.Units(grid.Round(signedWeight(pair))))
 		}

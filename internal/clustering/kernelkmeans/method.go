@@ -28,11 +28,11 @@ type method struct {
 }
 
 // Labels implements clustering.Method.
-func (m *method) Labels() []int32 { return m.labels }
+func (m *method) Labels() []int32 { return m.attached(m.labels) }
 
 // FillResult implements clustering.Method.
 func (m *method) FillResult(r *clustering.Result) {
-	r.Sigma, r.PlainObjective = m.sigma, m.plainObjective(m.labeling)
+	r.Sigma, r.PlainObjective = m.p.FromUnit(m.sigma), m.plainObjective(m.labeling)
 }
 
 // Value implements clustering.Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
@@ -100,7 +100,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 // batch is one assignment of all points and the repair of clusters that it emptied.
 func (m *method) batch(ctx context.Context) error {
 	moves, err := m.x.Assign(m.stats())
-	if err != nil || len(moves) == 0 {
+	if moves = m.withoutIsolated(moves); err != nil || len(moves) == 0 {
 		return err
 	}
 	if err := m.apply(ctx, moves); err != nil {
@@ -127,7 +127,7 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 	}
 	m.sigma = shift
 	return clustering.Report{Shift: &clustering.ShiftChange{
-		Iteration: m.iteration, Sigma: shift,
+		Iteration: m.iteration, Sigma: m.p.FromUnit(shift),
 		Reason: fmt.Sprintf("%s after iteration %d: the step was undone and the kernel shifted to be positive semidefinite", why, m.iteration),
 	}}, nil
 }
@@ -156,6 +156,7 @@ func (m *method) apply(ctx context.Context, moves []kernel.Move) error {
 
 // load sets all labels at once.
 func (m *method) load(ctx context.Context, labels []int32) error {
+	labels = m.unlabeled(labels)
 	sums, err := m.x.Load(labels)
 	if err != nil {
 		return err
@@ -204,7 +205,7 @@ func (m *method) stats() kernel.ClusterStats {
 // positive semidefinite.
 func (m *method) shiftedValue() float64 {
 	association, _, clusters := m.association(m.labeling)
-	return m.diagonalTerm - association + float64(m.sigma*float64(m.p.n-clusters))
+	return m.diagonalTerm - association + float64(m.sigma*float64(m.active-clusters))
 }
 
 // riseTolerance is how much J may grow by rounding alone.

@@ -24,15 +24,15 @@ const medianSample = 1000
 
 // MedianDistance is the median Euclidean distance over pairs of all points, or of a sample of them. A fault
 // names the given field of the API.
-func MedianDistance(points *dataset.Points, rng *rand.Rand, field string) (float64, error) {
-	sample := sampleIndices(points.N, medianSample, rng)
+func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
+	sample := sampleIndices(points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
 	}
 	squares := make([]float64, 0, len(sample)*(len(sample)-1)/2)
 	for at, i := range sample {
 		for _, j := range sample[:at] {
-			squares = append(squares, SquaredDistance(points.Row(i), points.Row(j)))
+			squares = append(squares, squaredDistance(points, i, j))
 		}
 	}
 	half := len(squares) / 2
@@ -102,6 +102,39 @@ func sampleIndices(n, size int, rng *rand.Rand) []int {
 	}
 	slices.Sort(sample)
 	return sample
+}
+
+// squaredDistance is that of two points, dense or sparse.
+func squaredDistance(points dataset.Dataset, i, j int) float64 {
+	if sparse, isSparse := points.(*dataset.SparsePoints); isSparse {
+		return sparseSquaredDistance(sparse, i, j)
+	}
+	dense := points.(*dataset.Points)
+	return SquaredDistance(dense.Row(i), dense.Row(j))
+}
+
+// sparseSquaredDistance goes through the features of both points in order: the bits are those of dense points, because
+// features that both have not add 0.
+func sparseSquaredDistance(points *dataset.SparsePoints, i, j int) float64 {
+	columns, x := points.Row(i)
+	others, y := points.Row(j)
+	square := 0.0
+	for a, b := 0, 0; a < len(columns) || b < len(others); {
+		var d float64
+		switch {
+		case b == len(others) || a < len(columns) && columns[a] < others[b]:
+			d = x[a]
+			a++
+		case a == len(columns) || others[b] < columns[a]:
+			d = -y[b]
+			b++
+		default:
+			d = x[a] - y[b]
+			a, b = a+1, b+1
+		}
+		square += float64(d * d)
+	}
+	return square
 }
 
 // SquaredDistance is the squared Euclidean distance.

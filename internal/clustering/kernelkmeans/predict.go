@@ -20,7 +20,7 @@ import (
 // Constraints and the diagonal shift play no part: they say nothing about new points.
 type Prediction struct {
 	Matrix kernel.MatrixSpec // over the old points, then the new
-	Points *dataset.Points   // both
+	Points dataset.Dataset   // both
 	k      int
 	labels []int32 // of the old points
 	old    *Problem
@@ -28,48 +28,66 @@ type Prediction struct {
 
 // NewPrediction puts the points of a run and new ones together.
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
-	before, isPoints := trained.(*dataset.Points)
-	if !isPoints || p.Objective != ObjectiveKernelKmeans {
+	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints || p.Objective != ObjectiveKernelKmeans {
 		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
 			"only kernel-kmeans on points can assign new points: a graph, a kernel matrix or a cut knows nothing of points that it has not seen")
 	}
-	after, isPoints := fresh.(*dataset.Points)
-	if !isPoints {
-		return nil, fault.Invalid("OTHER_DATA", "the job was made of dense points; the new data set is a %v", fresh.Kind())
-	}
-	if after.D != before.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after.D, before.D)
-	}
-	all, err := p.together(before, after)
+	all, err := p.stacked(trained, fresh)
 	if err != nil {
 		return nil, err
 	}
 	prediction := &Prediction{Matrix: p.Matrix, Points: all, k: p.spec.K, labels: labels, old: p}
 	m := &prediction.Matrix
-	m.Rows, m.HalfScale = all.N, 0
+	m.Rows, m.HalfScale = all.Rows(), 0
+	if sparse, isSparse := all.(*dataset.SparsePoints); isSparse {
+		m.Columns, m.Entries = sparse.D, max(1, int64(sparse.NonZeros()))
+	}
 	if m.Scale != nil {
-		m.Scale = slices.Concat(m.Scale, clustering.Ones(after.N))
+		m.Scale = slices.Concat(m.Scale, clustering.Ones(fresh.Rows()))
 	}
 	bound, err := kernel.FindBounds(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
 	return prediction, err
 }
 
-// together is the old points and the new ones, in the units of the run.
-func (p *Problem) together(before, after *dataset.Points) (*dataset.Points, error) {
-	all, err := dataset.NewPoints(before.N+after.N, before.D, slices.Concat(before.Values, after.Values))
+// stacked is old points and, after them, new ones, in the units of the run. Files of sparse points do not say how many columns there are: where
+// one has fewer, the others are 0.
+func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
+	if before.Kind() != after.Kind() {
+		return nil, fault.Invalid("OTHER_DATA", "the job was made of %s; the new data set is %s", described(before), described(after))
+	}
+	if old, isSparse := before.(*dataset.SparsePoints); isSparse {
+		fresh := after.(*dataset.SparsePoints)
+		starts := slices.Clone(old.RowStart)
+		for _, start := range fresh.RowStart[1:] {
+			starts = append(starts, int64(old.NonZeros())+start)
+		}
+		return dataset.NewSparsePoints(old.N+fresh.N, max(old.D, fresh.D), starts, slices.Concat(old.Column, fresh.Column), slices.Concat(old.Value, fresh.Value))
+	}
+	old, fresh := before.(*dataset.Points), after.(*dataset.Points)
+	if fresh.D != old.D {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", fresh.D, old.D)
+	}
+	all, err := dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := p.Units.Apply(all)
-	if err != nil {
-		return nil, err
+	return p.Units.Apply(all)
+}
+
+// described is a kind of data in words.
+func described(data dataset.Dataset) string {
+	switch data.Kind() {
+	case dataset.KindPoints:
+		return "dense points"
+	case dataset.KindSparsePoints:
+		return "sparse points"
 	}
-	return scaled.(*dataset.Points), nil
+	return "a " + data.Kind().String()
 }
 
 // Rows is how many points there are, old and new.
-func (p *Prediction) Rows() int { return p.Points.N }
+func (p *Prediction) Rows() int { return p.Points.Rows() }
 
 // K is the number of clusters.
 func (p *Prediction) K() int { return p.k }
@@ -79,13 +97,13 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	n := len(p.labels)
 	weights, grid := p.Matrix.Scale, p.old.weightGrid
 	if weights == nil {
-		weights = clustering.Ones(p.Points.N)
+		weights = clustering.Ones(p.Points.Rows())
 	}
-	err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.N+1)}})
+	err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: p.k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, p.Points.Rows()+1)}})
 	if err != nil {
 		return nil, err
 	}
-	labels := slices.Concat(p.labels, clustering.Unassigned(p.Points.N-n))
+	labels := slices.Concat(p.labels, clustering.Unassigned(p.Points.Rows()-n))
 	self, err := x.Load(ctx, labels)
 	if err != nil {
 		return nil, err
@@ -105,7 +123,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := clustering.Unassigned(p.Points.N - n)
+	fresh := clustering.Unassigned(p.Points.Rows() - n)
 	for _, m := range moves {
 		if at := int(m.Point) - n; at >= 0 {
 			fresh[at] = m.To

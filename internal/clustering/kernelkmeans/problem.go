@@ -1,7 +1,6 @@
 package kernelkmeans
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Problem is a spec made exact for its data: every choice resolved, every entry of the matrix
@@ -30,6 +28,8 @@ type Problem struct {
 	n          int
 	weights    []float64 // a_i on the weight grid; nil: degrees (normalized cut) or all 1
 	weightGrid kernel.Grid
+	graph      *dataset.Graph // nil: the data are not a graph
+	unit       int            // the matrix is 2^unit times the weights of the graph
 }
 
 // Rows is n.
@@ -56,20 +56,24 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 			p.Objective = ObjectiveNormalizedCut
 		}
 	}
-	if err := p.prepareConstraints(); err != nil {
+	if err := p.prepareWeights(); err != nil {
 		return nil, err
 	}
-	if err := p.prepareWeights(); err != nil {
+	p.graph, _ = data.(*dataset.Graph)
+	p.setUnit()
+	if err := p.prepareConstraints(); err != nil {
 		return nil, err
 	}
 	if err := p.prepareMatrix(data); err != nil {
 		return nil, err
 	}
-	return p, p.checkCut(data)
+	return p, p.checkCut()
 }
 
 func (p *Problem) prepareConstraints() error {
-	set, err := clustering.NewConstraintSet(p.n, p.spec, constraint.KulisWeight(p.n, p.spec.K))
+	spec := p.spec
+	spec.Constraints = p.inUnit(spec.Constraints)
+	set, err := clustering.NewConstraintSet(p.n, spec, constraint.KulisWeight(p.n, p.spec.K))
 	if err != nil {
 		return err
 	}
@@ -107,7 +111,7 @@ func (p *Problem) prepareWeights() error {
 func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	m := &p.Matrix
 	m.Rows, m.Function = p.n, p.options.Function
-	m.Scale = p.weights
+	m.Scale = p.scale()
 	m.ZeroDiagonal = p.isGraphObjective() && !p.options.KeepDiagonal
 	switch data := data.(type) {
 	case *dataset.Graph:
@@ -116,6 +120,11 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 		m.Function, m.Columns = kernel.Given, p.n
 	case *dataset.Points:
 		m.Columns = data.D
+		if err := p.prepareKernel(data); err != nil {
+			return err
+		}
+	case *dataset.SparsePoints:
+		m.Columns, m.Entries = data.D, max(1, int64(data.NonZeros()))
 		if err := p.prepareKernel(data); err != nil {
 			return err
 		}
@@ -136,9 +145,9 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	return nil
 }
 
-// prepareKernel resolves the kernel function and the parameters that it has. Points are centered where that
-// changes nothing but the rounding: no bits then go to a common offset.
-func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
+// prepareKernel resolves the kernel function and the parameters that it has. Dense points are centered where that
+// changes nothing but the rounding: no bits then go to a common offset. Sparse ones would not be sparse any more.
+func (p *Problem) prepareKernel(points dataset.Dataset) (err error) {
 	m := &p.Matrix
 	if m.Function == 0 {
 		m.Function = kernel.Gaussian
@@ -163,57 +172,27 @@ func (p *Problem) prepareKernel(points *dataset.Points) (err error) {
 			m.Degree = p.options.Degree
 		}
 	}
-	if named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans {
-		m.Mean = columnMeans(points)
+	if dense, isDense := points.(*dataset.Points); isDense && (named.ShiftInvariant || m.Function == kernel.Linear && p.Objective == ObjectiveKernelKmeans) {
+		m.Mean = columnMeans(dense)
 	}
 	return nil
 }
 
 // checkCut refuses graphs that cannot be cut, before any tile is built.
-func (p *Problem) checkCut(data dataset.Dataset) error {
-	graph, isGraph := data.(*dataset.Graph)
-	if !isGraph || !p.isCut() {
+func (p *Problem) checkCut() error {
+	if p.graph == nil || !p.isCut() {
 		return nil
 	}
-	degrees := make([]float64, p.n)
 	for i := range p.n {
-		neighbors, weights := graph.Row(i)
+		neighbors, weights := p.graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
 				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbors[at], w, p.Objective,
 					map[string]string{"": " (ratio-association and kernel-kmeans allow any)", "spectral": " (ratio-association allows any)"}[p.options.MatrixOf])
 			}
-			degrees[i] += w
 		}
 	}
-	return p.checkDegrees(degrees)
-}
-
-// checkDegrees refuses isolated vertices: normalized cut divides by every degree.
-func (p *Problem) checkDegrees(degrees []float64) error {
-	if p.Objective != ObjectiveNormalizedCut {
-		return nil
-	}
-	var isolated []int
-	for i, d := range degrees {
-		if !(d > 0) {
-			isolated = append(isolated, i)
-		}
-	}
-	if len(isolated) == 0 {
-		return nil
-	}
-	who := map[bool]string{true: "this vertex has", false: "these vertices have"}[len(isolated) == 1]
-	remedy := "remove such vertices"
-	if p.Matrix.Function != kernel.Adjacency {
-		who = map[bool]string{true: "this point, whose affinities are 0, has", false: "these points, whose affinities are 0, have"}[len(isolated) == 1]
-		remedy = "remove such points"
-	}
-	if p.Matrix.Rho > 0 {
-		remedy = fmt.Sprintf("take a wider kernel than rho = %.4g, ", p.Matrix.Rho) + remedy
-	}
-	remedy += map[string]string{"": ", or choose ratio-cut or ratio-association", "spectral": ", or choose ratio-association"}[p.options.MatrixOf]
-	return fault.Invalid("ISOLATED_VERTEX", "normalized cut needs a positive degree, but %s degree 0: %s; %s", who, text.First(isolated, 10), remedy)
+	return nil
 }
 
 func (p *Problem) isGraphObjective() bool { return p.Objective != ObjectiveKernelKmeans }

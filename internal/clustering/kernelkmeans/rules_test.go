@@ -220,10 +220,6 @@ func TestConflictsWarnWithCertificate(t *testing.T) {
 
 func TestBadSpecs(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 20, 2, 2)
-	isolated, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	negative, err := dataset.NewGraph(0, []dataset.Edge{{Source: 0, Target: 1, Weight: -1}, {Source: 1, Target: 2, Weight: 3}, {Source: 0, Target: 2, Weight: 3}})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +249,6 @@ func TestBadSpecs(t *testing.T) {
 		"self cannot-link":  {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 3, Kind: constraint.CannotLink}}, Algorithm: kk(Options{})}, "SELF_CANNOT_LINK", "point 3"},
 		"negative weight":   {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true}}, Algorithm: kk(Options{})}, "BAD_WEIGHT", "(3,4)"},
 		"point weight":      {points, clustering.Spec{K: 2, Algorithm: kk(Options{Weights: append(make([]float64, 19), 1)})}, "BAD_WEIGHT", "point 0"},
-		"isolated vertices": {isolated, clustering.Spec{K: 2, Algorithm: kk(Options{})}, "ISOLATED_VERTEX", "2, 3"},
 		"negative affinity": {negative, clustering.Spec{K: 2, Algorithm: kk(Options{})}, "NEGATIVE_AFFINITY", "0-1"},
 		"negative kernel":   {points, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}, "", ""},
 		"zero row":          {zeroRow, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Cosine})}, "ZERO_ROW", "row 1"},

@@ -24,10 +24,14 @@ func (j job) Notices() []clustering.Notice { return j.p.Warnings }
 // Begin implements clustering.Job.
 func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
 	f, err := NewFamily(ctx, j.p, j.x, o)
-	if err == nil && f.Restarts() < j.p.spec.Restarts {
+	if err != nil {
+		return nil, err
+	}
+	f.warnIsolated(o)
+	if f.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
-	return f, err
+	return f, nil
 }
 
 // K implements clustering.Family.
@@ -44,7 +48,7 @@ func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }
 
 // Method implements clustering.Family.
 func (f *Family) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {
-	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.options.Sigma}
+	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.ToUnit(f.p.options.Sigma)}
 }
 
 // FillResult implements clustering.Family.

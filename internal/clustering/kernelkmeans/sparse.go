@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -33,13 +34,19 @@ type sparseEntry struct {
 	value  float64
 }
 
-// sparsePart is W plus the given diagonal (nil: none), symmetric and on the grid.
-func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64) *kernel.Sparse {
-	rows := make(map[int32][]sparseEntry, 2*set.Len())
+// sparsePart is W plus the given diagonal (nil: none) and further edges, symmetric and on the grid.
+func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64, edges []dataset.Edge) *kernel.Sparse {
+	rows := make(map[int32][]sparseEntry, 2*(set.Len()+len(edges)))
+	add := func(i, j int32, weight float64) {
+		v := grid.Round(weight)
+		rows[i] = append(rows[i], sparseEntry{j, v})
+		rows[j] = append(rows[j], sparseEntry{i, v})
+	}
 	for _, p := range set.Pairs() {
-		v := grid.Round(signedWeight(p))
-		rows[p.I] = append(rows[p.I], sparseEntry{p.J, v})
-		rows[p.J] = append(rows[p.J], sparseEntry{p.I, v})
+		add(p.I, p.J, signedWeight(p))
+	}
+	for _, e := range edges {
+		add(e.Source, e.Target, e.Weight)
 	}
 	s := &kernel.Sparse{RowStart: make([]int64, n+1)}
 	for i := range n {
@@ -50,7 +57,7 @@ func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64
 		slices.SortFunc(row, func(a, b sparseEntry) int { return int(a.column) - int(b.column) })
 		for at, e := range row {
 			if at > 0 && row[at-1].column == e.column {
-				s.Value[len(s.Value)-1] += e.value // a pair that is both must- and cannot-linked
+				s.Value[len(s.Value)-1] += e.value // such as of a pair that is both must- and cannot-linked
 				continue
 			}
 			s.Column = append(s.Column, e.column)

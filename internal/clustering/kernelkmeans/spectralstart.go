@@ -13,20 +13,41 @@ import (
 const startTolerance = 1e-5
 
 // spectralStart makes first labels for kernel k-means by k-means on the k leading eigenvectors of
-// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3).
+// diag(a)^-1/2 M diag(a)^-1/2, the relaxation of its objective (Kulis2009 4.3). Small pieces of a graph, which would
+// each own an eigenvector, take no part and get no label yet.
 func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 	factors := make([]float64, m.p.n)
 	for i, a := range m.weights {
-		factors[i] = 1 / math.Sqrt(a)
+		if a > 0 { // else the point is isolated
+			factors[i] = 1 / math.Sqrt(a)
+		}
 	}
-	k := m.p.spec.K
+	kept := m.largePieces()
+	k := min(m.p.spec.K, kept.Size(m.p.n))
+	if k == 0 {
+		return clustering.Unassigned(m.p.n), nil
+	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := spectral.Largest(ctx, embedding.NewScaled(m.Family.x, factors), k, m.p.Random(clustering.StreamEigen), options)
+	pairs, err := spectral.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}
-	e := embedding.New(pairs.Vectors, m.p.Objective == ObjectiveNormalizedCut)
-	return embedding.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+	e := embedding.New(kept.Expand(pairs.Vectors), m.p.Objective == ObjectiveNormalizedCut)
+	return kept.Cluster(ctx, e.Values, e.Columns, clustering.Spec{K: k, Seed: m.p.spec.Seed})
+}
+
+// largePieces leaves out isolated points and small pieces.
+func (m *method) largePieces() embedding.Subset {
+	left := make([]bool, m.p.n)
+	copy(left, m.isolated)
+	if m.p.graph != nil {
+		pieces := m.p.Pieces(m.constraints.Components())
+		keep := pieces.Keep(m.p.spec.K)
+		for i, c := range pieces.Of {
+			left[i] = left[i] || !keep[c]
+		}
+	}
+	return embedding.NewSubset(left)
 }
 
 // VectorsPerProduct is how many vectors the matrix is multiplied with at a time.

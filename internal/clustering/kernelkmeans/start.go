@@ -2,6 +2,7 @@ package kernelkmeans
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 )
@@ -41,7 +42,7 @@ func (m *method) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return m.load(ctx, labels)
+		return m.joinNearest(ctx, labels)
 	case clustering.StartFarthestFirst:
 		labels, err := m.farthestFirst(ctx)
 		if err != nil {
@@ -57,8 +58,11 @@ func (m *method) start(ctx context.Context) error {
 }
 
 // joinNearest gives every point without a label the nearest cluster, by the distances d_ic to the labeled points
-// alone.
+// alone. Where no point has a label, all begin in the first cluster.
 func (m *method) joinNearest(ctx context.Context, labels []int32) error {
+	if len(labels) > 0 && slices.Max(labels) < 0 {
+		return m.load(ctx, make([]int32, m.p.n))
+	}
 	if err := m.load(ctx, labels); err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (m *method) joinNearest(ctx context.Context, labels []int32) error {
 	}
 	joining := moves[:0]
 	for _, move := range moves {
-		if move.From < 0 {
+		if move.From < 0 && !m.isIsolated(int(move.Point)) {
 			joining = append(joining, move)
 		}
 	}
@@ -83,10 +87,10 @@ func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 	labels := clustering.Unassigned(n)
 	chance := append([]float64(nil), m.weights...) // what the next draw is proportional to
 	nearest := make([]float64, n)
-	for c := range m.p.spec.K {
+	for c := range min(m.p.spec.K, m.active) {
 		q := clustering.Draw(m.rng.Float64(), chance)
 		if q < 0 { // only copies of chosen points are left: take the first that is not chosen
-			for q = 0; labels[q] >= 0; q++ {
+			for q = 0; labels[q] >= 0 || m.isIsolated(q); q++ {
 			}
 		}
 		labels[q] = int32(c)
@@ -100,7 +104,7 @@ func (m *method) kmeansPlusPlus(ctx context.Context) ([]int32, error) {
 				nearest[i] = d
 			}
 			chance[i] = float64(m.weights[i] * nearest[i])
-			if labels[i] >= 0 {
+			if labels[i] >= 0 || m.isIsolated(i) {
 				chance[i] = 0
 			}
 		}
@@ -123,7 +127,7 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 // preferring candidates that are cannot-linked to every chosen component; ties: lowest index.
 func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
 	labels := clustering.Unassigned(m.p.n)
-	set, components := m.p.Constraints, m.p.Constraints.Components()
+	set, components := m.constraints, m.constraints.Components()
 	candidates := m.candidates()
 	affinity := make([]float64, m.p.n) // of each point to all chosen points
 	var chosen []int32
@@ -185,9 +189,12 @@ func (m *method) farthestFirst(ctx context.Context) ([]int32, error) {
 
 // candidates are the components of at least two points if there are k of them, else all components.
 func (m *method) candidates() []int32 {
-	components := m.p.Constraints.Components()
+	components := m.constraints.Components()
 	var all, joined []int32
 	for c := range int32(components.Count()) {
+		if m.isIsolated(int(components.Members(c)[0])) {
+			continue
+		}
 		all = append(all, c)
 		if len(components.Members(c)) >= 2 {
 			joined = append(joined, c)

@@ -26,13 +26,12 @@ type Problem struct {
 	Paper func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error)
 }
 
-// Answer is the rule that was chosen, with its coordinates and labels. Those of the rules of the paper are left to
-// the caller.
+// Answer is the rule that was chosen, with its labels and coordinates; of a rule of the paper there are none.
 type Answer struct {
 	Chosen     clustering.CutCandidate
 	Candidates []clustering.CutCandidate
-	Embedding  *clustering.Embedding
 	Labels     []int32
+	Embedding  *clustering.Embedding // nil: by a rule of the paper, which was asked last
 }
 
 // chooser is a choice while it is made.
@@ -79,14 +78,11 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 			}
 		}
 	}
-	answer := &Answer{Chosen: best.CutCandidate}
+	answer := &Answer{}
 	for _, t := range trials {
 		answer.Candidates = append(answer.Candidates, t.CutCandidate)
 	}
-	if best.fit == nil {
-		return answer, nil
-	}
-	return answer, c.finish(ctx, best, answer)
+	return answer, c.finish(ctx, best, plain, answer)
 }
 
 // canCompare tells whether pairs can be held out. Must-links alone cannot tell: all points in one place have all of them

@@ -178,24 +178,40 @@ func TestPaperTakesPart(t *testing.T) {
 	truth := clusteringtest.RandomLabels(rng, n, 2) // in none of the vectors
 	pairs := truePairs(rng, truth, 60)
 	for _, knows := range []clustering.CutRule{clustering.CutPaper, clustering.CutStrict} {
+		asked := 0
 		answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
 			Paper: func(_ context.Context, rule clustering.CutRule, known []constraint.Pair) ([]int32, error) {
-				if len(known) >= len(pairs) {
-					t.Error("it knows all pairs")
-				}
-				if rule == knows {
+				if asked = len(known); rule == knows {
 					return truth, nil
 				}
 				return nil, nil
 			}})
-		if answer.Chosen.Rule != knows || answer.Labels != nil || *answer.Chosen.Violated != 0 {
-			t.Errorf("%v of %v", answer.Chosen.Rule, answer.Candidates)
+		if answer.Chosen.Rule != knows || !slices.Equal(answer.Labels, truth) || answer.Embedding != nil || *answer.Chosen.Violated != 0 || asked != len(pairs) {
+			t.Errorf("%v of %v, with %d pairs in the end", answer.Chosen.Rule, answer.Candidates, asked)
 		}
 		for _, c := range answer.Candidates {
 			if c.Rule >= clustering.CutPaper && c.Rule != knows && c.Loss != 1 {
 				t.Errorf("%v has no answer and a loss of %g", c.Rule, c.Loss)
 			}
 		}
+	}
+}
+
+// A rule that allows no cut with all pairs leaves the coordinates as they are.
+func TestPaperMayFailInTheEnd(t *testing.T) {
+	rng := clusteringtest.NewRand(13)
+	vectors, costs, _, _ := twoSplits(rng, 200)
+	truth := clusteringtest.RandomLabels(rng, 200, 2)
+	pairs := truePairs(rng, truth, 60)
+	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
+		Paper: func(_ context.Context, _ clustering.CutRule, known []constraint.Pair) ([]int32, error) {
+			if len(known) < len(pairs) {
+				return truth, nil
+			}
+			return nil, nil
+		}})
+	if answer.Chosen.Rule != clustering.CutUnconstrained || answer.Embedding == nil || len(answer.Labels) != 200 {
+		t.Errorf("%v of %v", answer.Chosen.Rule, answer.Candidates)
 	}
 }
 

@@ -102,11 +102,19 @@ func (c *chooser) place(point int32) int32 {
 	return int32(at)
 }
 
-// finish fits the winner to all pairs and rounds it: the best two starts go on as PC-KMeans.
-func (c *chooser) finish(ctx context.Context, winner *trial, answer *Answer) (err error) {
+// finish fits the winner to all pairs and rounds it: the best two starts go on as PC-KMeans. Where the winner means
+// nothing on all pairs, though it did on the folds, it is the coordinates without constraints.
+func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answer) (err error) {
+	answer.Chosen = winner.CutCandidate
+	if winner.fit == nil {
+		if answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs); err != nil || answer.Labels != nil {
+			return err
+		}
+		return c.finish(ctx, plain, plain, answer)
+	}
 	f := winner.fit(firstOnes(len(c.all)))
-	if f == nil { // it meant something on the folds, but not on all pairs
-		f, answer.Chosen = c.unconstrained(), answer.Candidates[0]
+	if f == nil {
+		return c.finish(ctx, plain, plain, answer)
 	}
 	answer.Embedding = coordinates(c.vectors, f)
 	r := rounding{

@@ -24,6 +24,9 @@ func (l *links) mean(values []float64) float64 {
 		sum += float64(l.all[at].weight * v)
 		weights += l.all[at].weight
 	}
+	if weights == 0 {
+		return 0
+	}
 	return sum / weights
 }
 

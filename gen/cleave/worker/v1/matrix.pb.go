@@ -100,7 +100,9 @@ type MatrixSpec struct {
 	// float64 per row, a_i in a_i a_j k(x_i, x_j); empty when all are 1.
 	Scale *Payload `protobuf:"bytes,11,opt,name=scale,proto3" json:"scale,omitempty"`
 	// Entries are rounded to float16 multiples of this; 0 means that they are float32.
-	HalfScale     float64 `protobuf:"fixed64,12,opt,name=half_scale,json=halfScale,proto3" json:"half_scale,omitempty"`
+	HalfScale float64 `protobuf:"fixed64,12,opt,name=half_scale,json=halfScale,proto3" json:"half_scale,omitempty"`
+	// Of sparse points, at least 1; 0 for all other data.
+	Entries       uint64 `protobuf:"varint,14,opt,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -222,6 +224,13 @@ func (x *MatrixSpec) GetScale() *Payload {
 func (x *MatrixSpec) GetHalfScale() float64 {
 	if x != nil {
 		return x.HalfScale
+	}
+	return 0
+}
+
+func (x *MatrixSpec) GetEntries() uint64 {
+	if x != nil {
+		return x.Entries
 	}
 	return 0
 }
@@ -736,7 +745,7 @@ var File_cleave_worker_v1_matrix_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcleave/worker/v1/matrix.proto\x12\x10cleave.worker.v1\x1a\x14cleave/v1/spec.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xc8\x03\n" +
+	"\x1dcleave/worker/v1/matrix.proto\x12\x10cleave.worker.v1\x1a\x14cleave/v1/spec.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xe2\x03\n" +
 	"\n" +
 	"MatrixSpec\x126\n" +
 	"\x06source\x18\x01 \x01(\x0e2\x1e.cleave.worker.v1.MatrixSourceR\x06source\x125\n" +
@@ -753,7 +762,8 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	" \x01(\v2\x19.cleave.worker.v1.PayloadR\x04mean\x12/\n" +
 	"\x05scale\x18\v \x01(\v2\x19.cleave.worker.v1.PayloadR\x05scale\x12\x1d\n" +
 	"\n" +
-	"half_scale\x18\f \x01(\x01R\thalfScale\"\t\n" +
+	"half_scale\x18\f \x01(\x01R\thalfScale\x12\x18\n" +
+	"\aentries\x18\x0e \x01(\x04R\aentries\"\t\n" +
 	"\aDegrees\"\b\n" +
 	"\x06Maxima\"\xc9\x02\n" +
 	"\vSetOperands\x12\f\n" +

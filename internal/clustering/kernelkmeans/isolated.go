@@ -1,0 +1,161 @@
+package kernelkmeans
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Isolated points. Their weight in a normalized cut is their degree, 0: in whatever cluster they are, the cut is the same.
+// So they take no part. They have no label while a run goes on, their constraints are not part of W, and at the end
+// piece.Attach gives them a cluster.
+
+// setIsolated finds the points of weight 0.
+func (f *Family) setIsolated() {
+	f.isolated, f.active, f.constraints = nil, f.p.n, f.p.Constraints
+	for i, a := range f.weights {
+		if a > 0 {
+			continue
+		}
+		if f.isolated == nil {
+			f.isolated = make([]bool, f.p.n)
+		}
+		f.isolated[i] = true
+		f.active--
+	}
+	if f.isolated != nil {
+		f.constraints = f.p.Constraints.Without(f.isolated)
+	}
+}
+
+// Isolated tells of each point whether it is isolated; nil: none is.
+func (f *Family) Isolated() []bool { return f.isolated }
+
+// isIsolated tells whether one point is.
+func (f *Family) isIsolated(i int) bool { return f.isolated != nil && f.isolated[i] }
+
+// rowWeights are the weights for the executor, which divides by them. Isolated points are never moved by what it finds,
+// so that theirs can be anything above 0.
+func (f *Family) rowWeights() []float64 {
+	if f.isolated == nil {
+		return f.weights
+	}
+	weights := slices.Clone(f.weights)
+	for i, isolated := range f.isolated {
+		if isolated {
+			weights[i] = 1
+		}
+	}
+	return weights
+}
+
+// diagonalShare is M_ii / a_i, which an isolated point does not have.
+func (f *Family) diagonalShare(i int) float64 {
+	if f.isIsolated(i) {
+		return 0
+	}
+	return f.diagonal[i] / f.weights[i]
+}
+
+// unlabeled takes the labels of isolated points away.
+func (f *Family) unlabeled(labels []int32) []int32 {
+	if f.isolated == nil {
+		return labels
+	}
+	labels = slices.Clone(labels)
+	for i, isolated := range f.isolated {
+		if isolated {
+			labels[i] = -1
+		}
+	}
+	return labels
+}
+
+// withoutIsolated leaves out the moves of isolated points.
+func (f *Family) withoutIsolated(moves []kernel.Move) []kernel.Move {
+	if f.isolated == nil {
+		return moves
+	}
+	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return f.isolated[m.Point] })
+}
+
+// attached gives isolated points a cluster: that of their seed, else that of piece.Attach. Until all others have labels
+// they wait.
+func (f *Family) attached(labels []int32) []int32 {
+	if f.isolated == nil {
+		return labels
+	}
+	for i, c := range labels {
+		if c < 0 && !f.isolated[i] {
+			return labels
+		}
+	}
+	labels = slices.Clone(labels)
+	for _, s := range f.p.spec.Seeds {
+		if f.isolated[s.Index] && s.Probability == 0 {
+			labels[s.Index] = s.Label
+		}
+	}
+	piece.Attach(labels, f.p.spec.K, f.p.graph, f.p.Constraints)
+	return labels
+}
+
+// warnIsolated says what becomes of isolated points.
+func (f *Family) warnIsolated(o clustering.Observer) {
+	if f.isolated != nil {
+		f.Warn(o, "ISOLATED_VERTICES", IsolatedNotice(f.p.Matrix, f.isolated))
+	}
+}
+
+// IsolatedNotice says which points are isolated, and what becomes of them.
+func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
+	var which []int
+	for i, is := range isolated {
+		if is {
+			which = append(which, i)
+		}
+	}
+	what, have, remedy := "vertices", "have", ""
+	if len(which) == 1 {
+		have = "has"
+	}
+	if m.Function != kernel.Adjacency {
+		what = "points"
+	}
+	if m.Rho > 0 {
+		remedy = fmt.Sprintf("; a wider kernel than rho = %.4g connects them", m.Rho)
+	}
+	return fmt.Sprintf("%d of %d %s %s no affinity to any other (%s): each joins the cluster that most of its must-linked points are in, else the largest one%s",
+		len(which), len(isolated), what, have, text.First(which, 10), remedy)
+}
+
+// AddEdges adds edges to the affinity, also to its degrees.
+func (f *Family) AddEdges(ctx context.Context, edges []dataset.Edge) error {
+	if f.p.Objective == ObjectiveNormalizedCut {
+		f.weights = slices.Clone(f.weights)
+		for _, e := range edges {
+			f.weights[e.Source] += e.Weight
+			f.weights[e.Target] += e.Weight
+		}
+		f.setIsolated()
+	}
+	return f.x.SetOperands(ctx, kernel.Operands{
+		ID: 2, K: f.p.spec.K, Weights: f.rowWeights(), Sparse: sparsePart(f.p.n, f.constraints, f.p.Matrix.Grid, nil, edges),
+	})
+}
+
+// Graph is the graph that is clustered; nil: the data are not one.
+func (p *Problem) Graph() *dataset.Graph { return p.graph }
+
+// Pieces are the connected parts of the graph, whose edges count if they are not 0 on the grid. Points that must-links
+// connect may count as connected.
+func (p *Problem) Pieces(together *constraint.Components) piece.Pieces {
+	return piece.Find(p.graph, together, p.FromUnit(p.Matrix.Grid.Spacing()/2))
+}

@@ -1,0 +1,84 @@
+package kernelkmeans
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// The unit of a graph's weights. Distances divide by squares of degrees, and a constraint without a weight weighs about 1,
+// so that weights far from 1 would overflow, underflow, or vanish beside the constraints. A graph whose largest weight is
+// not within 2^-20 .. 2^20 is therefore clustered in another unit, a power of two, in which that weight is from 1/4 to 1.
+// No bit of a weight changes. Weights and shifts that are given are converted to that unit, values that are reported
+// from it; constraints without a weight weigh what they do in it.
+
+// maxExponent is how far the exponent of a graph's largest weight may be from 0.
+const maxExponent = 20
+
+// setUnit finds the exponent e of the unit: the matrix is 2^e times the weights of the graph.
+func (p *Problem) setUnit() {
+	if p.graph == nil {
+		return
+	}
+	largest := math.MinInt // exponent of |w| a_i a_j
+	for i := range p.n {
+		neighbors, weights := p.graph.Row(i)
+		for at, w := range weights {
+			if w == 0 {
+				continue
+			}
+			_, exponent := math.Frexp(w)
+			if p.weights != nil {
+				_, ofRow := math.Frexp(p.weights[i])
+				_, ofColumn := math.Frexp(p.weights[neighbors[at]])
+				exponent += ofRow + ofColumn
+			}
+			largest = max(largest, exponent)
+		}
+	}
+	if largest > math.MinInt && max(largest, -largest) > maxExponent {
+		p.unit = -(largest + largest&1) // even, because each of two rows contributes half of it
+	}
+}
+
+// scale is what the rows of the matrix are multiplied with: the weights of kernel k-means, and the unit of a graph.
+func (p *Problem) scale() []float64 {
+	if p.unit == 0 {
+		return p.weights
+	}
+	scale := make([]float64, p.n)
+	for i := range scale {
+		scale[i] = 1
+		if p.weights != nil {
+			scale[i] = p.weights[i]
+		}
+		scale[i] = math.Ldexp(scale[i], p.unit/2)
+	}
+	return scale
+}
+
+// ToUnit converts a weight of the graph to the unit of the matrix.
+func (p *Problem) ToUnit(v float64) float64 { return math.Ldexp(v, p.unit) }
+
+// FromUnit converts a value in the unit of the matrix, such as a sum of its entries, to that of the graph.
+func (p *Problem) FromUnit(v float64) float64 { return math.Ldexp(v, -p.unit) }
+
+// EdgeWeight is the entry of the matrix for an edge of this weight.
+func (p *Problem) EdgeWeight(w float64) float64 { return p.Matrix.Grid.Round(p.ToUnit(w)) }
+
+// inUnit are constraints with their weights in the unit of the matrix.
+func (p *Problem) inUnit(constraints []constraint.Constraint) []constraint.Constraint {
+	if p.unit == 0 {
+		return constraints
+	}
+	const largest, least = clustering.MaxWeight / 1e10, 1e-300 // beyond them a constraint decides alone, or not at all
+	converted := make([]constraint.Constraint, len(constraints))
+	for at, c := range constraints {
+		if c.Weighted && c.Weight > 0 {
+			c.Weight = min(max(p.ToUnit(c.Weight), least), largest)
+		}
+		converted[at] = c
+	}
+	return converted
+}
