@@ -197,6 +197,21 @@ func TestPaperTakesPart(t *testing.T) {
 	}
 }
 
+// A rule that cannot win any more is not asked again.
+func TestPaperIsAskedWhileItCanWin(t *testing.T) {
+	rng := clusteringtest.NewRand(16)
+	vectors, costs, seen, _ := twoSplits(rng, 200)
+	pairs, calls := truePairs(rng, seen, 60), 0 // as the cheapest cut has them
+	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
+		Paper: func(context.Context, clustering.CutRule, []constraint.Pair) ([]int32, error) {
+			calls++
+			return make([]int32, 200), nil // violates all cannot-links
+		}})
+	if calls != 2 || agreement(answer.Labels, seen) < 0.99 {
+		t.Errorf("%d calls, %v of %v", calls, answer.Chosen, answer.Candidates)
+	}
+}
+
 // A rule that allows no cut with all pairs leaves the coordinates as they are.
 func TestPaperMayFailInTheEnd(t *testing.T) {
 	rng := clusteringtest.NewRand(13)
