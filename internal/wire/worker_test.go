@@ -76,7 +76,7 @@ func TestPackedFloatsAreLittleEndianBits(t *testing.T) {
 func TestMatrixSpecsRoundTrip(t *testing.T) {
 	spec := kernel.MatrixSpec{
 		Function: kernel.Polynomial, Rho: 0.1, Gamma: 1.0 / 3, Coef0: -2.5, Degree: 3, ZeroDiagonal: true,
-		Grid: -40, Rows: 3, Columns: 2, Mean: []float64{1, 2}, Scale: []float64{1, 0.5, 0.25},
+		Grid: -40, Rows: 3, Columns: 2, Entries: 7, Mean: []float64{1, 2}, Scale: []float64{1, 0.5, 0.25},
 	}
 	got, err := MatrixSpecFromProto(MatrixSpecToProto(spec, nil, nil), spec.Mean, spec.Scale)
 	if err != nil || !reflect.DeepEqual(got, spec) {

@@ -32,13 +32,6 @@ func (p *Problem) asksPaper() bool { return p.choosesByPairs() && p.n <= maxPape
 // chosen takes the lowest eigenvectors of Lbar and lets the pairs choose coordinates in their span (package span). Package
 // span knows only the rows that take part, by their numbers among them.
 func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
-	if m.rows() < m.spec.K {
-		err := m.clusterLargest(ctx, result, m.affinity())
-		if err == nil {
-			result.Eigen.Chosen, result.Eigen.Width = clustering.CutUnconstrained, len(result.Eigen.Eigenvalues)
-		}
-		return err
-	}
 	pairs := m.keptPairs()
 	found, err := m.lowest(ctx, span.Size(m.rows(), m.spec.K, len(pairs)))
 	if err != nil {

@@ -44,6 +44,17 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 	return m.clusterRows(ctx, result, vectors)
 }
 
+// oneEach gives each vertex that takes part a cluster of its own: there are fewer of them than clusters.
+func (m *method) oneEach(result *clustering.Result) {
+	columns := m.spec.K - 1
+	result.Labels = clustering.Unassigned(m.n)
+	for at := range m.rows() {
+		result.Labels[m.kept.Row(at)] = int32(at)
+	}
+	result.Embedding = &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
+	result.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}
+}
+
 // attach gives the vertices that were left out their clusters.
 func (m *method) attach(labels []int32) {
 	if m.kept.All() {

@@ -93,9 +93,12 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	case Learning:
 		err = m.learning(ctx, &result)
 	case Constrained:
-		if m.choosesByPairs() {
+		switch {
+		case m.rows() < m.spec.K:
+			m.oneEach(&result)
+		case m.choosesByPairs():
 			err = m.chosen(ctx, &result)
-		} else {
+		default:
 			err = m.constrained(ctx, &result)
 		}
 	default:
@@ -108,7 +111,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if m.Generalized() {
+	if m.Generalized() && result.Eigen.Beta != nil {
 		m.warnCutsByChance(&result)
 	}
 	m.result = result
