@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 )
 
@@ -11,11 +12,17 @@ type Options struct {
 	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
 	Basis       int            // columns of the basis: more take more memory, but fewer products
 	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
+	Scale       float64        // what residuals of Largest are relative to at least, where a larger eigenvalue is known
 	Observe     func(Progress) // is called after every iteration
 }
 
-// rough is the tolerance of pairs that need to be known only roughly.
-const rough = 1e-2
+// Pairs that need to be known only roughly have residuals of `rough` times their values, since values of a kernel fall
+// quickly, and residuals of small ones are small for any vectors. Values of less than `least` of the largest count as so
+// much.
+const (
+	rough = 1e-2
+	least = 1e-3
+)
 
 // Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
 // iterations from 1.
@@ -220,7 +227,8 @@ func (s *search) solve() {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
 		tolerance := s.Tolerance
 		if s.Rough > 0 && j >= s.count-s.Rough {
-			tolerance = max(tolerance, rough)
+			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
+			tolerance = max(tolerance, float64(rough*min(1, max(share, least))))
 		}
 		s.tolerances = append(s.tolerances, tolerance)
 	}

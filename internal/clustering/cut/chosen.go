@@ -131,7 +131,7 @@ func (m *method) lowest(ctx context.Context, count int) (spectral.Eigenpairs, er
 		return all, nil
 	}
 	options := m.solverOptions()
-	options.Rough = count - m.spec.K
+	options.Rough, options.Scale = count-m.spec.K, 1 // the eigenvalue of D^1/2 1
 	found, err := spectral.Largest(ctx, without{m.affinity(), trivial}, count-1, m.Random(clustering.StreamEigen), options)
 	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
 	found.Residuals = append(all.Residuals, found.Residuals...)

@@ -291,6 +291,23 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 	}
 }
 
+// A star has the eigenvalues 1, -1 and 0: what is searched for beside the first is 0, and is found at once.
+func TestStar(t *testing.T) {
+	const n = 3000
+	var edges []dataset.Edge
+	for i := range int32(n - 1) {
+		edges = append(edges, dataset.Edge{Source: 0, Target: i + 1, Weight: 1})
+	}
+	g, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := solve(t, g, clustering.Spec{K: 2, Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50), Algorithm: &Options{Algorithm: Constrained}})
+	if len(result.Labels) != n || result.Eigen.Products > 100 {
+		t.Errorf("%d products", result.Eigen.Products)
+	}
+}
+
 // What has no pairs to hold out, and what is about the cuts of the paper, is done by the paper's rule.
 func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 	for name, o := range map[string]Options{
