@@ -49,6 +49,13 @@ BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(RO
 experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
 	go run ./internal/experiments/cmd/experiments -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
 
+# The answers are kept in answers-out/, and what is there is not asked again: remove it to begin anew.
+.PHONY: answers
+answers: build ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
+	CGO_ENABLED=0 go build -trimpath -o bin/answers ./internal/answers/cmd/answers
+	bin/answers -data '$(DATA)' -version '$(VERSION)' $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
+		$(if $(NOISE),-noise '$(NOISE)') $(if $(SEEDS),-seeds '$(SEEDS)') $(if $(JOBS),-jobs '$(JOBS)') -out docs/answers.md -fill docs/CHOOSING.md
+
 .PHONY: bench-peers
 bench-peers: ## Install the peers of make bench from Debian's packages
 	apt-get install -y python3-numpy python3-sklearn libopenblas0-pthread

@@ -53,15 +53,15 @@ var packages = []packageRule{
 	{"spectral", pure, "constraint dataset fault partition"},
 	{"catalog", pure, ""},
 	{"planning", pure, "catalog dataset fault kernel neighbor partition spectral text vector"},
-	{"clustering", pure, "catalog constraint dataset fault inference kernel metric partition text"},
-	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel metric partition text vector"},
+	{"clustering", pure, "catalog constraint dataset fault inference kernel metric parallel partition text"},
+	{"clustering/centroid", pure, "catalog clustering constraint dataset fault inference kernel labeling metric partition text vector"},
 	{"clustering/piece", pure, "constraint dataset"},
 	{"clustering/embedding", pure, "clustering clustering/centroid dataset spectral"},
 	{"clustering/span", pure, "clustering clustering/centroid clustering/embedding constraint dataset inference kernel metric parallel spectral"},
 	{"clustering/kernelkmeans", pure, "catalog clustering clustering/embedding clustering/piece constraint dataset fault kernel partition spectral text"},
 	{"clustering/cut", pure, "catalog clustering clustering/embedding clustering/kernelkmeans clustering/piece clustering/span constraint dataset fault kernel partition spectral text"},
-	{"clustering/auto", pure, "catalog clustering fault"},
-	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/kernelkmeans dataset fault"},
+	{"clustering/auto", pure, "catalog clustering clustering/centroid clustering/embedding clustering/kernelkmeans clustering/piece constraint dataset fault metric neighbor parallel partition planning spectral text"},
+	{"clustering/local", pure, "clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans dataset fault neighbor"},
 	{"evaluate", pure, "constraint dataset fault"},
 	{"table", pure, "clustering clustering/cut constraint fault text"},
 	{"synth", pure, "constraint dataset fault"},
@@ -73,14 +73,14 @@ var packages = []packageRule{
 	{"backoff", io, ""},
 
 	{"wire", api, "catalog clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault inference kernel labeling metric partition planning spectral table vector"},
-	{"fleet", api, "clustering/centroid clustering/kernelkmeans dataset fault kernel labeling partition planning text vector wire"},
-	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric partition planning store table text wire"},
+	{"fleet", api, "clustering clustering/centroid clustering/kernelkmeans dataset fault kernel labeling neighbor partition planning text vector wire"},
+	{"coordinator", api, "backoff clustering clustering/auto clustering/centroid clustering/cut clustering/embedding clustering/kernelkmeans constraint dataset evaluate fault fleet kernel metric neighbor partition planning store table text wire"},
 	{"worker", api, "backoff clustering constraint dataset fault kernel labeling neighbor partition planning text vector wire"},
 	{"cli/shell", io, "catalog fault"}, // what all three programs share, without linking either half
 	{"cli/jobflags", api, "catalog cli/shell clustering/cut constraint dataset fault format table text wire"},
 	{"cli/client", api, "backoff cli/shell clustering coordinator dataset fault table text wire worker"},
 	{"cli/report", api, "catalog cli/client cli/jobflags cli/shell clustering constraint dataset evaluate fault format metric picture text wire"},
-	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
+	{"cli", api, "catalog cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/centroid clustering/kernelkmeans constraint coordinator dataset evaluate fault format picture segment synth table text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"table/tabletest", testOnly, ""},
@@ -91,6 +91,8 @@ var packages = []packageRule{
 	{"bench/cmd/bench", testOnly, ""},
 	{"experiments", testOnly, ""}, // make experiments
 	{"experiments/cmd/experiments", testOnly, ""},
+	{"answers", testOnly, ""}, // make answers
+	{"answers/cmd/answers", testOnly, ""},
 	{"architecture", testOnly, ""},
 }
 

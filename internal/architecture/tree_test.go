@@ -43,7 +43,7 @@ func (f goFile) imports() []string {
 }
 
 // ignored are folders at the root that are not in git.
-var ignored = []string{".git", ".cleave", "bin", "demo-out"}
+var ignored = []string{".git", ".cleave", "bin", "demo-out", "answers-out"}
 
 // textFiles reads all text of the project, except go.sum files.
 func textFiles(t *testing.T) []textFile {

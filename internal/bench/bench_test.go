@@ -49,6 +49,7 @@ func TestQuickRun(t *testing.T) {
 		"synthetic 700 x 16 (as letter), k = 26: iterations",
 		"synthetic 600 x 16 (as pendigits), k = 10: kernel k-means, file to labels",
 		"synthetic 600 x 16 (as pendigits), k = 10: 10 restarts against 1, with the build",
+		"synthetic 600 x 16 (as pendigits), k = 10: 10 restarts against 1, k-means",
 		"matrix-free against stored, n = 400",
 		"matrix-free, n = 1000, d = 16, k = 10: peak memory",
 		"one iteration over gRPC, 8 workers, loopback: p50 beyond the computation",

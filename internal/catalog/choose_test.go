@@ -55,7 +55,7 @@ func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 			case len(o.Values) > 0:
 				r.Values[option] = o.Values[0]
 			case o.Type == Number || o.Type == Whole:
-				r.Values[option] = "1"
+				r.Values[option] = "2"
 			case o.Type == Switch:
 				r.Values[option] = "true"
 			}

@@ -19,6 +19,7 @@ type Group string
 // The groups, in the order of help.
 const (
 	SupervisionGroup Group = "What you know about the answer"
+	AutoGroup        Group = "The choice of a way (auto)"
 	KernelGroup      Group = "Kernel and affinity (kernel-kmeans and the spectral family)"
 	CentroidGroup    Group = "Centroids (k-means and its relatives)"
 	CutGroup         Group = "Constrained cuts (constrained-spectral)"
@@ -26,7 +27,7 @@ const (
 )
 
 // Groups are all groups, in order.
-var Groups = []Group{SupervisionGroup, KernelGroup, CentroidGroup, CutGroup, RunGroup}
+var Groups = []Group{SupervisionGroup, AutoGroup, KernelGroup, CentroidGroup, CutGroup, RunGroup}
 
 // Option is something that a job can ask for.
 type Option struct {

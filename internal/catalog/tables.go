@@ -37,8 +37,8 @@ const DefaultAlgorithm = "auto"
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "chooses how points are compared and how constraints enter, by what ways have right of constraints that they were not shown",
-		Data:  onAll, Options: []string{"constraints", "seeds"}, Implied: impliedByAuto,
+		About: "several ways to compare points and to use constraints; the one that has most of the constraints right that it was not shown is taken",
+		Data:  onAll, Options: []string{"constraints", "seeds", "neighbors", "folds"}, Implied: impliedByAuto,
 	},
 	{
 		Name: "kernel-kmeans", Family: KernelFamily, Paper: "Kulis et al. 2009", Supervision: "pairs, or seeds",
@@ -188,6 +188,11 @@ var Options = []Option{
 		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points together"},
 	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: CentroidGroup,
 		Help: "random orders that cop-kmeans tries in a dead end"},
+
+	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10", Group: AutoGroup,
+		Help: "of each point in the graph of nearest neighbors; seldom needs another value"},
+	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
+		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
 
 	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "paper", "strict"}, Default: "auto", Group: CutGroup,
 		Help: "how well cuts must satisfy the constraints: as constraints that are held out choose (auto), by the paper's rule, so well that only k - 1 cuts do (strict), or a number"},

@@ -41,7 +41,7 @@ func (a *app) predictCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
-	set.StringVar(&f.trainedOn, "trained-on", "", "the points that a --model of kernel-kmeans was made of, in this `FILE`")
+	set.StringVar(&f.trainedOn, "trained-on", "", "the points that a --model without centroids was made of, in this `FILE`")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "a job's `ID` at a coordinator")
 	f.server = addServerFlag(set)
@@ -130,6 +130,9 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if result.GetModel() == nil && result.GetChoice() != nil {
+		return byNeighbors(f, result)
+	}
 	if result.GetModel() == nil {
 		m, err := loadKernelModel(f, result)
 		if err != nil {
@@ -155,15 +158,19 @@ func (a *app) openModel(f *predictFlags) (*predictor, error) {
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for kernel k-means; the centroids of other jobs
-// are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto and kernel k-means; the centroids of other
+// jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	if spec := response.GetSpec(); spec.GetKernelKmeans() != nil {
-		return &predictor{clusters: int(spec.GetK()), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil {
+		old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
+		if err != nil {
+			return nil, err
+		}
+		return &predictor{clusters: int(spec.GetK()), columns: int(old.GetColumns()), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}

@@ -110,7 +110,7 @@ func TestResultJSONOfTheVectorFamily(t *testing.T) {
 	if want := (map[string]any{"engine": "INFERENCE_LP", "exact": true, "lpValue": 1.25, "fallbacks": 0.0, "rounds": 3.0}); !reflect.DeepEqual(fields.Inference, want) {
 		t.Errorf("inference %v, want %v", fields.Inference, want)
 	}
-	if want := (map[string]any{"distortion": "DISTORTION_EUCLIDEAN", "k": 2.0, "columns": 2.0, "metric": "METRIC_DIAGONAL"}); !reflect.DeepEqual(fields.Model, want) {
+	if want := (map[string]any{"distortion": "DISTORTION_EUCLIDEAN", "k": 2.0, "columns": 2.0, "metric": "METRIC_DIAGONAL", "scaled": false}); !reflect.DeepEqual(fields.Model, want) {
 		t.Errorf("model %v, want %v", fields.Model, want)
 	}
 	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, lower bound 1.25\n") ||

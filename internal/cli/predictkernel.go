@@ -17,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
-	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -45,22 +44,12 @@ func loadKernelModel(f *predictFlags, result *cleavev1.Result) (*kernelModel, er
 		return nil, shell.Usage("%s holds a run of %s, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE",
 			f.model, result.GetObjectiveName())
 	}
-	m := &kernelModel{}
-	var filter *jobflags.RowFilter
-	var err error
-	if result.GetDroppedRows() > 0 {
-		function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
-		m.points, m.header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, function.Directional)
-	} else {
-		m.points, m.header, err = jobflags.LoadPoints(f.trainedOn, 0)
-	}
+	function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
+	points, header, filter, err := trainedPoints(f, result, function.Directional)
 	if err != nil {
 		return nil, err
 	}
-	if rows := m.points.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
-	}
-	fileRows := filter.FileRows(m.points.Rows())
+	m, fileRows := &kernelModel{points: points, header: header}, filter.FileRows(points.Rows())
 	options := &cleavev1.KernelKmeans{
 		Objective: objectiveOf(result),
 		Kernel:    &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},

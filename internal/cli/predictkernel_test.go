@@ -19,6 +19,7 @@ var kernelRuns = []struct {
 }{
 	{"--kernel gaussian --rho 3", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(3)}},
 	{"--kernel linear", " --weights w.csv", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}},
+	{"--kernel laplacian --rho 2 --scale zscore", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LAPLACIAN, Rho: proto.Float64(2)}},
 	{"--kernel cosine", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE}},
 	{"--kernel polynomial --coef0 1", "", &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_POLYNOMIAL, Gamma: proto.Float64(1), Coef0: proto.Float64(1), Degree: proto.Uint32(2)}},
 }

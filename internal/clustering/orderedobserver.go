@@ -1,10 +1,13 @@
 package clustering
 
+import "sync"
+
 // orderedObserver makes the events of restarts that run side by side arrive as if the restarts ran one after the
 // other. Events of the current restart, which is the first that has not ended, pass at once; those of later
 // restarts are kept until it is their turn.
 type orderedObserver struct {
 	observer Observer
+	hearing  *sync.Mutex // held while the observer is called
 	current  int
 	restarts []restartObserver
 }
@@ -17,8 +20,8 @@ type restartObserver struct {
 	ended   bool
 }
 
-func newOrderedObserver(observer Observer, restarts int) *orderedObserver {
-	o := &orderedObserver{observer: observer, restarts: make([]restartObserver, restarts)}
+func newOrderedObserver(observer Observer, restarts int, hearing *sync.Mutex) *orderedObserver {
+	o := &orderedObserver{observer: observer, hearing: hearing, restarts: make([]restartObserver, restarts)}
 	for restart := range o.restarts {
 		o.restarts[restart] = restartObserver{ordered: o, restart: restart}
 	}
@@ -43,6 +46,8 @@ func (o *orderedObserver) end(restart int) {
 
 func (r *restartObserver) pass(event func(Observer)) {
 	if r.restart == r.ordered.current {
+		r.ordered.hearing.Lock()
+		defer r.ordered.hearing.Unlock()
 		event(r.ordered.observer)
 		return
 	}

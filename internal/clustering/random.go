@@ -13,6 +13,7 @@ const (
 	StreamLanczos                       // the least eigenvalue, for the shift
 	StreamEigen                         // eigenvectors
 	StreamBeliefs                       // eigenvalues of the beliefs
+	StreamFolds                         // which constraints are held out together
 )
 
 // Those of constrained-spectral where it chooses by its constraints.

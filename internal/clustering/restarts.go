@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Lane is where one restart runs beside others. Requests of several lanes are served together, so that one pass over the
-// matrix answers all of them.
+// matrix or the rows answers all of them.
 type Lane struct {
 	ask func(request any) bool
 }
@@ -21,7 +24,7 @@ type LaneRequest struct {
 // errAbandoned ends a restart whose requests nobody answers any more.
 var errAbandoned = errors.New("clustering: the run was abandoned")
 
-// Ask waits until the family has served a request, which carries its answer back.
+// Ask waits until the server has served a request, which carries its answer back.
 func (l *Lane) Ask(request any) error {
 	if !l.ask(request) {
 		return errAbandoned
@@ -29,127 +32,172 @@ func (l *Lane) Ask(request any) error {
 	return nil
 }
 
+// Server is how the requests of restarts reach their executor.
+type Server interface {
+	// Lanes is how many restarts go side by side.
+	Lanes() int
+	// Threads is how many of them may compute at the same time, between their requests.
+	Threads() int
+	// Serve answers at least one of the requests, and returns the indices of those it answered.
+	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
+}
+
 // Sequential is embedded by families whose restarts run one after the other and call the executor themselves.
 type Sequential struct{}
 
-// Lanes implements Family.
+// Lanes implements Server.
 func (Sequential) Lanes() int { return 1 }
 
-// Serve implements Family; there are no requests.
+// Threads implements Server.
+func (Sequential) Threads() int { return 1 }
+
+// Serve implements Server; there are no requests.
 func (Sequential) Serve(context.Context, []LaneRequest) []int { return nil }
 
-// restarts runs the restarts of a job side by side, one in each lane. Every restart is a coroutine that
-// runs until its next request; then the waiting requests of all lanes are served together. Only one
-// coroutine runs at a time.
+// schedule runs the restarts of one or several jobs side by side, one in each lane. Every restart is a coroutine that
+// runs until its next request; then the waiting requests of all lanes are served together.
 //
-// Sums are exact, so no answer depends on the requests that it was served with: each restart is bit for
-// bit the run that it would be alone, and the observer hears of them one after the other.
-type restarts struct {
+// No answer depends on the requests that it was served with: each restart is bit for bit the run that it would be alone,
+// and a job's observer hears of its restarts one after the other.
+type schedule struct {
+	server  Server
+	jobs    []*jobRuns
+	next    int // the first job with restarts that have not begun
+	lanes   []running
+	threads *parallel.Pool
+}
+
+// jobRuns is the restarts of one job.
+type jobRuns struct {
 	family   Family
-	total    int
 	next     int // the first restart that has not begun
-	lanes    []running
+	total    int
 	observer *orderedObserver
 	best     *attempt
 }
 
 // running is the restart in a lane.
 type running struct {
-	attempt *attempt // nil: the lane is free
-	request any      // waits for its answer; nil: there is none
+	job     *jobRuns // nil: the lane is free
+	attempt *attempt
+	request any // waits for its answer; nil: there is none
 	resume  func() (any, bool)
 	stop    func()
+	ended   bool
 	err     error // of the restart, once it has ended
 }
 
-func newRestarts(f Family, o Observer) *restarts {
-	total := f.Restarts()
-	return &restarts{family: f, total: total, lanes: make([]running, min(f.Lanes(), total)), observer: newOrderedObserver(o, total)}
+// newSchedule makes a schedule of families that share one executor, on which the first serves them all.
+func newSchedule(families []Family, observers []Observer) *schedule {
+	s := &schedule{server: families[0]}
+	total, hearing := 0, &sync.Mutex{}
+	for at, f := range families {
+		s.jobs = append(s.jobs, &jobRuns{family: f, total: f.Restarts(), observer: newOrderedObserver(observers[at], f.Restarts(), hearing)})
+		total += f.Restarts()
+	}
+	s.lanes = make([]running, min(s.server.Lanes(), total))
+	s.threads = parallel.NewPool(s.server.Threads())
+	return s
 }
 
-// run runs all restarts and returns the best result: the best so far, when the context ends.
-func (r *restarts) run(ctx context.Context) (*Result, error) {
+// run runs all restarts: until the context ends, the best so far are then the results.
+func (s *schedule) run(ctx context.Context) error {
 	defer func() {
-		for at := range r.lanes {
-			if r.lanes[at].attempt != nil {
-				r.lanes[at].stop()
+		for at := range s.lanes {
+			if s.lanes[at].job != nil {
+				s.lanes[at].stop()
 			}
 		}
 	}()
 	for {
+		s.begin(ctx)
+		if err := s.advance(); err != nil {
+			return err
+		}
+		freed, err := s.end(ctx)
+		if err != nil {
+			return err
+		}
+		if freed {
+			continue // so that the next restarts ask beside the others
+		}
 		var asked []LaneRequest
-		for at := range r.lanes {
-			if err := r.advance(ctx, at); err != nil {
-				return nil, err
-			}
-			if request := r.lanes[at].request; request != nil {
+		for at := range s.lanes {
+			if request := s.lanes[at].request; request != nil {
 				asked = append(asked, LaneRequest{Lane: at, Request: request})
 			}
 		}
 		if len(asked) == 0 {
-			break
-		}
-		for _, place := range r.family.Serve(ctx, asked) {
-			r.lanes[asked[place].Lane].request = nil
-		}
-	}
-	if r.best == nil {
-		return nil, ctx.Err()
-	}
-	return r.best.result, nil
-}
-
-// advance runs the restart in a lane until its next request, unless one still waits for its answer; when the
-// restart ends, the lane goes to the next one.
-func (r *restarts) advance(ctx context.Context, at int) error {
-	lane := &r.lanes[at]
-	for lane.request == nil {
-		if lane.attempt == nil {
-			if r.next == r.total || ctx.Err() != nil {
-				return nil
-			}
-			r.begin(ctx, at)
-		}
-		request, more := lane.resume()
-		if more {
-			lane.request = request
 			return nil
 		}
-		if err := r.end(ctx, lane); err != nil {
-			return err
+		for _, place := range s.server.Serve(ctx, asked) {
+			s.lanes[asked[place].Lane].request = nil
 		}
 	}
-	return nil
 }
 
-func (r *restarts) begin(ctx context.Context, at int) {
-	lane, restart := &r.lanes[at], r.next
-	r.next++
-	*lane = running{attempt: &attempt{restart: restart}}
+// begin gives free lanes to the next restarts.
+func (s *schedule) begin(ctx context.Context) {
+	for at := range s.lanes {
+		for s.next < len(s.jobs) && s.jobs[s.next].next == s.jobs[s.next].total {
+			s.next++
+		}
+		if s.next == len(s.jobs) || ctx.Err() != nil {
+			return
+		}
+		if s.lanes[at].job == nil {
+			s.lanes[at].begin(ctx, s.jobs[s.next])
+		}
+	}
+}
+
+// begin makes the next restart of a job the one of the lane.
+func (lane *running) begin(ctx context.Context, job *jobRuns) {
+	restart := job.next
+	job.next++
+	*lane = running{job: job, attempt: &attempt{restart: restart}}
 	lane.resume, lane.stop = iter.Pull(func(yield func(any) bool) {
-		o := r.observer.of(restart)
-		if r.total > 1 {
+		o := job.observer.of(restart)
+		if job.total > 1 {
 			o.Restart(restart)
 		}
-		m := r.family.Method(restart, &Lane{ask: yield}, o)
-		lane.err = lane.attempt.run(ctx, m, r.family.MaxIterations(), o)
+		m := job.family.Method(restart, &Lane{ask: yield}, o)
+		lane.err = lane.attempt.run(ctx, m, job.family.MaxIterations(), o)
 	})
 }
 
-// end compares the result of a restart that ended with the best so far.
-func (r *restarts) end(ctx context.Context, lane *running) error {
-	done := lane.attempt
-	lane.attempt = nil
-	if lane.err != nil && ctx.Err() == nil {
-		return lane.err
+// advance runs the restarts whose requests were answered until their next ones.
+func (s *schedule) advance() error {
+	// Restarts look at the context themselves.
+	return s.threads.Run(context.Background(), s.server.Threads(), len(s.lanes), func(at int) error {
+		if lane := &s.lanes[at]; lane.job != nil && lane.request == nil {
+			request, more := lane.resume()
+			lane.request, lane.ended = request, !more
+		}
+		return nil
+	})
+}
+
+// end compares the results of restarts that ended with the best so far, and frees their lanes.
+func (s *schedule) end(ctx context.Context) (freed bool, err error) {
+	for at := range s.lanes {
+		lane := &s.lanes[at]
+		if lane.job == nil || !lane.ended {
+			continue
+		}
+		job, done := lane.job, lane.attempt
+		lane.job, freed = nil, true
+		if lane.err != nil && ctx.Err() == nil {
+			return true, lane.err
+		}
+		if done.result != nil && complete(done.result.Labels) && (job.best == nil || done.better(job.best)) {
+			job.best = done
+		}
+		// After a cancellation the observer hears nothing of later restarts: the uninterrupted run would first have had
+		// more events of this one, and what is heard must be how that run begins.
+		if ctx.Err() == nil {
+			job.observer.end(done.restart)
+		}
 	}
-	if done.result != nil && complete(done.result.Labels) && (r.best == nil || done.better(r.best)) {
-		r.best = done
-	}
-	// After a cancellation the observer hears nothing of later restarts: the uninterrupted run would first have had
-	// more events of this one, and what is heard must be how that run begins.
-	if ctx.Err() == nil {
-		r.observer.end(done.restart)
-	}
-	return nil
+	return freed, nil
 }

@@ -15,17 +15,15 @@ type Job interface {
 
 // Family is what the restarts of one job share, and how their requests reach the executor.
 type Family interface {
+	Server
 	// K is the number of clusters.
 	K() int
-	// Restarts is how many runs there are, and Lanes how many of them go side by side.
+	// Restarts is how many runs there are.
 	Restarts() int
-	Lanes() int
 	// MaxIterations is after how many iterations a run ends.
 	MaxIterations() int
 	// Method is a new run, in the given lane.
 	Method(restart int, lane *Lane, o Observer) Method
-	// Serve answers at least one of the requests, and returns the indices of those it answered.
-	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
 	// FillResult adds to the result of the best restart what all restarts share.
 	FillResult(r *Result)
 }
@@ -33,27 +31,58 @@ type Family interface {
 // Run is the one loop of all families. It runs every restart until it stops; the lowest final value wins, and of
 // equal ones the first restart. When the context ends, the labels so far are the result, if there are any.
 func Run(ctx context.Context, j Job, o Observer) (*Result, error) {
-	for _, notice := range j.Notices() {
-		o.Notice(notice)
-	}
-	o.Phase(PhaseInitialize)
-	family, err := j.Begin(ctx, o)
+	results, err := RunAll(ctx, []Job{j}, func(int) Observer { return o })
 	if err != nil {
 		return nil, err
 	}
-	result, err := newRestarts(family, o).run(ctx)
-	if err != nil {
+	return results[0], nil
+}
+
+// RunAll runs several jobs on one executor, side by side: what their restarts ask at the same time is asked together.
+// Each result, and what each job's observer hears, is what Run gives for the job alone. Observers are called one at a
+// time. When a job fails, all do.
+func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
+	families, observers := make([]Family, len(jobs)), make([]Observer, len(jobs))
+	for at, j := range jobs {
+		o := observer(at)
+		observers[at] = o
+		for _, notice := range j.Notices() {
+			o.Notice(notice)
+		}
+		o.Phase(PhaseInitialize)
+		var err error
+		if families[at], err = j.Begin(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	if len(families) == 0 {
+		return nil, nil
+	}
+	s := newSchedule(families, observers)
+	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
+	results := make([]*Result, len(jobs))
+	for at, j := range s.jobs {
+		if j.best == nil {
+			return nil, ctx.Err()
+		}
+		results[at] = j.best.result
+		fill(ctx, j.family, results[at])
+	}
+	return results, nil
+}
+
+// fill adds to the result of the best restart what its family knows.
+func fill(ctx context.Context, f Family, r *Result) {
 	if ctx.Err() != nil {
-		result.StopReason = StopCanceled
+		r.StopReason = StopCanceled
 	}
-	result.ClusterSizes = make([]int, family.K())
-	for _, c := range result.Labels {
-		result.ClusterSizes[c]++
+	r.ClusterSizes = make([]int, f.K())
+	for _, c := range r.Labels {
+		r.ClusterSizes[c]++
 	}
-	family.FillResult(result)
-	return result, nil
+	f.FillResult(r)
 }
 
 // attempt is one restart, from its start until it stops.

@@ -13,7 +13,7 @@ type Scale uint8
 // The scales.
 const (
 	ScaleDefault Scale = iota // none, with a notice if one column decides alone; an algorithm may have its own rule
-	ScaleAuto                 // standardize if few columns carry the variance
+	ScaleAuto                 // standardize if few columns carry the variance, else as by default
 	ScaleZscore               // standardize: every column has the mean 0 and the variance 1
 	ScaleNone                 // columns stay as they are
 )
@@ -40,17 +40,15 @@ func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *
 	}
 	spread := dataset.ColumnSpread(points)
 	carrying, varying := spread.Carrying()
-	switch column, share := spread.Widest(); {
-	case scale == ScaleDefault:
-		if share > decides && varying > 1 {
+	if scale == ScaleDefault || scale == ScaleAuto && spread.Even() {
+		if column, share := spread.Widest(); share > decides && varying > 1 {
 			notices = append(notices, Notice{Code: "ONE_COLUMN_DECIDES", Message: fmt.Sprintf(
 				"column %d has %.1f%% of the variance of all %d columns, so that the others hardly count; --scale zscore gives all columns the same variance, --scale none says that this is meant",
 				column, 100*share, points.D)})
 		}
 		return data, nil, notices, nil
-	case scale == ScaleAuto && spread.Even():
-		return data, nil, nil, nil
-	case scale == ScaleAuto:
+	}
+	if scale == ScaleAuto {
 		notices = append(notices, Notice{Code: "COLUMNS_STANDARDIZED", Message: fmt.Sprintf(
 			"the variance of %d columns is that of about %.1f of them, so all columns were given the mean 0 and the variance 1; --scale none leaves them as they are",
 			varying, carrying)})

@@ -78,3 +78,17 @@ func (s *Set) oneCannotLinkPerPair() []Pair {
 	}
 	return firsts
 }
+
+// EntailedCount is how many pairs Entail would make.
+func (s *Set) EntailedCount() int64 {
+	count := int64(0)
+	for component := range int32(s.components.Count()) {
+		size := int64(len(s.components.Members(component)))
+		count += size * (size - 1) / 2
+	}
+	for _, p := range s.oneCannotLinkPerPair() {
+		a, b := s.components.Members(s.components.Of(p.I)), s.components.Members(s.components.Of(p.J))
+		count += int64(len(a)) * int64(len(b))
+	}
+	return count
+}

@@ -10,6 +10,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
@@ -53,7 +54,32 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		}
 		return centroid.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
-	return c.predictByKernel(ctx, request.GetJobId(), fresh)
+	p, err := c.readSpec(ctx, request.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	if p.GetAuto() != nil {
+		return c.predictByNeighbors(ctx, record, p, fresh)
+	}
+	return c.predictByKernel(ctx, request.GetJobId(), p, fresh)
+}
+
+// predictByNeighbors assigns new points by the labels of the points of a job that they are nearest to.
+func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+	labels, err := c.allLabels(ctx, record.GetJob().GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	outcome := &statev1.Outcome{}
+	if err := c.readBlob(ctx, record.GetOutcomeBlob(), outcome); err != nil {
+		return nil, err
+	}
+	trained, err := c.datasets.load(ctx, p.GetDatasetId())
+	if err != nil {
+		return nil, err
+	}
+	space := wire.SpaceOf(outcome.GetResult().GetChoice().GetChosen())
+	return auto.Predict(ctx, space, trained, labels, fresh, runtime.GOMAXPROCS(0))
 }
 
 // readModel reads the model of a job that has one.
@@ -82,12 +108,8 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old ones, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, job string, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(ctx context.Context, job string, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
 	labels, err := c.allLabels(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.readSpec(ctx, job)
 	if err != nil {
 		return nil, err
 	}

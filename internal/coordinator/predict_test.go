@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/synth"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -58,6 +60,10 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	for name, s := range map[string]*cleavev1.JobSpec{
 		"kernel": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
 		"vector": {DatasetId: id, K: 3, Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
+		"scaled kernel": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}},
+		"scaled vector": {DatasetId: id, K: 3, Scale: cleavev1.Scale_SCALE_ZSCORE,
+			Algorithm: &cleavev1.JobSpec_MKmeans{MKmeans: &cleavev1.MKmeans{}}},
 	} {
 		job := h.create(s)
 		if ended := h.end(job); ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
@@ -85,4 +91,28 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	h.end(cut)
 	_, err = h.predict(cut, id)
 	wantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
+}
+
+// A job of auto without centroids assigns new points by the labels of its own points that are nearest.
+func TestPredictionByNeighbors(t *testing.T) {
+	way := clustering.Way{Space: clustering.SpaceNeighbors, Use: clustering.UseHard}
+	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+		r := result(0, clustering.StopConverged)
+		r.Choice = &clustering.Choice{Chosen: way}
+		return r, nil
+	}))
+	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
+	job := h.create(s)
+	h.end(job)
+	record, err := h.c.resultRecord(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := dataset.NewPoints(3, 1, []float64{2, 8, 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.c.predictByNeighbors(t.Context(), record, s, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
+		t.Errorf("got %v, %v", got, err)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -30,10 +29,10 @@ type runner interface {
 }
 
 // newRunner prepares a job; bytes is the size of the data set.
-func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
+func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, datasets *datasetStore) (runner, error) {
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
-		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
+		return newAutoRunner(data, spec, bytes, datasets)
 	case *centroid.Options:
 		problem, err := centroid.Prepare(data, spec)
 		if err != nil {
@@ -110,7 +109,7 @@ func (r *kernelRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 	return runOn(x, err, func() (*clustering.Result, error) { return kernelkmeans.Run(ctx, r.problem, x, o) })
 }
 
-// vectorRunner runs a job of the vector family. Restarts run one after the other.
+// vectorRunner runs a job of the vector family.
 type vectorRunner struct {
 	problem    *centroid.Problem
 	spec       clustering.Spec
@@ -131,11 +130,12 @@ func (r *vectorRunner) need() planning.Workload {
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
+		Lanes:        centroid.Lanes(r.problem),
 		Restarts:     r.spec.Restarts,
 	}
 }
 
-func (r *vectorRunner) limitLanes(int) {}
+func (r *vectorRunner) limitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 func (r *vectorRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units

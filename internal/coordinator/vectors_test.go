@@ -91,7 +91,9 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stopSmall := h.startWorkerWith("ann", memoryFor(ready.need, 1))
+	alone := ready.need
+	alone.Lanes = 1
+	stopSmall := h.startWorkerWith("ann", memoryFor(alone, 1))
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if job := h.end(h.create(s)); job.GetError().GetReason() != "PLAN_DOES_NOT_FIT" {
 		t.Errorf("the job is %v", job)
 	}
-	defer h.startWorkerWith("bob", memoryFor(ready.need, 3))()
+	defer h.startWorkerWith("bob", memoryFor(alone, 3))()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}

@@ -9,32 +9,31 @@ type Spread struct{ Mean, Deviation []float64 }
 // and a column that does not vary has a deviation of exactly 0.
 func ColumnSpread(p *Points) *Spread {
 	// A quarter of a value is exact, and the difference of two quarters is finite.
-	mean, largest, squares := make([]float64, p.D), make([]float64, p.D), make([]float64, p.D)
+	mean, unit, squares := make([]float64, p.D), make([]float64, p.D), make([]float64, p.D)
 	for i := range p.N {
-		count := float64(i + 1)
+		share := 1 / float64(i+1)
 		for f, v := range p.Row(i) {
-			mean[f] += (float64(v*0.25) - mean[f]) / count
+			mean[f] += float64((float64(v*0.25) - mean[f]) * share)
 		}
 	}
 	for i := range p.N {
 		for f, v := range p.Row(i) {
-			largest[f] = max(largest[f], math.Abs(float64(v*0.25)-mean[f]))
+			unit[f] = max(unit[f], math.Abs(float64(v*0.25)-mean[f]))
 		}
 	}
-	for f := range largest {
-		if largest[f] == 0 {
-			largest[f] = 1
-		}
+	for f, largest := range unit { // differences are below 1 in units of a power of two
+		_, exponent := math.Frexp(largest)
+		unit[f] = math.Ldexp(1, -max(exponent, -1000))
 	}
 	for i := range p.N {
 		for f, v := range p.Row(i) {
-			off := (float64(v*0.25) - mean[f]) / largest[f]
+			off := float64((float64(v*0.25) - mean[f]) * unit[f])
 			squares[f] += float64(off * off)
 		}
 	}
 	for f := range mean {
 		mean[f] *= 4
-		squares[f] = min(4*float64(largest[f]*math.Sqrt(squares[f]/float64(p.N))), math.MaxFloat64)
+		squares[f] = min(4*(math.Sqrt(squares[f]/float64(p.N))/unit[f]), math.MaxFloat64)
 	}
 	return &Spread{Mean: mean, Deviation: squares}
 }

@@ -25,6 +25,7 @@ func noDisturbance(int) {}
 func TestAnyNumberOfWorkersGivesTheSameBits(t *testing.T) {
 	problems := map[string]func(t *testing.T) *problem{
 		"points": func(t *testing.T) *problem { return gaussianProblem(t, 203, 1) },
+		"scaled": func(t *testing.T) *problem { return scaledProblem(t, 3) },
 		"graph":  func(t *testing.T) *problem { return graphProblem(t, 400, 3000, 1) },
 		"kernel": func(t *testing.T) *problem { return kernelProblem(t, 150, 1) },
 	}

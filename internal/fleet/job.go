@@ -53,7 +53,8 @@ type job struct {
 	sizes          []partition.Size                               // of the tiles
 	describe       func(p *workerv1.Prepare)                      // completes a Prepare command
 	ensureOperands func(ctx context.Context, worker *group) error // gives a worker what it lacks beside tiles; may be nil
-	sumBytes       int                                            // size of the values that a load answers with
+	sumBytes       int                                            // limits the sums that a load or update answers with
+	answersChanges bool                                           // updates answer with changes, and loads with nothing
 	payloads       []*payload                                     // freed with the job
 
 	opMu          sync.Mutex // held by the operation that is running

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -64,7 +65,8 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 }
 
 // advance takes all tiles to the next step. A tile at the current step gets the moves; any other tile
-// gets all labels, which include the moves. A load gives all tiles all labels.
+// gets all labels, which include the moves, and the moves only if the answer is what they change. A load gives all
+// tiles all labels.
 func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
@@ -78,7 +80,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
 		needStep:      step,
-		reloadAnswers: true,
+		reloadAnswers: !j.answersChanges,
 		resultStep:    next,
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}
@@ -127,11 +129,7 @@ func (j *job) assign(ctx context.Context, rowBytes int, request func(*workerv1.C
 	if err != nil {
 		return nil, err
 	}
-	var moves []labeling.Move
-	for _, part := range byTile {
-		moves = append(moves, part...)
-	}
-	return moves, nil
+	return slices.Concat(byTile...), nil
 }
 
 // split assigns moves, which are in the order of ascending tiles, to their tiles.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/neighbor"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -37,10 +39,10 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, error) {
 
 // neighbors collects what the tiles have found.
 func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
-	all := make([]int32, j.rows*count)
-	return all, j.perform(ctx, &operation{
+	all, seen := make([]int32, j.rows*count), make([]bool, j.rows)
+	err := j.perform(ctx, &operation{
 		name:     "neighbors",
-		maxBytes: j.perRowBytes(4 * count),
+		maxBytes: j.perRowBytes(4 * (1 + count)),
 		request: func(c *workerv1.Command) {
 			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
 		},
@@ -49,19 +51,23 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 			if err != nil {
 				return err
 			}
-			if len(found) != j.rowsOf(tiles)*count {
-				return fmt.Errorf("%d neighbors of %d rows, %d for each", len(found), j.rowsOf(tiles), count)
+			if len(found) != j.rowsOf(tiles)*(1+count) {
+				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), j.rowsOf(tiles), count)
 			}
-			for _, row := range found {
-				if row < -1 || int(row) >= j.rows {
-					return fmt.Errorf("row %d of %d is a neighbor", row, j.rows)
+			for row := range slices.Chunk(found, 1+count) {
+				for at, i := range row {
+					if i < 0 && at == 0 || i < neighbor.None || int(i) >= j.rows {
+						return fmt.Errorf("there is no row %d of %d", i, j.rows)
+					}
 				}
-			}
-			for _, t := range tiles {
-				rows := partition.Tile(j.rows, t)
-				found = found[copy(all[rows.From*count:rows.To*count], found):]
+				seen[row[0]] = true
+				copy(all[int(row[0])*count:], row[1:])
 			}
 			return nil
 		},
 	})
+	if err == nil && slices.Contains(seen, false) {
+		err = fault.New(fault.Internal, "WORKER_FAILED", "no worker found the neighbors of row %d", slices.Index(seen, false))
+	}
+	return all, err
 }

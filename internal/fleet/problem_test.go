@@ -17,6 +17,7 @@ import (
 // problem is a matrix with its data set, and a local shard of all its tiles to compare with.
 type problem struct {
 	data    dataset.Dataset
+	units   *dataset.Units // that workers put the data into
 	spec    kernel.MatrixSpec
 	storage planning.Storage
 	shard   *kernel.Shard
@@ -65,6 +66,29 @@ func randomPoints(t *testing.T, n, d int, seed uint64) *dataset.Points {
 func gaussianProblem(t *testing.T, n int, seed uint64) *problem {
 	t.Helper()
 	return newProblem(t, randomPoints(t, n, 3, seed), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 1, Columns: 3})
+}
+
+// scaledPoints are points, units, and the points in these units.
+func scaledPoints(t *testing.T, n, d int) (*dataset.Points, *dataset.Units, dataset.Dataset) {
+	t.Helper()
+	points := randomPoints(t, n, d, 1)
+	for at := range points.Values {
+		points.Values[at] = 100*float64(at%d) + float64(at%d+1)*points.Values[at]
+	}
+	units := dataset.StandardUnits(points)
+	scaled, err := units.Apply(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points, units, scaled
+}
+
+func scaledProblem(t *testing.T, d int) *problem {
+	t.Helper()
+	points, units, scaled := scaledPoints(t, 203, d)
+	p := newProblem(t, scaled, kernel.MatrixSpec{Function: kernel.Gaussian, Rho: math.Sqrt(float64(d)), Columns: d})
+	p.data, p.units = points, units
+	return p
 }
 
 func graphProblem(t *testing.T, n, edges int, seed uint64) *problem {
@@ -118,12 +142,12 @@ func (p *problem) maxLanes() int {
 
 func (p *problem) need(size int64) planning.Workload {
 	return planning.Workload{
-		Matrix: p.spec, DatasetBytes: size, K: maxClusters, Lanes: p.maxLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
+		Matrix: p.spec, DatasetBytes: size, Scaled: p.units != nil, K: maxClusters, Lanes: p.maxLanes(), Products: 2, SparseEntries: int64(p.spec.Rows), Storage: p.storage,
 	}
 }
 
 func (p *problem) task(job, id string, size int64, report func(fleet.Status)) fleet.Task {
-	return fleet.Task{JobID: job, DatasetID: id, Need: p.need(size), Report: report}
+	return fleet.Task{JobID: job, DatasetID: id, Need: p.need(size), Units: p.units, Report: report}
 }
 
 // memory gives a worker of two threads memory for a number of stored tiles.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -15,11 +16,12 @@ import (
 )
 
 // VectorExecutor runs the operations of a job of the vector family on all workers. It implements
-// centroid.Executor. Every operation carries its model; workers keep none.
+// centroid.Executor. Every operation carries its models.
 type VectorExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
+	sums        []float64 // of the clusters of all lanes
 }
 
 var _ centroid.Executor = (*VectorExecutor)(nil)
@@ -31,8 +33,10 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 		return nil, errors.New("fleet: a job of the vector family without vectors")
 	}
 	e := &VectorExecutor{job: f.newJob(task), spec: task.Vectors}
-	e.k, e.lanes = task.Need.K, 1
-	e.describe, e.sumBytes = e.describeVectors, 8*e.k*e.spec.Width()
+	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
+	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
+	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
+	e.describe, e.sumBytes, e.answersChanges = e.describeVectors, 8*len(e.sums), true
 	if e.spec.Mean != nil {
 		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
 	}
@@ -47,217 +51,219 @@ func (f *Fleet) NewVectorExecutor(ctx context.Context, task Task) (*VectorExecut
 func (e *VectorExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
-	p.What = &workerv1.Prepare_Vectors{Vectors: v}
+	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
 }
 
-// Load implements centroid.Executor.
-func (e *VectorExecutor) Load(ctx context.Context, labels []int32) ([]float64, error) {
-	sums, merge := e.sums()
-	if err := e.load(ctx, labels, merge); err != nil {
-		return nil, err
-	}
-	return sums, nil
-}
+// Shape implements centroid.Executor.
+func (e *VectorExecutor) Shape() labeling.Shape { return e.shape() }
 
-// Update implements centroid.Executor.
-func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) ([]float64, error) {
-	sums, merge := e.sums()
-	if err := e.update(ctx, moves, merge); err != nil {
-		return nil, err
-	}
-	return sums, nil
-}
+// Labels implements centroid.Executor.
+func (e *VectorExecutor) Labels() []int32 { return e.labels }
 
-// sums gives the sums of all clusters, still zero, and the function that adds up answers. The sums are
-// exact, so their order does not matter.
-func (e *VectorExecutor) sums() ([]float64, mergeFunc) {
-	sums := make([]float64, e.k*e.spec.Width())
-	return sums, func(_ []int, answer *reply) error {
+// Sums implements centroid.Executor.
+func (e *VectorExecutor) Sums() []float64 { return e.sums }
+
+// Update implements centroid.Executor. Changes are exact, so the order of the answers does not matter.
+func (e *VectorExecutor) Update(ctx context.Context, moves []labeling.Move) error {
+	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
+	err := e.update(ctx, moves, func(_ []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
-		if len(parts) != len(sums) {
-			return fmt.Errorf("%d sums instead of %d", len(parts), len(sums))
+		if len(parts) != len(changes) {
+			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(changes))
 		}
 		for at, v := range parts {
-			sums[at] += v
+			changes[at] += v
 		}
 		return nil
+	})
+	if err == nil {
+		centroid.AddChanges(e.sums, e.k, moves, changes)
+	}
+	return err
+}
+
+// packedQueries is queries with their arrays as payloads, for one operation.
+type packedQueries struct {
+	queries          []vector.Query
+	values, integers *payload
+}
+
+func (e *VectorExecutor) pack(queries []vector.Query) *packedQueries {
+	return &packedQueries{
+		queries:  queries,
+		values:   e.fleet.newPayload(func() []byte { return wire.PackFloat64s(wire.QueryValues(queries)) }),
+		integers: e.fleet.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
 	}
 }
 
-// packedModel is a vector.Model with its arrays as payloads, for one operation.
-type packedModel struct {
-	*vector.Model
-	centroids, absent, metric *payload
+func (p *packedQueries) message() *workerv1.VectorQueries {
+	return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
 }
 
-func (e *VectorExecutor) packModel(m *vector.Model) *packedModel {
-	packed := &packedModel{Model: m, centroids: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Centroids) })}
-	if m.Absent != nil {
-		packed.absent = e.fleet.newPayload(func() []byte { return wire.PackBools(m.Absent) })
-	}
-	if m.Metric != nil {
-		packed.metric = e.fleet.newPayload(func() []byte { return wire.PackFloat64s(m.Metric) })
-	}
-	return packed
-}
-
-func (m *packedModel) message() *workerv1.VectorModel {
-	return wire.VectorModelToProto(m.Model, m.centroids.message(), m.absent.message(), m.metric.message())
-}
-
-func (m *packedModel) free() {
-	m.centroids.free()
-	m.absent.free()
-	m.metric.free()
+func (p *packedQueries) free() {
+	p.values.free()
+	p.integers.free()
 }
 
 // Assign implements centroid.Executor.
-func (e *VectorExecutor) Assign(ctx context.Context, m *vector.Model, skip []int32) ([]labeling.Move, error) {
-	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
+func (e *VectorExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
+	packed := e.pack(queries)
 	defer packed.free()
-	defer skipped.free()
-	return e.assign(ctx, 12, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Model: packed.message(), Skip: skipped.message()}}
+	return e.assign(ctx, 12*len(queries), func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: packed.message()}}
 	})
 }
 
 // Farthest implements centroid.Executor.
-func (e *VectorExecutor) Farthest(ctx context.Context, m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
-	packed, skipped := e.packModel(m), e.fleet.newPayload(func() []byte { return wire.PackInt32s(skip) })
-	sizes := e.fleet.newPayload(func() []byte { return wire.PackInt32s(counts) })
+func (e *VectorExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
+	packed := e.pack(queries)
 	defer packed.free()
-	defer skipped.free()
-	defer sizes.free()
-	best, err := e.farthest(ctx, 1, func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorFarthest{
-			VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Model: packed.message(), Skip: skipped.message(), Counts: sizes.message()}}
+	return e.farthest(ctx, len(queries), func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: packed.message()}}
 	})
-	return best[0], err
+}
+
+// measure runs an operation that answers, for each query, count values of each of the tiles, which ascend. It returns
+// them tile after tile, whichever workers they come from.
+func (e *VectorExecutor) measure(ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
+	run func(context.Context, *operation) error) ([][]float64, error) {
+	values, begin := make([][]float64, len(queries)), make([][]int, len(queries))
+	for q := range queries {
+		begin[q] = make([]int, len(op.tiles)+1)
+		for at, tile := range op.tiles {
+			begin[q][at+1] = begin[q][at] + count(q, tile)
+		}
+		values[q] = make([]float64, begin[q][len(op.tiles)])
+	}
+	op.maxBytes = func(tiles []int) int {
+		total := 0
+		for q := range queries {
+			for _, tile := range tiles {
+				total += 8 * count(q, tile)
+			}
+		}
+		return total
+	}
+	op.merge = func(tiles []int, answer *reply) error {
+		if want := op.maxBytes(tiles); len(answer.values) != want {
+			return fmt.Errorf("%d bytes instead of %d", len(answer.values), want)
+		}
+		left := answer.values
+		for q := range queries {
+			for _, tile := range tiles {
+				at, _ := slices.BinarySearch(op.tiles, tile)
+				dst := values[q][begin[q][at]:begin[q][at+1]]
+				if err := wire.UnpackFloat64sInto(dst, left[:8*len(dst)]); err != nil {
+					return err
+				}
+				left = left[8*len(dst):]
+			}
+		}
+		return nil
+	}
+	return values, run(ctx, op)
 }
 
 // Nearest implements centroid.Executor.
-func (e *VectorExecutor) Nearest(ctx context.Context, m *vector.Model) ([]float64, error) {
-	packed := e.packModel(m)
+func (e *VectorExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	packed := e.pack(queries)
 	defer packed.free()
-	return e.perRow(ctx, &operation{name: "nearest", request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: packed.message()}}
-	}})
+	op := &operation{name: "nearest", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: packed.message()}}
+	}}
+	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
-// Distances implements centroid.Executor. It asks only the tiles that contain the points.
-func (e *VectorExecutor) Distances(ctx context.Context, m *vector.Model, points []int32) ([]float64, error) {
-	previous := int32(-1)
-	for _, i := range points {
-		if i <= previous || int(i) >= e.rows {
-			return nil, fmt.Errorf("fleet: point %d after %d of %d; points must ascend", i, previous, e.rows)
+// Distances implements centroid.Executor. It asks only the tiles that contain the points, for as many points at a time
+// as fit in the memory that was planned.
+func (e *VectorExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	distances := make([][]float64, len(queries))
+	var portion []vector.Query
+	var of []int // the queries in the portion
+	room := e.need.MaxPointsPerRequest()
+	ask := func() error {
+		values, err := e.distances(ctx, portion)
+		if err != nil {
+			return err
 		}
-		previous = i
-	}
-	packed := e.packModel(m)
-	defer packed.free()
-	distances := make([]float64, 0, len(points)*m.Clusters)
-	for portion := range slices.Chunk(points, e.need.MaxPointsPerRequest()) {
-		part := distances[len(distances) : len(distances)+len(portion)*m.Clusters]
-		if err := e.distances(ctx, packed, portion, part); err != nil {
-			return nil, err
+		for at, q := range of {
+			distances[q] = append(distances[q], values[at]...)
 		}
-		distances = distances[:len(distances)+len(part)]
+		portion, of, room = nil, nil, e.need.MaxPointsPerRequest()
+		return nil
 	}
-	return distances, nil
+	for at, q := range queries {
+		for left := q.Points; len(left) > 0; {
+			q.Points = left[:min(len(left), room)]
+			left = left[len(q.Points):]
+			portion, of, room = append(portion, q), append(of, at), room-len(q.Points)
+			if room > 0 {
+				continue
+			}
+			if err := ask(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return distances, ask()
 }
 
-// distances fills in the distances of one portion of points.
-func (e *VectorExecutor) distances(ctx context.Context, m *packedModel, points []int32, distances []float64) error {
-	list := e.fleet.newPayload(func() []byte { return wire.PackInt32s(points) })
-	defer list.free()
+// distances are those of one portion.
+func (e *VectorExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	counts := make([][]int, len(queries)) // of each query's points in each tile
 	var tiles []int
-	start := map[int]int{} // index of the first point of each tile
-	for at, i := range points {
-		tile := partition.TileOf(e.rows, int(i))
-		if len(tiles) == 0 || tiles[len(tiles)-1] != tile {
-			tiles, start[tile] = append(tiles, tile), at
+	for q := range queries {
+		counts[q] = make([]int, len(e.tiles))
+		previous := int32(-1)
+		for _, i := range queries[q].Points {
+			if i <= previous || int(i) >= e.rows {
+				return nil, fmt.Errorf("fleet: point %d after %d of %d; points must ascend", i, previous, e.rows)
+			}
+			previous = i
+			tile := partition.TileOf(e.rows, int(i))
+			counts[q][tile]++
+			tiles = append(tiles, tile)
 		}
 	}
-	return e.perform(ctx, &operation{
-		name:     "distances",
-		tiles:    tiles,
-		maxBytes: func([]int) int { return 8 * len(distances) },
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Model: m.message(), Points: list.message()}}
-		},
-		merge: func(tiles []int, answer *reply) error {
-			values := answer.values
-			for _, tile := range tiles {
-				from, end := start[tile], int32(partition.Tile(e.rows, tile).To)
-				to := from
-				for to < len(points) && points[to] < end {
-					to++
-				}
-				size := 8 * m.Clusters * (to - from)
-				if len(values) < size {
-					return errors.New("fewer distances than there are points")
-				}
-				if err := wire.UnpackFloat64sInto(distances[from*m.Clusters:to*m.Clusters], values[:size]); err != nil {
-					return err
-				}
-				values = values[size:]
-			}
-			if len(values) > 0 {
-				return errors.New("more distances than there are points")
-			}
-			return nil
-		},
-	})
+	if len(tiles) == 0 {
+		return make([][]float64, len(queries)), nil
+	}
+	slices.Sort(tiles)
+	packed := e.pack(queries)
+	defer packed.free()
+	op := &operation{name: "distances", tiles: slices.Compact(tiles), request: func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Queries: packed.message()}}
+	}}
+	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters }, e.perform)
 }
 
-// Scatter implements centroid.Executor. It adds up tiles in tile order, whichever workers they
-// come from, and asks for only as many at a time as fit in the memory that was planned.
-func (e *VectorExecutor) Scatter(ctx context.Context, m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
-	packed := e.packModel(m)
+// Scatter implements centroid.Executor. It adds up tiles in tile order, and asks for only as many at a time as fit in
+// the memory that was planned.
+func (e *VectorExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	packed := e.pack(queries)
 	defer packed.free()
-	size, atOnce := 1, len(e.tiles)
-	switch kind {
-	case vector.Diagonal:
-		size, atOnce = e.spec.Columns, e.need.MaxTilesPerRequest()
-	case vector.Full:
-		size, atOnce = e.spec.Columns*e.spec.Columns, e.need.MaxTilesPerRequest()
+	atOnce := len(e.tiles)
+	for _, q := range queries {
+		if q.Kind != vector.Total {
+			atOnce = e.need.MaxTilesPerRequest()
+		}
 	}
-	var total []float64
+	size := func(q, _ int) int { return queries[q].Kind.Size(e.spec.Columns) }
+	totals := make([][]float64, len(queries))
 	for tiles := range slices.Chunk(partition.AllTiles(e.rows), atOnce) {
-		values, err := e.scatter(ctx, packed, kind, tiles, size)
+		values, err := e.measure(ctx, &operation{name: "scatter", tiles: tiles, request: func(c *workerv1.Command) {
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Queries: packed.message()}}
+		}}, queries, size, e.atStep)
 		if err != nil {
 			return nil, err
 		}
-		total = centroid.AddTiles(append(total, values...), (len(total)+len(values))/size)
+		for q := range queries {
+			totals[q] = append(totals[q], values[q]...)
+			totals[q] = centroid.AddTiles(totals[q], len(totals[q])/size(q, 0))
+		}
 	}
-	return total, nil
-}
-
-// scatter gives the scatter of consecutive tiles, size values each.
-func (e *VectorExecutor) scatter(ctx context.Context, m *packedModel, kind vector.ScatterKind, tiles []int, size int) ([]float64, error) {
-	values := make([]float64, len(tiles)*size)
-	err := e.atStep(ctx, &operation{
-		name:     "scatter",
-		tiles:    tiles,
-		maxBytes: func(tiles []int) int { return 8 * size * len(tiles) },
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Model: m.message(), Kind: wire.ScatterToProto(kind)}}
-		},
-		merge: func(of []int, answer *reply) error {
-			if len(answer.values) != 8*size*len(of) {
-				return fmt.Errorf("%d bytes for the scatter of %d tiles", len(answer.values), len(of))
-			}
-			for at, tile := range of {
-				offset := (tile - tiles[0]) * size
-				if err := wire.UnpackFloat64sInto(values[offset:offset+size], answer.values[8*size*at:8*size*(at+1)]); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	})
-	return values, err
+	return totals, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -39,7 +40,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 
 // The same as TestChaosDoesNotChangeTheBits, for vectors.
 func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
-	for _, name := range []string{"dense", "full metric", "sparse", "sparse probabilities", "wide"} {
+	for _, name := range []string{"dense", "scaled", "full metric", "sparse", "sparse probabilities", "wide"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
@@ -77,6 +78,29 @@ func TestChaosDoesNotChangeTheBitsOfVectors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A job on scaled points runs in exactly the memory that was planned for it and its copy of the data set, and in no
+// less.
+func TestScaledJobsKeepWithinMemory(t *testing.T) {
+	c := newCluster(t)
+	vectors, matrix := vectorProblems["scaled"](t), scaledProblem(t, 400)
+	_, size := c.datasets.put(t, vectors.data)
+	w := c.startWorker("vectors", vectors.memory(size, int64(len(vectors.tiles))))
+	e := c.submitVectors(vectors, nil)
+	newVectorSequence(c, e, vectors, 1).run(10, noDisturbance)
+	e.Release()
+	w.kill()
+
+	id, size := c.datasets.put(t, matrix.data)
+	enough := uint64(matrix.need(size).MinFreeBytes(2))
+	w = c.startWorker("too small", func(cfg *worker.Config) { cfg.MemoryBytes = enough - 1 })
+	if _, err := c.fleet.NewExecutor(c.ctx, matrix.task("job", id, size, nil)); !fault.Is(err, planning.DoesNotFit) {
+		t.Fatalf("got %v", err)
+	}
+	w.kill()
+	c.startWorker("matrix", func(cfg *worker.Config) { cfg.MemoryBytes = enough })
+	newSequence(c, c.submit(matrix, nil), matrix, 1).run(10, noDisturbance)
 }
 
 // Tiles of vectors are always stored. A job that lost the memory for them waits.
@@ -136,12 +160,17 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		}
 		s := newVectorSequence(c, e, p, 1)
 		s.load()
-		m := s.model()
-		m.Metric = nil // no distances are computed
-		tiles, err := p.shard.Scatter(s.ctx, p.tiles, p.step, m, vector.Full)
+		queries := []vector.Query{{Model: s.model(0), Kind: vector.Full}, {Lane: 2, Model: s.model(2), Kind: vector.Full}}
+		for q := range queries {
+			queries[q].Model.Metric = nil // no distances are computed
+		}
+		want, err := p.shard.Scatter(s.ctx, p.tiles, p.step, queries)
 		s.check("scatter", err)
-		got, err := e.Scatter(s.ctx, m, vector.Full)
-		s.wantFloats("scatter", got, centroid.AddTiles(tiles, len(p.tiles)), err)
+		for q := range want {
+			want[q] = centroid.AddTiles(want[q], len(p.tiles))
+		}
+		got, err := e.Scatter(s.ctx, queries)
+		s.wantLists("scatter", got, want, err)
 	})
 	t.Run("distances", func(t *testing.T) {
 		p := newVectorProblem(t, randomPoints(t, 45_000, 1, 1), metric.SquaredEuclidean, false)
@@ -157,12 +186,13 @@ func TestLargeAnswersComeInPortions(t *testing.T) {
 		}
 		s := newVectorSequence(c, e, p, 1)
 		s.load()
-		m := s.model()
-		want, err := p.shard.Distances(s.ctx, p.tiles, m, points)
+		// Portions end within the first query and within the third.
+		queries := []vector.Query{{Model: s.model(0), Points: points}, {Lane: 1, Model: s.model(1)}, {Lane: 2, Model: s.model(2), Points: points[:43_000]}}
+		want, err := p.shard.Distances(s.ctx, p.tiles, queries)
 		s.check("distances", err)
-		got, err := e.Distances(s.ctx, m, points)
+		got, err := e.Distances(s.ctx, queries)
 		s.check("distances", err)
-		if !slices.Equal(got, want) {
+		if !slices.EqualFunc(got, want, slices.Equal[[]float64]) {
 			t.Error("distances differ")
 		}
 	})
@@ -180,22 +210,19 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 	}
 	e := c.submitVectors(p, nil)
 	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: p.k, Centroids: make([]float64, p.k*p.spec.Columns)}
-	if _, err := e.Assign(c.ctx, m, nil); err == nil {
-		t.Error("assign before load")
+	for name, moves := range map[string][]labeling.Move{
+		"beyond the last label": {{Point: 5, From: -1, To: int32(p.lanes * p.k)}}, "not from there": {{Point: 5, From: 1, To: 2}},
+		"descending": {{Point: 5, From: -1, To: 0}, {Point: 4, From: -1, To: 0}}, "lanes descend": {{Point: 5, From: -1, To: int32(p.k)}, {Point: 5, From: -1, To: 0}},
+	} {
+		if err := e.Update(c.ctx, moves); err == nil {
+			t.Errorf("moves that are wrong, %s, were accepted", name)
+		}
 	}
-	if _, err := e.Update(c.ctx, nil); err == nil {
-		t.Error("update before load")
-	}
-	if _, err := e.Load(c.ctx, make([]int32, 7)); err == nil {
-		t.Error("too few labels were accepted")
-	}
-	bad := make([]int32, 203)
-	bad[5] = int32(p.k)
-	if _, err := e.Load(c.ctx, bad); err == nil {
-		t.Error("a label beyond the last was accepted")
+	if _, err := e.Assign(c.ctx, []vector.Query{{Lane: p.lanes, Model: m}}); err == nil {
+		t.Error("a lane beyond the last was accepted")
 	}
 	for _, points := range [][]int32{{-1}, {203}, {5, 5}, {6, 5}} {
-		if _, err := e.Distances(c.ctx, m, points); err == nil {
+		if _, err := e.Distances(c.ctx, []vector.Query{{Model: m, Points: points}}); err == nil {
 			t.Errorf("points %v were accepted", points)
 		}
 	}

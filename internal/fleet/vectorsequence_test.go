@@ -21,10 +21,11 @@ import (
 // vectorProblem is vectors with their data set, and a local shard of all their tiles to compare with.
 type vectorProblem struct {
 	data       dataset.Dataset
+	units      *dataset.Units // that workers put the data into
 	spec       *vector.RowSpec
 	distortion metric.Distortion
 	full       bool // models have a full metric
-	k          int
+	k, lanes   int
 	shard      *vector.Shard
 	tiles      []int
 	step       uint64
@@ -43,7 +44,7 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
+	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, lanes: 3, shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
 	if _, err := p.shard.Build(t.Context(), p.tiles); err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +52,12 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 }
 
 func (p *vectorProblem) need(size int64) planning.Workload {
-	return planning.Workload{DatasetBytes: size, K: p.k, Vectors: &planning.Vectors{
+	return planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
 		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
 }
 
 func (p *vectorProblem) task(id string, size int64, report func(fleet.Status)) fleet.Task {
-	return fleet.Task{JobID: "job", DatasetID: id, Need: p.need(size), Vectors: p.spec, Report: report}
+	return fleet.Task{JobID: "job", DatasetID: id, Need: p.need(size), Vectors: p.spec, Units: p.units, Report: report}
 }
 
 // memory gives a worker of two threads memory for a number of tiles.
@@ -118,6 +119,12 @@ var vectorProblems = map[string]func(t *testing.T) *vectorProblem{
 	"dense": func(t *testing.T) *vectorProblem {
 		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, false)
 	},
+	"scaled": func(t *testing.T) *vectorProblem {
+		points, units, scaled := scaledPoints(t, 203, 5)
+		p := newVectorProblem(t, scaled, metric.SquaredEuclidean, false)
+		p.data, p.units = points, units
+		return p
+	},
 	"full metric": func(t *testing.T) *vectorProblem {
 		return newVectorProblem(t, randomPoints(t, 203, 5, 1), metric.SquaredEuclidean, true)
 	},
@@ -138,8 +145,8 @@ var vectorProblems = map[string]func(t *testing.T) *vectorProblem{
 	},
 }
 
-// vectorSequence runs the same random operations on an executor and on a local shard, and compares every
-// bit.
+// vectorSequence runs the same random operations on an executor and on a local shard, in some of several lanes at a
+// time, and compares every bit.
 type vectorSequence struct {
 	*testing.T
 	ctx    context.Context
@@ -147,12 +154,15 @@ type vectorSequence struct {
 	local  *vectorProblem
 	random *rand.Rand
 	labels []int32
-	counts []int32
 	sums   []float64
 }
 
 func newVectorSequence(c *cluster, e *fleet.VectorExecutor, p *vectorProblem, seed uint64) *vectorSequence {
-	return &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
+	s := &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
+	s.labels, s.sums = slices.Clone(e.Labels()), slices.Clone(e.Sums())
+	p.step += 2
+	s.check("load", p.shard.Load(p.step, p.k, s.labels))
+	return s
 }
 
 func (s *vectorSequence) run(ops int, disturb func(op int)) {
@@ -168,7 +178,7 @@ func (s *vectorSequence) run(ops int, disturb func(op int)) {
 func (s *vectorSequence) randomOp() {
 	s.Helper()
 	l := s.local
-	m := s.model()
+	queries := s.queries()
 	switch r := s.random.IntN(20); {
 	case r < 2:
 		s.load()
@@ -177,49 +187,65 @@ func (s *vectorSequence) randomOp() {
 	case r < 11:
 		s.assign()
 	case r < 14:
-		points := s.somePoints()
-		want, err := l.shard.Distances(s.ctx, l.tiles, m, points)
+		want, err := l.shard.Distances(s.ctx, l.tiles, queries)
 		s.check("distances", err)
-		got, err := s.remote.Distances(s.ctx, m, points)
-		s.wantFloats("distances", got, want, err)
+		got, err := s.remote.Distances(s.ctx, queries)
+		s.wantLists("distances", got, want, err)
 	case r < 17:
-		kind := vector.Total
-		if l.distortion == metric.SquaredEuclidean {
-			kind = []vector.ScatterKind{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
-		}
-		tiles, err := l.shard.Scatter(s.ctx, l.tiles, l.step, m, kind)
+		want, err := l.shard.Scatter(s.ctx, l.tiles, l.step, queries)
 		s.check("scatter", err)
-		got, err := s.remote.Scatter(s.ctx, m, kind)
-		s.wantFloats("scatter", got, centroid.AddTiles(tiles, len(l.tiles)), err)
+		for q := range want {
+			want[q] = centroid.AddTiles(want[q], len(l.tiles))
+		}
+		got, err := s.remote.Scatter(s.ctx, queries)
+		s.wantLists("scatter", got, want, err)
 	case r < 18:
-		skip := s.somePoints()
-		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, m, skip, s.counts)
+		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, queries)
 		s.check("farthest", err)
-		got, err := s.remote.Farthest(s.ctx, m, skip, s.counts)
-		if s.check("farthest", err); got != want {
+		got, err := s.remote.Farthest(s.ctx, queries)
+		if s.check("farthest", err); !slices.Equal(got, want) {
 			s.Fatalf("farthest: got %v, want %v", got, want)
 		}
 	default:
-		if s.random.IntN(2) == 0 {
-			m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
+		for q := range queries {
+			if m := queries[q].Model; s.random.IntN(2) == 0 {
+				m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
+			}
 		}
-		want, err := l.shard.Nearest(s.ctx, l.tiles, m)
+		want, err := l.shard.Nearest(s.ctx, l.tiles, queries)
 		s.check("nearest", err)
-		got, err := s.remote.Nearest(s.ctx, m)
-		s.wantFloats("nearest", got, want, err)
+		got, err := s.remote.Nearest(s.ctx, queries)
+		s.wantLists("nearest", got, want, err)
 	}
 }
 
-// model is the means of the clusters, with a random metric if the distortion allows one. Empty clusters
+// queries are those of some lanes, of at least one.
+func (s *vectorSequence) queries() []vector.Query {
+	l, always := s.local, s.random.IntN(s.local.lanes)
+	var queries []vector.Query
+	for lane := range l.lanes {
+		if lane != always && s.random.IntN(2) == 0 {
+			continue
+		}
+		q := vector.Query{Lane: lane, Model: s.model(lane), Points: s.somePoints(), Counts: s.counts(lane), Kind: vector.Total}
+		if l.distortion == metric.SquaredEuclidean {
+			q.Kind = []vector.ScatterKind{vector.Total, vector.Diagonal, vector.Full}[s.random.IntN(2+map[bool]int{true: 1}[l.full])]
+		}
+		queries = append(queries, q)
+	}
+	return queries
+}
+
+// model is the means of a lane's clusters, with a random metric if the distortion allows one. Empty clusters
 // are absent.
-func (s *vectorSequence) model() *vector.Model {
-	l := s.local
+func (s *vectorSequence) model(lane int) *vector.Model {
+	l, counts := s.local, s.counts(lane)
 	d, width := l.spec.Columns, l.spec.Width()
 	m := &vector.Model{Distortion: l.distortion, Clusters: l.k, Centroids: make([]float64, l.k*d), Absent: make([]bool, l.k)}
 	for c := range l.k {
 		mean := m.Centroids[c*d : (c+1)*d]
-		if m.Absent[c] = s.counts[c] == 0; !m.Absent[c] {
-			l.spec.Centroid(mean, s.sums[c*width:(c+1)*width], int(s.counts[c]))
+		if m.Absent[c] = counts[c] == 0; !m.Absent[c] {
+			l.spec.Centroid(mean, s.sums[(lane*l.k+c)*width:][:width], int(counts[c]))
 			m.Absent[c] = !l.distortion.NormalizeMean(mean)
 		}
 	}
@@ -253,70 +279,77 @@ func (s *vectorSequence) somePoints() []int32 {
 	return points
 }
 
-func (s *vectorSequence) cluster() int32 { return int32(s.random.IntN(s.local.k+1)) - 1 }
+// cluster is one of a lane, or none. The first point always has one, so that not every cluster is empty.
+func (s *vectorSequence) cluster(lane, point int) int32 {
+	if c := s.random.IntN(s.local.k+1) - 1; c >= 0 || point == 0 {
+		return int32(lane*s.local.k + max(0, c))
+	}
+	return labeling.None
+}
 
+// load gives every point a new label in all lanes.
 func (s *vectorSequence) load() {
 	s.Helper()
-	l := s.local
-	s.labels = make([]int32, l.spec.Rows)
-	for i := range s.labels {
-		s.labels[i] = s.cluster()
-	}
-	s.labels[0] = 0 // so that at least one cluster is not empty
-	l.step++
-	want, err := l.shard.Load(s.ctx, l.tiles, l.step, l.k, s.labels)
-	s.check("load", err)
-	got, err := s.remote.Load(s.ctx, s.labels)
-	s.wantFloats("load", got, want, err)
-	s.sums = want
-	s.count()
+	s.moveSome(func(int) float64 { return 1 })
 }
 
-func (s *vectorSequence) count() {
-	s.counts = make([]int32, s.local.k)
-	for _, c := range s.labels {
-		if c >= 0 {
-			s.counts[c]++
-		}
-	}
-}
-
+// update moves some points, in some lanes none.
 func (s *vectorSequence) update() {
 	s.Helper()
+	s.moveSome(func(int) float64 { return max(0, s.random.Float64()*1.5-0.5) })
+}
+
+func (s *vectorSequence) moveSome(share func(lane int) float64) {
+	s.Helper()
 	var moves []labeling.Move
-	share := s.random.Float64()
-	for i, from := range s.labels[1:] {
-		if to := s.cluster(); to != from && s.random.Float64() < share {
-			moves = append(moves, labeling.Move{Point: int32(i + 1), From: from, To: to})
+	n := s.local.spec.Rows
+	for lane := range s.local.lanes {
+		share := share(lane)
+		for i, from := range s.labels[lane*n : (lane+1)*n] {
+			if to := s.cluster(lane, i); to != from && s.random.Float64() < share {
+				moves = append(moves, labeling.Move{Point: int32(i), From: from, To: to})
+			}
 		}
 	}
 	s.move(moves)
 }
 
+func (s *vectorSequence) counts(lane int) []int32 {
+	counts, n := make([]int32, s.local.k), s.local.spec.Rows
+	for _, c := range s.labels[lane*n : (lane+1)*n] {
+		if c >= 0 {
+			counts[int(c)-lane*s.local.k]++
+		}
+	}
+	return counts
+}
+
 func (s *vectorSequence) move(moves []labeling.Move) {
 	s.Helper()
-	for _, m := range moves {
-		s.labels[m.Point] = m.To
-	}
-	want, err := s.local.shard.Update(s.ctx, s.local.tiles, s.local.step, moves)
+	l := s.local
+	s.check("moves", s.remote.Shape().Apply(s.labels, moves))
+	changes, err := l.shard.Update(s.ctx, l.tiles, l.step, moves)
 	s.check("update", err)
-	s.local.step++
-	got, err := s.remote.Update(s.ctx, moves)
-	s.wantFloats("update", got, want, err)
-	s.sums = want
-	s.count()
+	l.step++
+	centroid.AddChanges(s.sums, l.k, moves, changes)
+	err = s.remote.Update(s.ctx, moves)
+	s.wantLists("update", [][]float64{s.remote.Sums()}, [][]float64{s.sums}, err)
+	if !slices.Equal(s.remote.Labels(), s.labels) {
+		s.Fatal("labels differ")
+	}
 }
 
 func (s *vectorSequence) assign() {
 	s.Helper()
-	m, skip := s.model(), s.somePoints()
-	want, err := s.local.shard.Assign(s.ctx, s.local.tiles, s.local.step, m, skip)
+	queries := s.queries()
+	want, err := s.local.shard.Assign(s.ctx, s.local.tiles, s.local.step, queries)
 	s.check("assign", err)
-	got, err := s.remote.Assign(s.ctx, m, skip)
+	got, err := s.remote.Assign(s.ctx, queries)
 	if s.check("assign", err); !slices.Equal(got, want) {
 		s.Fatalf("assign: got %v, want %v", got, want)
 	}
 	if s.random.IntN(2) == 0 {
+		slices.SortStableFunc(want, func(a, b labeling.Move) int { return int(a.To)/s.local.k - int(b.To)/s.local.k })
 		s.move(want)
 	}
 }
@@ -328,11 +361,11 @@ func (s *vectorSequence) check(name string, err error) {
 	}
 }
 
-func (s *vectorSequence) wantFloats(name string, got, want []float64, err error) {
+func (s *vectorSequence) wantLists(name string, got, want [][]float64, err error) {
 	s.Helper()
 	s.check(name, err)
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-	if !slices.EqualFunc(got, want, same) {
+	if !slices.EqualFunc(got, want, func(a, b []float64) bool { return slices.EqualFunc(a, b, same) }) {
 		s.Fatalf("%s: got %v, want %v", name, got, want)
 	}
 }

@@ -39,7 +39,7 @@ type batch struct {
 func newBlock(s *pointSearch) *block {
 	b := &block{in: s}
 	for i := range b.batches {
-		b.batches[i] = batch{values: make([]float64, batchQueries*s.data.D), box: newBox(len(s.tree.features))}
+		b.batches[i].box = newBox(len(s.tree.features))
 	}
 	return b
 }
@@ -61,6 +61,9 @@ func (b *block) reset(count int) {
 
 func (b *block) addQuery(values []float64, own int32) {
 	batch, lane := &b.batches[b.queries/batchQueries], b.queries%batchQueries
+	if batch.values == nil {
+		batch.values = make([]float64, batchQueries*len(values))
+	}
 	for f, v := range values {
 		batch.values[f*batchQueries+lane] = v
 	}

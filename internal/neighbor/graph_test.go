@@ -2,7 +2,9 @@ package neighbor
 
 import (
 	"context"
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -91,5 +93,18 @@ func TestWhatIsRefused(t *testing.T) {
 	cancel()
 	if _, err := search.All(canceled, 1, 2); err == nil {
 		t.Error("a canceled search succeeded")
+	}
+}
+
+// Memory does not grow with the columns. A query may have columns that no row has.
+func TestFarMoreColumnsThanEntries(t *testing.T) {
+	wide := &dataset.SparsePoints{N: 3, D: math.MaxInt32, RowStart: []int64{0, 1, 2, 3}, Column: []int32{5, math.MaxInt32 - 1, 5}, Value: []float64{1, 2, 3}}
+	other := &dataset.SparsePoints{N: 2, D: math.MaxInt32, RowStart: []int64{0, 1, 2}, Column: []int32{7, math.MaxInt32 - 1}, Value: []float64{1, 1}}
+	search, err := NewSearch(wide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := ok(t)(search.Of(t.Context(), other, 2, 1)); !slices.Equal(of, []int32{None, None, 1, None}) {
+		t.Errorf("the neighbors are %v", of)
 	}
 }

@@ -75,6 +75,19 @@ func (s *Search) Rows(ctx context.Context, rows []int32, count, threads int) ([]
 	return out, s.kind.ofRows(ctx, out, rows, count, max(1, threads))
 }
 
+// Order lists all rows, those that are near each other together where that is known. Rows that follow each other in it are
+// found faster at a time than others.
+func (s *Search) Order() []int32 {
+	if points, ok := s.kind.(*pointSearch); ok {
+		return points.order
+	}
+	rows := make([]int32, s.n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
 // All finds the nearest neighbors of every row.
 func (s *Search) All(ctx context.Context, count, threads int) ([]int32, error) {
 	rows := make([]int32, s.n)

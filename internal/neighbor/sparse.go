@@ -3,6 +3,7 @@ package neighbor
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -12,29 +13,31 @@ import (
 // by column: for each of its columns, the rows that have an entry there. So every product is summed in column order.
 type sparseSearch struct {
 	rows    *dataset.SparsePoints // of length 1
-	starts  []int64               // per column: where the rows that have an entry there begin; and where the last ends
+	columns []int32               // those that have entries, ascending: there may be far more columns than entries
+	starts  []int64               // per such column: where the rows that have an entry there begin; and where the last ends
 	holders []int32
 	values  []float64
 }
 
 func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
 	unit := unitRows(data)
-	s := &sparseSearch{
-		rows: unit, starts: make([]int64, unit.D+1),
-		holders: make([]int32, len(unit.Column)), values: make([]float64, len(unit.Column)),
+	columns := slices.Clone(unit.Column)
+	slices.Sort(columns)
+	s := &sparseSearch{rows: unit, starts: make([]int64, 0, min(len(columns), unit.D)+1),
+		holders: make([]int32, len(columns)), values: make([]float64, len(columns))}
+	for at, f := range columns {
+		if at == 0 || f != columns[at-1] {
+			s.starts = append(s.starts, int64(at))
+		}
 	}
-	for _, f := range unit.Column {
-		s.starts[f+1]++
-	}
-	for f := range unit.D {
-		s.starts[f+1] += s.starts[f]
-	}
-	next := append([]int64(nil), s.starts[:unit.D]...)
+	s.columns, s.starts = slices.Compact(columns), append(s.starts, int64(len(columns)))
+	next := slices.Clone(s.starts)
 	for i := range unit.N {
 		columns, values := unit.Row(i)
 		for at, f := range columns {
-			s.holders[next[f]], s.values[next[f]] = int32(i), values[at]
-			next[f]++
+			column, _ := slices.BinarySearch(s.columns, f)
+			s.holders[next[column]], s.values[next[column]] = int32(i), values[at]
+			next[column]++
 		}
 	}
 	return s
@@ -95,7 +98,11 @@ func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, th
 	return forEach(ctx, threads, queries, workspace, func(w *sparseWorkspace, at int) error {
 		columns, values, own := query(at)
 		for e, f := range columns {
-			from, to := s.starts[f], s.starts[f+1]
+			column, there := slices.BinarySearch(s.columns, f)
+			if !there {
+				continue
+			}
+			from, to := s.starts[column], s.starts[column+1]
 			others := s.values[from:to]
 			for p, j := range s.holders[from:to] {
 				w.cosines[j] += float64(values[e] * others[p])

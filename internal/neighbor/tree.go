@@ -104,8 +104,9 @@ func (b box) include(features []int, row []float64) {
 // difference, square and sum here is at most the one there, rounded as it is. It may stop beyond the limit.
 func (b box) distance(other box, limit float64) float64 {
 	sum := 0.0
+	high, otherLow, otherHigh := b.high[:len(b.low)], other.low[:len(b.low)], other.high[:len(b.low)]
 	for at, low := range b.low {
-		gap := max(low-other.high[at], other.low[at]-b.high[at], 0)
+		gap := max(low-otherHigh[at], otherLow[at]-high[at], 0)
 		if sum = math.FMA(gap, gap, sum); sum > limit {
 			break
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/spectral"
+	"github.com/cleave-project/cleave/internal/vector"
 )
 
 // Eigensolver describes the search for a job's eigenvectors. The coordinator keeps the basis of the search; workers
@@ -38,6 +39,10 @@ func (e *Eigensolver) block() int64 {
 // tiles.
 const embeddingCopies = 4
 
+// embeddingLaneBytes is what a row takes for each restart of k-means that runs beside others: labels (of the restart,
+// before its step, of the executor and of its shard), what it takes in a tile, and its move on the way.
+const embeddingLaneBytes = 4*4 + 32 + 16
+
 // coordinatorEntryBytes is the bytes of one entry of the coordinator's sparse matrix: its position and value, twice while entries
 // are sorted.
 const coordinatorEntryBytes = 2 * 16
@@ -57,7 +62,8 @@ func (p Workload) CoordinatorBytes() int64 {
 	if p.Eigen.Dense {
 		search = spectral.DenseMatrices * n * n
 	}
-	return gcFactor * (8*max(search, n*int64(embeddingCopies*p.Eigen.Columns)) + coordinatorEntryBytes*p.Eigen.SparseEntries)
+	embedding := n * int64(8*embeddingCopies*p.Eigen.Columns+embeddingLaneBytes*min(p.Eigen.Restarts, vector.MaxLanes))
+	return gcFactor * (max(8*search, embedding) + coordinatorEntryBytes*p.Eigen.SparseEntries)
 }
 
 // AssumedProducts is how many vectors the matrix is multiplied with. For a search it is an assumption.

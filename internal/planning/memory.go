@@ -25,7 +25,7 @@ const sparseEntryBytes = 24
 // TileSize is the memory of one tile and its sums.
 func (p Workload) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
-		return p.Vectors.tileSize(tile)
+		return p.Vectors.tileSize(tile, int(p.lanes()))
 	}
 	if p.Neighbors != nil {
 		return p.Neighbors.tileSize(tile)

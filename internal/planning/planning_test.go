@@ -37,7 +37,9 @@ func drawProblem(t *rapid.T) Workload {
 	k := rapid.IntRange(1, min(n, 50)).Draw(t, "k")
 	switch rapid.IntRange(0, 6).Draw(t, "kind") {
 	case 5:
-		return dense(n, rapid.IntRange(1, 100).Draw(t, "d"), k)
+		p := dense(n, rapid.IntRange(1, 100).Draw(t, "d"), k)
+		p.Scaled = rapid.Bool().Draw(t, "scaled")
+		return p
 	case 6:
 		return drawSparse(t, n, rapid.IntRange(1, 1000).Draw(t, "d"), k)
 	case 0:
@@ -45,7 +47,9 @@ func drawProblem(t *rapid.T) Workload {
 	case 1:
 		return graph(n, rapid.IntRange(0, 10*n).Draw(t, "edges"), k)
 	}
-	return points(n, rapid.IntRange(1, 100).Draw(t, "d"), k, Storage(rapid.IntRange(0, 2).Draw(t, "storage")))
+	p := points(n, rapid.IntRange(1, 100).Draw(t, "d"), k, Storage(rapid.IntRange(0, 2).Draw(t, "storage")))
+	p.Scaled = rapid.Bool().Draw(t, "scaled")
+	return p
 }
 
 func drawWorkers(t *rapid.T, maxFree int64) []Worker {

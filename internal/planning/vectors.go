@@ -33,26 +33,28 @@ func TileEntries(data dataset.Dataset) []int64 {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// tileSize is the memory of one tile: float64 values, dense or of the entries alone, and moves. All tiles are
-// stored.
-func (v *Vectors) tileSize(tile int) partition.Size {
+// tileSize is the memory of one tile: float64 values, dense or of the entries alone, and what its rows take in each
+// lane. All tiles are stored.
+func (v *Vectors) tileSize(tile, lanes int) partition.Size {
 	rows := partition.Tile(v.Rows, tile).Len()
-	moves, values := vector.MoveBytes(rows), vector.DenseTileBytes(rows, v.Width)
+	ofLanes, values := int64(lanes)*vector.LaneBytes(rows), vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
 		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
 	}
-	return partition.Size{Stored: values + moves, Computed: moves}
+	return partition.Size{Stored: values + ofLanes, Computed: ofLanes}
 }
 
 // answerBytes bounds the answer to one command that could have any number of values, on a worker as on the coordinator.
 // Longer answers are asked for in several commands.
 const answerBytes = 64 << 20
 
-// MaxPointsPerRequest is how many points one command may ask for their distances to all clusters.
+// MaxPointsPerRequest is how many points one command may ask for their distances to all clusters, over all its queries.
 func (p Workload) MaxPointsPerRequest() int { return max(1, answerBytes/(8*p.K)) }
 
-// MaxTilesPerRequest is how many tiles one command may ask for their scatter.
-func (p Workload) MaxTilesPerRequest() int { return int(max(1, answerBytes/(8*p.Vectors.scatter()))) }
+// MaxTilesPerRequest is how many tiles one command may ask for their scatter in all lanes.
+func (p Workload) MaxTilesPerRequest() int {
+	return int(max(1, answerBytes/(8*p.lanes()*p.Vectors.scatter())))
+}
 
 // scatter is the maximum number of values of a tile's scatter.
 func (v *Vectors) scatter() int64 {
@@ -62,20 +64,22 @@ func (v *Vectors) scatter() int64 {
 	return int64(v.Columns)
 }
 
-// What a model takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one that
-// arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
-// counts. A column's mean, grid and rounding constant, packed and unpacked.
+// What the model of a lane takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one
+// that arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
+// counts. A column's mean, grid and rounding constant, packed and unpacked. A change of a cluster's sums, unpacked and
+// packed.
 const (
 	modelValueBytes   = 32
 	modelClusterBytes = 64
 	modelColumnBytes  = 64
+	changeBytes       = 16
 )
 
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
 // vectorFixedBytes is a worker's memory for a job of the vector family beside its tiles: the data set, from which tiles
-// are built; labels, operands and answers for the rows; the model; and what its threads work with.
+// are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads work with.
 func (p Workload) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
@@ -83,14 +87,14 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 	if padded*width > maxValues {
 		return Unlimited
 	}
-	fixed := p.DatasetBytes + n*rowOperationBytes +
-		modelValueBytes*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded + modelColumnBytes*width +
-		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
+	lane := n*rowOperationBytes + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded
 	if v.FullMetric {
-		fixed += (modelValueBytes + 8) * d * d
+		lane += (modelValueBytes + 8) * d * d
 	}
+	fixed := p.DatasetBytes + p.lanes()*lane + modelColumnBytes*width +
+		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
 	tiles := int64(partition.TileCount(v.Rows))
-	answer := max(8*k*min(n, int64(p.MaxPointsPerRequest())), 8*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
+	answer := max(8*k*min(p.lanes()*n, int64(p.MaxPointsPerRequest())), 8*p.lanes()*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
 	return fixed + 2*answer // the second time packed
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/metric"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/vector"
@@ -46,7 +47,7 @@ func TestPlansOfVectors(t *testing.T) {
 		storage, why string
 	}{
 		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314 KiB over all workers"},
-		{"sparse", sparse, []int64{100 * mib}, "sparse vectors", "also holds the data set of 2.29 MiB that they are made of; 1 worker offers 100 MiB"},
+		{"sparse", sparse, []int64{120 * mib}, "sparse vectors", "also holds the data set of 2.29 MiB that they are made of; 1 worker offers 120 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var workers []Worker
@@ -66,7 +67,7 @@ func TestPlansOfVectors(t *testing.T) {
 	if !fault.Is(err, DoesNotFit) || strings.Contains(err.Error(), "storage") {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"with all points in memory it needs 1.67 GiB", "about 2", "on every worker"} {
+	for _, want := range []string{"with all points in memory it needs 1.68 GiB", "about 2", "on every worker"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}
@@ -121,14 +122,14 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Workload{K: k, Vectors: &Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: TileEntries(data)}}
+		p := Workload{K: k, Lanes: rapid.IntRange(1, 5).Draw(t, "lanes"), Vectors: &Vectors{Rows: n, Columns: d, Width: spec.Width(), FullMetric: full, Entries: TileEntries(data)}}
 		tiles := rapid.SliceOfDistinct(rapid.IntRange(0, partition.TileCount(n)-1), rapid.ID[int]).Draw(t, "tiles")
 		planned := p.FixedBytes(threads)
 		for _, tile := range tiles {
 			planned += p.TileSize(tile).Stored
 		}
 		shard := vector.NewShard(source, threads)
-		use(t, shard, tiles, spec, k, distortion, full)
+		use(t, shard, tiles, spec, k, p.Lanes, distortion, full)
 		if got := shard.Bytes(); got > planned {
 			t.Errorf("%d tiles take %d bytes, planned were %d", len(tiles), got, planned)
 		}
@@ -136,7 +137,7 @@ func TestShardsOfVectorsKeepToThePlan(t *testing.T) {
 }
 
 // use asks a shard for everything that it can be asked for.
-func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k int, distortion metric.Distortion, full bool) {
+func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k, lanes int, distortion metric.Distortion, full bool) {
 	ctx := context.Background()
 	m := &vector.Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}
 	for at := range m.Centroids {
@@ -146,20 +147,31 @@ func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k i
 	if full {
 		kind, m.Metric = vector.Full, make([]float64, spec.Columns*spec.Columns)
 	}
-	labels, counts := make([]int32, spec.Rows), make([]int32, k)
+	labels, counts := make([]int32, lanes*spec.Rows), make([]int32, k)
 	points := make([]int32, spec.Rows)
-	for i := range labels {
-		labels[i], points[i] = int32(i%k), int32(i)
+	for i := range points {
+		points[i] = int32(i)
 		counts[i%k]++
+	}
+	var moves []labeling.Move
+	var queries, all []vector.Query
+	for lane := range lanes {
+		for i := range spec.Rows {
+			labels[lane*spec.Rows+i] = -1
+			moves = append(moves, labeling.Move{Point: int32(i), From: -1, To: int32(lane*k + i%k)})
+		}
+		queries = append(queries, vector.Query{Lane: lane, Model: m, Counts: counts, Kind: kind})
+		all = append(all, vector.Query{Lane: lane, Model: m, Points: points})
 	}
 	_, err := shard.Build(ctx, tiles)
 	for _, ask := range []func() error{
-		func() error { _, err := shard.Load(ctx, tiles, 1, k, labels); return err },
-		func() error { _, err := shard.Assign(ctx, tiles, 1, m, nil); return err },
-		func() error { _, err := shard.Distances(ctx, tiles, m, points); return err },
-		func() error { _, err := shard.Scatter(ctx, tiles, 1, m, kind); return err },
-		func() error { _, err := shard.Farthest(ctx, tiles, 1, m, nil, counts); return err },
-		func() error { _, err := shard.Nearest(ctx, tiles, m); return err },
+		func() error { return shard.Load(1, k, labels) },
+		func() error { _, err := shard.Update(ctx, tiles, 1, moves); return err },
+		func() error { _, err := shard.Assign(ctx, tiles, 2, queries); return err },
+		func() error { _, err := shard.Distances(ctx, tiles, all); return err },
+		func() error { _, err := shard.Scatter(ctx, tiles, 2, queries); return err },
+		func() error { _, err := shard.Farthest(ctx, tiles, 2, queries); return err },
+		func() error { _, err := shard.Nearest(ctx, tiles, queries); return err },
 	} {
 		if err == nil {
 			err = ask()

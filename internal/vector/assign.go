@@ -2,8 +2,6 @@ package vector
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/labeling"
 )
@@ -12,21 +10,26 @@ import (
 // that they are computed from: max_c |b_c| + max_c |score_ic|.
 const tieTolerance = 1e-12
 
-// Assign finds the points of the given tiles that are nearer to another cluster than to their own, in row
-// order. Among equally near clusters a point keeps its own, or else takes the lowest. Points without a cluster
-// get one. The points in skip, which must be ascending, stay as they are.
-func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32) ([]labeling.Move, error) {
-	tiles, err := s.prepare(ctx, numbers, step, model, skip, true)
+// Assign finds, for every query, the points of the given tiles that are nearer to another cluster than to their own.
+// Moves come tile after tile, those of each lane in row order. Among equally near clusters a point keeps its own, or
+// else takes the lowest. Points without a cluster get one. The query's points stay as they are.
+func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Move, error) {
+	tiles, err := s.prepare(ctx, numbers, step, queries, true)
 	if err != nil {
 		return nil, err
 	}
-	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
-		a := assignment{shard: s, tile: t, workspace: w, labels: s.labelsOf(t), skip: within(skip, t)}
+	err = s.perTile(ctx, tiles, s.clusters*len(queries), func(_ int, t *tile, w *workspace) {
 		t.moves = t.moves[:0]
+		w.assignments = w.assignments[:0]
+		for at, q := range queries {
+			w.assignments = append(w.assignments, assignment{
+				tile: t, terms: s.terms[at], labels: s.labelsOf(t, q.Lane), first: s.firstCluster(q.Lane), skip: t.pointsOf(q.Points),
+			})
+		}
 		if t.packed != nil {
-			a.assignDense()
+			w.assignDense(&s.source.routines)
 		} else {
-			a.assignSparse()
+			w.assignSparse(&s.source.routines)
 		}
 	})
 	if err != nil {
@@ -43,95 +46,66 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, model *M
 	return moves, nil
 }
 
-// prepare is the common beginning of operations on labeled points: it finds the tiles and sets the model.
-func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, forScores bool) ([]*tile, error) {
-	tiles, err := s.loadedTiles(numbers, step)
-	if err != nil {
-		return nil, err
-	}
-	if model.Clusters != s.clusters {
-		return nil, fmt.Errorf("vector: a model of %d clusters for labels of %d", model.Clusters, s.clusters)
-	}
-	if err := s.checkPoints(skip); err != nil {
-		return nil, err
-	}
-	return tiles, s.setModel(ctx, model, forScores)
-}
-
-// checkPoints makes sure that a list of points is ascending and in range.
-func (s *Shard) checkPoints(points []int32) error {
-	previous := int32(-1)
-	for _, i := range points {
-		if i <= previous || int(i) >= s.source.Rows() {
-			return fmt.Errorf("vector: point %d after %d of %d; points must ascend", i, previous, s.source.Rows())
-		}
-		previous = i
-	}
-	return nil
-}
-
-// within returns those of ascending points that are in a tile.
-func within(points []int32, t *tile) []int32 {
-	from, _ := slices.BinarySearch(points, int32(t.rows.From))
-	to, _ := slices.BinarySearch(points, int32(t.rows.To))
-	return points[from:to]
-}
-
-// assignment is the state of a thread that assigns one tile.
+// assignment is how far a thread is with one query in one tile.
 type assignment struct {
-	shard *Shard
-	tile  *tile
-	*workspace
+	tile   *tile
+	terms  *terms
 	labels []int32
+	first  int32   // cluster of the lane
 	skip   []int32 // the points of the tile to skip that are still to come
 }
 
-// assignDense scores one group of rows at a time, against one block of clusters at a time. The scores of a
-// group stay in the first-level cache.
-func (a *assignment) assignDense() {
-	terms, routines, t := &a.shard.terms, &a.shard.source.routines, a.tile
-	size := blockClusters * groupRows
-	a.scores = resized(a.scores, len(terms.starts)*groupRows)
-	for g := 0; g*groupRows < len(a.labels); g++ {
+// assignDense scores one group of rows at a time for all queries, against one block of clusters at a time. The scores
+// of a group stay in the first-level cache.
+func (w *workspace) assignDense(routines *routines) {
+	size, t := blockClusters*groupRows, w.tile
+	for g := range t.groups() {
 		group := t.group(g)
-		for p := range len(terms.starts) / blockClusters {
-			scores := a.scores[p*size:][:size]
-			weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
-			bias := terms.starts[p*blockClusters:][:blockClusters]
-			for from := 0; from < t.width; from += featuresPerCall {
-				to := min(from+featuresPerCall, t.width)
-				routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
-				bias = nil
+		for q := range w.assignments {
+			a := &w.assignments[q]
+			terms := a.terms
+			w.scores = resized(w.scores, len(terms.starts)*groupRows)
+			for p := range len(terms.starts) / blockClusters {
+				scores := w.scores[p*size:][:size]
+				weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
+				bias := terms.starts[p*blockClusters:][:blockClusters]
+				for from := 0; from < t.width; from += featuresPerCall {
+					to := min(from+featuresPerCall, t.width)
+					routines.scoreBlock(scores, group[from*groupRows:to*groupRows], weights[from*blockClusters:to*blockClusters], bias)
+					bias = nil
+				}
 			}
-		}
-		routines.extremes(&a.lowest, &a.highest, a.scores)
-		for lane := range min(groupRows, len(a.labels)-g*groupRows) {
-			a.decide(g*groupRows+lane, a.lowest[lane], a.highest[lane], a.scores[lane:], groupRows)
+			routines.extremes(&w.lowest, &w.highest, w.scores)
+			for lane := range min(groupRows, len(a.labels)-g*groupRows) {
+				a.decide(g*groupRows+lane, w.lowest[lane], w.highest[lane], w.scores[lane:], groupRows)
+			}
 		}
 	}
 }
 
 // assignSparse scores one row at a time against all clusters.
-func (a *assignment) assignSparse() {
-	terms, t := &a.shard.terms, a.tile
-	routines := &a.shard.source.routines
-	a.scores = resized(a.scores, len(terms.starts))
+func (w *workspace) assignSparse(routines *routines) {
+	t := w.tile
 	backgroundColumn := []int32{int32(t.width - 1)}
-	for r := range a.labels {
-		copy(a.scores, terms.starts)
-		x := a.row(r)
-		for from := 0; from < len(x.columns); from += entriesPerCall {
-			to := min(from+entriesPerCall, len(x.columns))
-			routines.scoreSparse(a.scores, terms.weights, x.columns[from:to], x.values[from:to])
+	for q := range w.assignments {
+		a := &w.assignments[q]
+		w.scores = resized(w.scores, len(a.terms.starts))
+		for r := range a.labels {
+			copy(w.scores, a.terms.starts)
+			x := w.row(r)
+			for from := 0; from < len(x.columns); from += entriesPerCall {
+				to := min(from+entriesPerCall, len(x.columns))
+				routines.scoreSparse(w.scores, a.terms.weights, x.columns[from:to], x.values[from:to])
+			}
+			if t.backgrounds != nil {
+				routines.scoreSparse(w.scores, a.terms.weights, backgroundColumn, t.backgrounds[r:r+1])
+			}
+			least, greatest := w.scores[0], w.scores[0]
+			for _, score := range w.scores[1:] {
+				least, greatest = min(least, score), max(greatest, score)
+			}
+			a.decide(r, least, greatest, w.scores, 1)
 		}
-		if t.backgrounds != nil {
-			routines.scoreSparse(a.scores, terms.weights, backgroundColumn, t.backgrounds[r:r+1])
-		}
-		least, greatest := a.scores[0], a.scores[0]
-		for _, score := range a.scores[1:] {
-			least, greatest = min(least, score), max(greatest, score)
-		}
-		a.decide(r, least, greatest, a.scores, 1)
 	}
 }
 
@@ -143,16 +117,16 @@ func (a *assignment) decide(r int, least, greatest float64, scores []float64, st
 		a.skip = a.skip[1:]
 		return
 	}
-	terms, own := &a.shard.terms, a.labels[r]
+	terms, own := a.terms, a.labels[r]
 	near := least + float64(tieTolerance*(terms.maxBias+max(greatest, -least)))
-	if own >= 0 {
-		if p := terms.place[own]; p >= 0 && scores[int(p)*stride] <= near {
+	if own >= a.first {
+		if p := terms.place[own-a.first]; p >= 0 && scores[int(p)*stride] <= near {
 			return
 		}
 	}
 	for p, c := range terms.present {
 		if scores[p*stride] <= near {
-			a.tile.moves = append(a.tile.moves, labeling.Move{Point: point, From: own, To: c})
+			a.tile.moves = append(a.tile.moves, labeling.Move{Point: point, From: own, To: a.first + c})
 			return
 		}
 	}

@@ -75,10 +75,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 		labels[i] = int32(i % k)
 		counts[i%k]++
 	}
-	sums, err := shard.Load(b.Context(), tiles, 0, k, labels)
-	if err != nil {
-		b.Fatal(err)
-	}
+	sums := sumsOf(b, shard, tiles, 1, k, labels)
 	model := Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*spec.Columns)}
 	centroids := func() {
 		for c, count := range counts {
@@ -91,22 +88,24 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 	}
 	centroids()
 	b.ReportAllocs()
-	step := uint64(0)
+	step := uint64(1)
 	var moves []labeling.Move
 	for b.Loop() {
-		if moves, err = shard.Assign(b.Context(), tiles, step, &model, nil); err != nil {
+		if moves, err = shard.Assign(b.Context(), tiles, step, one(&model, nil)); err != nil {
 			b.Fatal(err)
 		}
-		if sums, err = shard.Update(b.Context(), tiles, step, moves); err != nil {
+		changes, err := shard.Update(b.Context(), tiles, step, moves)
+		if err != nil {
 			b.Fatal(err)
 		}
+		addTo(sums, changes)
 		step++
 		for _, m := range moves {
 			counts[m.From]--
 			counts[m.To]++
 		}
 		centroids()
-		if _, err = shard.Scatter(b.Context(), tiles, step, &model, Total); err != nil {
+		if _, err = shard.Scatter(b.Context(), tiles, step, []Query{{Model: &model, Kind: Total}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,71 +3,57 @@ package vector
 import (
 	"math"
 
-	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // places says, for each row of a group, where the values of a cluster begin among those of all clusters.
 type places [groupRows]int64
 
-// set points each row to its own cluster, and rows without one, or beyond the last row, to none.
-func (p *places) set(labels []int32, perCluster, none int) {
+// set points each row to its own cluster, and rows without one, or beyond the last row, to none. Clusters are
+// numbered from first on.
+func (p *places) set(labels []int32, first int32, perCluster, none int) {
 	for l := range p {
 		p[l] = int64(none)
-		if l < len(labels) && labels[l] >= 0 {
-			p[l] = int64(labels[l]) * int64(perCluster)
+		if l < len(labels) && labels[l] >= first {
+			p[l] = int64(labels[l]-first) * int64(perCluster)
 		}
 	}
 }
 
-// addDense adds the rows of a dense tile to the sums of their clusters, width values each. Rows without a
-// cluster are added to an extra place after the last cluster.
-func (t *tile) addDense(sums []float64, labels []int32) {
-	var at places
-	for from := 0; from < len(labels); from += groupRows {
-		group := t.group(from / groupRows)
-		at.set(labels[from:], t.width, len(sums)-t.width)
+// addMovesDense takes the rows of a dense tile that move out of the sums of the clusters that they leave, and adds them
+// to those that they join, width values each. Clusters are numbered from first on. For a move from or to no cluster
+// there is an extra place after the last cluster.
+func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32) {
+	place := func(c int32) int {
+		if c < first {
+			return len(sums) - t.width
+		}
+		return int(c-first) * t.width
+	}
+	var rows, from, to [groupRows]int
+	for len(moves) > 0 {
+		g := (int(moves[0].Point) - t.rows.From) / groupRows
+		count := 0
+		for count < len(moves) && (int(moves[count].Point)-t.rows.From)/groupRows == g {
+			m := moves[count]
+			rows[count], from[count], to[count] = (int(m.Point)-t.rows.From)%groupRows, place(m.From), place(m.To)
+			count++
+		}
+		moves = moves[count:]
+		group := t.group(g)
 		for f := range t.width {
-			of := sums[f:]
-			for l, v := range (*[groupRows]float64)(group[f*groupRows:]) {
-				of[at[l]] += v
-			}
-		}
-	}
-}
-
-// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
-func (t *terms) hasDistanceRoutine(of *tile) bool {
-	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
-}
-
-// forEachOwnDistance calls do with the distance of each row of a tile to its own centroid, in row order. Rows
-// whose cluster is absent, or that have none, are left out.
-func (s *Shard) forEachOwnDistance(t *tile, w *workspace, do func(r int, distance float64)) {
-	labels, terms := s.labelsOf(t), &s.terms
-	counts := func(c int32) bool { return c >= 0 && terms.place[c] >= 0 }
-	if !terms.hasDistanceRoutine(t) {
-		for r, c := range labels {
-			if counts(c) {
-				do(r, terms.distance(int(c), w.row(r), w))
-			}
-		}
-		return
-	}
-	for from := 0; from < len(labels); from += groupRows {
-		rows := labels[from:min(from+groupRows, len(labels))]
-		w.places.set(rows, s.source.spec.Columns, 0)
-		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
-		for l, c := range rows {
-			if counts(c) {
-				do(from+l, w.lowest[l])
+			of, line := sums[f:], (*[groupRows]float64)(group[f*groupRows:])
+			for at := range count {
+				v := line[rows[at]%groupRows]
+				of[from[at]] -= v
+				of[to[at]] += v
 			}
 		}
 	}
 }
 
 // nearestDistances computes, for every row of a tile, the distance to the nearest centroid.
-func (s *Shard) nearestDistances(t *tile, w *workspace, nearest []float64) {
-	terms := &s.terms
+func (s *Shard) nearestDistances(t *tile, terms *terms, w *workspace, nearest []float64) {
 	for r := range nearest {
 		nearest[r] = math.Inf(1)
 	}

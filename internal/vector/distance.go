@@ -111,79 +111,79 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	return max(0, sum)
 }
 
-// Distances returns the distortions of some points to all clusters, point after point, for those of the points
-// (ascending) that are in the given tiles. Absent clusters are infinitely far away.
-func (s *Shard) Distances(ctx context.Context, numbers []int, model *Model, points []int32) ([]float64, error) {
-	if err := s.checkPoints(points); err != nil {
-		return nil, err
-	}
-	count := func(t *tile) int { return len(within(points, t)) * model.Clusters }
-	return s.measure(ctx, numbers, model, count, func(t *tile, w *workspace, dst []float64) {
-		for _, i := range within(points, t) {
-			x := w.row(int(i) - t.rows.From)
-			for c := range model.Clusters {
-				dst[c] = s.terms.distance(c, x, w)
-			}
-			dst = dst[model.Clusters:]
-		}
-	})
-}
-
-// Nearest returns, for every row of the given tiles, the distortion to the nearest of the model's centroids.
-func (s *Shard) Nearest(ctx context.Context, numbers []int, model *Model) ([]float64, error) {
-	return s.measure(ctx, numbers, model, func(t *tile) int { return t.rows.Len() }, s.nearestDistances)
-}
-
-// measure sets a model and computes count values of each of the given tiles, tile after tile.
-func (s *Shard) measure(ctx context.Context, numbers []int, model *Model, count func(*tile) int, compute func(t *tile, w *workspace, dst []float64)) ([]float64, error) {
+// Distances returns, for every query, the distortions of its points to all clusters, point after point, for those of
+// the points that are in the given tiles. Absent clusters are infinitely far away.
+func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.setModel(ctx, model, false); err != nil {
+	for _, q := range queries {
+		if err := s.checkPoints(q.Points); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.setModels(ctx, queries, false); err != nil {
 		return nil, err
 	}
-	begin := make([]int, len(tiles)+1)
-	for at, t := range tiles {
-		begin[at+1] = begin[at] + count(t)
-	}
-	values := make([]float64, begin[len(tiles)])
-	err = s.perTile(ctx, s.threads, tiles, func(at int, t *tile, w *workspace) { compute(t, w, values[begin[at]:begin[at+1]]) })
-	return values, err
+	count := func(q int, t *tile) int { return len(t.pointsOf(queries[q].Points)) * queries[q].Model.Clusters }
+	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+		terms := s.terms[q]
+		for _, i := range t.pointsOf(queries[q].Points) {
+			x := w.row(int(i) - t.rows.From)
+			for c := range terms.model.Clusters {
+				dst[c] = terms.distance(c, x, w)
+			}
+			dst = dst[terms.model.Clusters:]
+		}
+	})
 }
 
-// Farthest finds the point that is farthest from its own centroid; among equals, the lowest point. It leaves
-// out clusters of a single point, and the points in skip, which must be ascending. counts are the sizes of the
-// clusters over the tiles of all shards.
-func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, model *Model, skip []int32, counts []int32) (labeling.Candidate, error) {
-	tiles, err := s.prepare(ctx, numbers, step, model, skip, false)
+// Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.
+func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
+	tiles, err := s.tilesOf(numbers)
 	if err != nil {
-		return labeling.Candidate{}, err
+		return nil, err
 	}
-	if len(counts) != s.clusters {
-		return labeling.Candidate{}, fmt.Errorf("vector: %d counts for %d clusters", len(counts), s.clusters)
+	if err := s.setModels(ctx, queries, false); err != nil {
+		return nil, err
 	}
-	for _, w := range s.workspaces.idle {
-		w.farthest = labeling.Candidate{}
-	}
-	err = s.perTile(ctx, s.threads, tiles, func(_ int, t *tile, w *workspace) {
-		left, labels := within(skip, t), s.labelsOf(t)
-		s.forEachOwnDistance(t, w, func(r int, distance float64) {
-			point := int32(t.rows.From + r)
-			for len(left) > 0 && left[0] < point {
-				left = left[1:]
-			}
-			if counts[labels[r]] >= 2 && (len(left) == 0 || left[0] != point) {
-				w.farthest = w.farthest.Farther(labeling.Candidate{Found: true, Point: point, Distance: distance})
-			}
-		})
+	count := func(_ int, t *tile) int { return t.rows.Len() }
+	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+		s.nearestDistances(t, s.terms[q], w, dst)
 	})
+}
+
+// Farthest finds, for every query, the point that is farthest from its own centroid; among equals, the lowest point. It
+// leaves out clusters of a single point, and the query's points.
+func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Candidate, error) {
+	tiles, err := s.prepare(ctx, numbers, step, queries, false)
 	if err != nil {
-		return labeling.Candidate{}, err
+		return nil, err
 	}
-	var best labeling.Candidate
-	for _, w := range s.workspaces.idle {
-		best = best.Farther(w.farthest)
+	for _, q := range queries {
+		if len(q.Counts) != s.clusters {
+			return nil, fmt.Errorf("vector: %d counts for %d clusters", len(q.Counts), s.clusters)
+		}
 	}
-	return best, nil
+	s.rememberModels(queries)
+	byTile := make([]labeling.Candidate, len(tiles)*len(queries))
+	err = s.perTile(ctx, tiles, len(queries), func(at int, t *tile, w *workspace) {
+		for of, q := range queries {
+			best, left, labels := &byTile[at*len(queries)+of], t.pointsOf(q.Points), s.labelsOf(t, q.Lane)
+			for r, distance := range s.ownDistances(t, q.Lane, s.terms[of], w) {
+				point := int32(t.rows.From + r)
+				if len(left) > 0 && left[0] == point {
+					left = left[1:]
+				} else if !math.IsInf(distance, 1) && q.Counts[labels[r]-s.firstCluster(q.Lane)] >= 2 {
+					*best = best.Farther(labeling.Candidate{Found: true, Point: point, Distance: distance})
+				}
+			}
+		}
+	})
+	farthest := make([]labeling.Candidate, len(queries))
+	for at, found := range byTile {
+		farthest[at%len(queries)] = farthest[at%len(queries)].Farther(found)
+	}
+	return farthest, err
 }

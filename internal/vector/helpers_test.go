@@ -242,7 +242,7 @@ type job struct {
 func randomJob(rng *rand.Rand, n, k int, model *Model) *job {
 	j := &job{labels: randomLabels(rng, n, k), model: model, counts: make([]int32, k), k: k}
 	for i, c := range j.labels {
-		if to := int32(rng.IntN(k+1)) - 1; rng.IntN(5) == 0 {
+		if to := int32(rng.IntN(k+1)) - 1; rng.IntN(5) == 0 && to != c {
 			j.moves = append(j.moves, labeling.Move{Point: int32(i), From: c, To: to})
 		}
 		if rng.IntN(6) == 0 {
@@ -271,62 +271,156 @@ func (j *job) moved() []int32 {
 
 // outcome is everything that shards answer, combined as a coordinator does.
 type outcome struct {
-	sums, moved []float64
-	moves       []labeling.Move
-	distances   []float64
-	nearest     []float64
-	scatter     map[ScatterKind][]float64
-	farthest    labeling.Candidate
+	sums, changes, moved []float64
+	moves                []labeling.Move
+	distances            []float64
+	nearest              []float64
+	scatter              map[ScatterKind][]float64
+	farthest             labeling.Candidate
 }
 
 // perform runs a job on shards, each with some tiles. Tiles must ascend from shard to shard.
 func perform(t testing.TB, j *job, shards []*Shard, tiles [][]int) outcome {
 	t.Helper()
-	o := outcome{scatter: map[ScatterKind][]float64{}}
+	return performAll(t, []*job{j}, shards, tiles)[0]
+}
+
+// performAll runs several jobs of the same k side by side, each in a lane.
+func performAll(t testing.TB, jobs []*job, shards []*Shard, tiles [][]int) []outcome {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	add := func(total *[]float64, part []float64) {
-		if *total == nil {
-			*total = make([]float64, len(part))
-		}
-		for at, v := range part {
-			(*total)[at] += v
+	ctx, k, n := context.Background(), jobs[0].k, len(jobs[0].labels)
+	outcomes, none := make([]outcome, len(jobs)), []int32(nil)
+	var queries, totals, points []Query
+	var toLabels, moves []labeling.Move
+	for lane, j := range jobs {
+		outcomes[lane] = outcome{scatter: map[ScatterKind][]float64{}}
+		queries = append(queries, Query{Lane: lane, Model: j.model, Points: j.skip, Counts: j.counts})
+		totals = append(totals, Query{Lane: lane, Model: j.model})
+		points = append(points, Query{Lane: lane, Model: j.model, Points: j.points})
+		toLabels = append(toLabels, inLane(movesTo(j.labels), lane, k)...)
+		moves = append(moves, inLane(j.moves, lane, k)...)
+		for range n {
+			none = append(none, labeling.None)
 		}
 	}
-	ctx := context.Background()
 	for at, s := range shards {
-		sums, err := s.Load(ctx, tiles[at], 3, j.k, j.labels)
-		must(err)
-		add(&o.sums, sums)
-		sums, err = s.Update(ctx, tiles[at], 3, j.moves)
-		must(err)
-		add(&o.moved, sums)
-		moves, err := s.Assign(ctx, tiles[at], 4, j.model, j.skip)
-		must(err)
-		o.moves = append(o.moves, moves...)
-		distances, err := s.Distances(ctx, tiles[at], j.model, j.points)
-		must(err)
-		o.distances = append(o.distances, distances...)
-		nearest, err := s.Nearest(ctx, tiles[at], j.model)
-		must(err)
-		o.nearest = append(o.nearest, nearest...)
-		for _, kind := range []ScatterKind{Total, Diagonal, Full} {
-			if kind == Total || j.model.Distortion == metric.SquaredEuclidean {
-				scatter, err := s.Scatter(ctx, tiles[at], 4, j.model, kind)
-				must(err)
-				o.scatter[kind] = append(o.scatter[kind], scatter...)
+		must(s.Load(2, k, none))
+		update := func(step uint64, moves []labeling.Move, sums func(o *outcome) *[]float64) {
+			changes, err := s.Update(ctx, tiles[at], step, moves)
+			must(err)
+			size, lanes := k*s.source.spec.Width(), MovedLanes(k, moves)
+			if len(changes) != len(lanes)*size {
+				t.Fatalf("changes of %d sums in %d lanes", len(changes), len(lanes))
+			}
+			for lane := range outcomes {
+				if of := sums(&outcomes[lane]); *of == nil {
+					*of = make([]float64, size)
+				}
+			}
+			for place, lane := range lanes {
+				addTo(*sums(&outcomes[lane]), changes[place*size:(place+1)*size])
 			}
 		}
-		farthest, err := s.Farthest(ctx, tiles[at], 4, j.model, j.skip, j.counts)
+		update(2, toLabels, func(o *outcome) *[]float64 { return &o.sums })
+		update(3, moves, func(o *outcome) *[]float64 { return &o.changes })
+		assigned, err := s.Assign(ctx, tiles[at], 4, queries)
 		must(err)
-		o.farthest = o.farthest.Farther(farthest)
+		for _, m := range assigned {
+			o := &outcomes[int(m.To)/k]
+			o.moves = append(o.moves, inLane([]labeling.Move{m}, -int(m.To)/k, k)...)
+		}
+		distances, err := s.Distances(ctx, tiles[at], points)
+		must(err)
+		nearest, err := s.Nearest(ctx, tiles[at], queries)
+		must(err)
+		for lane := range outcomes {
+			outcomes[lane].distances = append(outcomes[lane].distances, distances[lane]...)
+			outcomes[lane].nearest = append(outcomes[lane].nearest, nearest[lane]...)
+		}
+		for _, kind := range []ScatterKind{Total, Diagonal, Full} {
+			if kind == Total || jobs[0].model.Distortion == metric.SquaredEuclidean {
+				for lane := range totals {
+					totals[lane].Kind = kind
+				}
+				scatter, err := s.Scatter(ctx, tiles[at], 4, totals)
+				must(err)
+				for lane := range outcomes {
+					outcomes[lane].scatter[kind] = append(outcomes[lane].scatter[kind], scatter[lane]...)
+				}
+			}
+		}
+		farthest, err := s.Farthest(ctx, tiles[at], 4, queries)
+		must(err)
+		for lane := range outcomes {
+			outcomes[lane].farthest = outcomes[lane].farthest.Farther(farthest[lane])
+		}
 	}
-	return o
+	for lane := range outcomes {
+		o := &outcomes[lane]
+		o.moved = slices.Clone(o.sums)
+		addTo(o.moved, o.changes)
+	}
+	return outcomes
 }
+
+func addTo(total, part []float64) {
+	for at, v := range part {
+		total[at] += v
+	}
+}
+
+// movesTo are the moves that give points without labels these.
+func movesTo(labels []int32) []labeling.Move {
+	var moves []labeling.Move
+	for i, c := range labels {
+		if c >= 0 {
+			moves = append(moves, labeling.Move{Point: int32(i), From: labeling.None, To: c})
+		}
+	}
+	return moves
+}
+
+// inLane renumbers the clusters of moves as those of the lane so many further on.
+func inLane(moves []labeling.Move, lanes, k int) []labeling.Move {
+	moves = slices.Clone(moves)
+	for at := range moves {
+		for _, c := range []*int32{&moves[at].From, &moves[at].To} {
+			if *c >= 0 {
+				*c += int32(lanes * k)
+			}
+		}
+	}
+	return moves
+}
+
+// sumsOf loads labels and returns the sums of their clusters.
+func sumsOf(t testing.TB, s *Shard, tiles []int, step uint64, k int, labels []int32) []float64 {
+	t.Helper()
+	none := make([]int32, len(labels))
+	for i := range none {
+		none[i] = labeling.None
+	}
+	err := s.Load(step-1, k, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, moves := make([]float64, k*s.source.spec.Width()), movesTo(labels)
+	changes, err := s.Update(context.Background(), tiles, step-1, moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addTo(sums, changes)
+	return sums
+}
+
+// one is the queries of a single lane.
+func one(model *Model, points []int32) []Query { return []Query{{Model: model, Points: points}} }
 
 // sameBits compares values to the last bit.
 func sameBits(t testing.TB, what string, want, got []float64) {

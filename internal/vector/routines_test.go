@@ -97,10 +97,10 @@ func TestWideRows(t *testing.T) {
 		for _, source := range []*Source{sparse, dense} {
 			source.routines = routines
 			s := built(t, source, 2)
-			if _, err := s.Load(t.Context(), partition.AllTiles(n), 0, k, j.labels); err != nil {
+			if err := s.Load(0, k, j.labels); err != nil {
 				t.Fatal(err)
 			}
-			moves, err := s.Assign(t.Context(), partition.AllTiles(n), 0, model, nil)
+			moves, err := s.Assign(t.Context(), partition.AllTiles(n), 0, one(model, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,10 +109,11 @@ func TestWideRows(t *testing.T) {
 			for _, m := range moves {
 				after[m.Point] = m.To
 			}
-			nearestOf, err := s.Nearest(t.Context(), partition.AllTiles(n), model)
+			measured, err := s.Nearest(t.Context(), partition.AllTiles(n), one(model, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
+			nearestOf := measured[0]
 			for i, row := range stored(s) {
 				best, nearest, square := int32(0), math.Inf(1), 0.0
 				for _, v := range row {

@@ -28,12 +28,12 @@ func (r *row) expanded(buffer []float64) []float64 {
 	return buffer
 }
 
-// addTo adds a sparse row to sums: one value per feature and, if there is one, the background.
-func (r *row) addTo(sums []float64) {
+// addTo adds a sparse row, times a sign, to sums: one value per feature and, if there is one, the background.
+func (r *row) addTo(sums []float64, sign float64) {
 	for at, f := range r.columns {
-		sums[f] += r.values[at]
+		sums[f] += sign * r.values[at] // exact, fused or not
 	}
 	if r.background != 0 {
-		sums[len(sums)-1] += r.background
+		sums[len(sums)-1] += sign * r.background
 	}
 }

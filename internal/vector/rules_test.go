@@ -43,29 +43,29 @@ func TestTies(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		s := onALine(t, sparse, 1, 1, 1, 1, 5, 1)
 		all := partition.AllTiles(6)
-		if _, err := s.Load(t.Context(), all, 0, 4, []int32{1, 2, -1, 0, 3, 3}); err != nil {
+		if err := s.Load(0, 4, []int32{1, 2, -1, 0, 3, 3}); err != nil {
 			t.Fatal(err)
 		}
 		// 1 is as near to 0 as to 2, and as to a number that exceeds 2 by less than the tolerance.
 		model := euclidean(9, 0, 2, 2+1e-14)
-		moves, err := s.Assign(t.Context(), all, 0, model, []int32{3})
+		moves, err := s.Assign(t.Context(), all, 0, one(model, []int32{3}))
 		want := []labeling.Move{{Point: 2, From: -1, To: 1}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("moves %v (%v), want %v", moves, err, want)
 		}
 		model.Absent = []bool{false, true, false, false}
-		moves, err = s.Assign(t.Context(), all, 0, model, nil)
+		moves, err = s.Assign(t.Context(), all, 0, one(model, nil))
 		want = []labeling.Move{{Point: 0, From: 1, To: 2}, {Point: 2, From: -1, To: 2}, {Point: 3, From: 0, To: 2}}
 		if err != nil || !slices.Equal(moves, want) {
 			t.Fatalf("without cluster 1: moves %v (%v), want %v", moves, err, want)
 		}
 		// Of equally far points the lowest is taken; clusters of a single point are left out.
-		farthest, err := s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), nil, []int32{1, 2, 2, 2})
-		if want := (labeling.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest != want {
+		farthest, err := s.Farthest(t.Context(), all, 0, []Query{{Model: euclidean(100, 0, 2, 1), Counts: []int32{1, 2, 2, 2}}})
+		if want := (labeling.Candidate{Found: true, Point: 4, Distance: 16}); err != nil || farthest[0] != want {
 			t.Errorf("farthest %v (%v), want %v", farthest, err, want)
 		}
-		farthest, err = s.Farthest(t.Context(), all, 0, euclidean(100, 0, 2, 1), []int32{4}, []int32{1, 2, 2, 2})
-		if want := (labeling.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest != want {
+		farthest, err = s.Farthest(t.Context(), all, 0, []Query{{Model: euclidean(100, 0, 2, 1), Points: []int32{4}, Counts: []int32{1, 2, 2, 2}}})
+		if want := (labeling.Candidate{Found: true, Point: 0, Distance: 1}); err != nil || farthest[0] != want {
 			t.Errorf("farthest but for 4: %v (%v), want %v", farthest, err, want)
 		}
 	}
@@ -84,15 +84,14 @@ func TestRetries(t *testing.T) {
 	for _, m := range moves {
 		after[m.Point] = m.To
 	}
-	fresh := built(t, source, 1)
-	wantAll, err := fresh.Load(ctx, all, 9, k, after)
-	if err != nil {
-		t.Fatal(err)
+	change := func(tiles []int) []float64 {
+		before, now := sumsOf(t, built(t, source, 1), tiles, 9, k, labels), sumsOf(t, built(t, source, 1), tiles, 9, k, after)
+		for at := range now {
+			now[at] -= before[at]
+		}
+		return now
 	}
-	wantFirst, err := fresh.Load(ctx, first, 9, k, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantAll, wantFirst := change(all), change(first)
 
 	s := built(t, source, 2)
 	model := euclidean(1, 2, 3, 4)
@@ -103,12 +102,12 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = s.Update(ctx, all, 5, moves)
+	_, err := s.Update(ctx, all, 5, moves)
 	notReady("update before load", err)
-	_, err = s.Assign(ctx, all, 5, model, nil)
+	_, err = s.Assign(ctx, all, 5, one(model, nil))
 	notReady("assign before load", err)
 	for range 2 {
-		if _, err := s.Load(ctx, all, 5, k, labels); err != nil {
+		if err := s.Load(5, k, labels); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,12 +125,10 @@ func TestRetries(t *testing.T) {
 		}
 		sameBits(t, "some tiles", wantFirst, got)
 	}
-	_, err = s.Assign(ctx, all, 6, model, nil)
-	notReady("assign with tiles behind", err)
-	if _, err := s.Assign(ctx, first, 6, model, nil); err != nil {
+	if _, err := s.Assign(ctx, first, 6, one(model, nil)); err != nil {
 		t.Error(err)
 	}
-	_, err = s.Scatter(ctx, first, 5, model, Total)
+	_, err = s.Scatter(ctx, first, 5, []Query{{Model: model, Kind: Total}})
 	notReady("scatter of an old step", err)
 	if _, err := s.Update(ctx, rest, 5, moves[:1]); err != nil {
 		t.Error(err) // its moves were applied
@@ -146,33 +143,39 @@ func TestRetries(t *testing.T) {
 	if _, err := s.Update(ctx, all, 5, []labeling.Move{{Point: 7, From: labels[7], To: (labels[7]+2)%(k+1) - 1}}); err == nil {
 		t.Error("other moves for a step that is done")
 	}
-	// A tile that was lost must be loaded with the labels again.
 	s.Drop(first)
 	_, err = s.Update(ctx, all, 6, nil)
 	notReady("a dropped tile", err)
 	if _, err := s.Build(ctx, all); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Update(ctx, all, 6, nil)
-	notReady("a rebuilt tile", err)
-	if got, err := s.Load(ctx, first, 6, k, after); err != nil {
+	// A worker that was prepared again is given the labels after the moves, and then the moves.
+	if err := s.Load(6, k, after); err != nil {
+		t.Error(err)
+	}
+	if got, err := s.Update(ctx, first, 5, moves); err != nil {
 		t.Error(err)
 	} else {
 		sameBits(t, "a rebuilt tile", wantFirst, got)
 	}
-	if got, err := s.Update(ctx, all, 6, nil); err != nil {
-		t.Error(err)
-	} else {
-		sameBits(t, "no moves", wantAll, got)
+	if got, err := s.Update(ctx, all, 6, nil); err != nil || len(got) != 0 {
+		t.Errorf("no moves change %v, %v", got, err)
+	}
+	back := slices.Clone(moves)
+	for at := range back {
+		back[at].From, back[at].To = back[at].To, back[at].From
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Update(canceled, all, 7, moves[:0]); !errors.Is(err, context.Canceled) {
+	if _, err := s.Update(canceled, all, 7, back); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if got, err := s.Update(ctx, all, 7, nil); err != nil {
+	if got, err := s.Update(ctx, all, 7, back); err != nil {
 		t.Errorf("after a canceled one: %v", err)
 	} else {
+		for at := range got {
+			got[at] = 0 - got[at]
+		}
 		sameBits(t, "after a canceled one", wantAll, got)
 	}
 }
@@ -181,12 +184,12 @@ func TestBadOperations(t *testing.T) {
 	s := onALine(t, false, 1, 2, 3, 4)
 	ctx, all := context.Background(), partition.AllTiles(4)
 	for what, labels := range map[string][]int32{"few": {0}, "many": {0, 0, 0, 0, 0}, "above": {0, 1, 2, 0}, "below": {0, -2, 0, 0}} {
-		if _, err := s.Load(ctx, all, 0, 2, labels); err == nil {
+		if err := s.Load(0, 2, labels); err == nil {
 			t.Errorf("labels: %s", what)
 		}
 	}
 	for _, k := range []int{-1, 0, math.MaxInt} {
-		if _, err := s.Load(ctx, all, 0, k, make([]int32, 4)); err == nil {
+		if err := s.Load(0, k, make([]int32, 4)); err == nil {
 			t.Errorf("%d clusters", k)
 		}
 	}
@@ -194,13 +197,12 @@ func TestBadOperations(t *testing.T) {
 		if _, err := s.Build(ctx, tiles); err == nil {
 			t.Errorf("built tiles %v", tiles)
 		}
-		if _, err := s.Load(ctx, tiles, 0, 2, make([]int32, 4)); !errors.Is(err, kernel.ErrNotReady) {
+		if _, err := s.Nearest(ctx, tiles, one(euclidean(1), nil)); !errors.Is(err, kernel.ErrNotReady) {
 			t.Errorf("tiles %v: %v", tiles, err)
 		}
 	}
 	labels := []int32{0, 1, 0, -1}
-	want, err := s.Load(ctx, all, 0, 2, labels)
-	if err != nil {
+	if err := s.Load(0, 2, labels); err != nil {
 		t.Fatal(err)
 	}
 	for what, moves := range map[string][]labeling.Move{
@@ -209,16 +211,17 @@ func TestBadOperations(t *testing.T) {
 		"from":          {{Point: 0, From: 0, To: 1}, {Point: 1, From: 0, To: 1}},
 		"to":            {{Point: 0, From: 0, To: 2}},
 		"to below":      {{Point: 0, From: 0, To: -2}},
+		"descending":    {{Point: 1, From: 1, To: 0}, {Point: 0, From: 0, To: 1}},
 		"twice":         {{Point: 0, From: 0, To: 1}, {Point: 0, From: 1, To: -1}},
 	} {
 		if _, err := s.Update(ctx, all, 0, moves); err == nil {
 			t.Errorf("moves: %s", what)
 		}
 	}
-	if got, err := s.Update(ctx, all, 0, nil); err != nil {
+	if got, err := s.Update(ctx, all, 0, []labeling.Move{{Point: 1, From: 1, To: 0}}); err != nil {
 		t.Error(err)
 	} else {
-		sameBits(t, "after bad moves", want, got)
+		sameBits(t, "after bad moves", []float64{2, -2}, got)
 	}
 	good := func() Model { return *euclidean(1, 2) }
 	for what, change := range map[string]func(m *Model){
@@ -246,27 +249,34 @@ func TestBadOperations(t *testing.T) {
 	}
 	model := good()
 	for what, points := range map[string][]int32{"descending": {2, 1}, "twice": {1, 1}, "below": {-1}, "above": {4}} {
-		if _, err := s.Assign(ctx, all, 1, &model, points); err == nil {
+		if _, err := s.Assign(ctx, all, 1, one(&model, points)); err == nil {
 			t.Errorf("skip: %s", what)
 		}
-		if _, err := s.Distances(ctx, all, &model, points); err == nil {
+		if _, err := s.Distances(ctx, all, one(&model, points)); err == nil {
 			t.Errorf("points: %s", what)
 		}
 	}
-	if _, err := s.Farthest(ctx, all, 1, &model, nil, []int32{1}); err == nil {
+	if _, err := s.Farthest(ctx, all, 1, []Query{{Model: &model, Counts: []int32{1}}}); err == nil {
 		t.Error("too few counts")
 	}
-	if _, err := s.Scatter(ctx, all, 1, &model, 0); err == nil {
+	if _, err := s.Scatter(ctx, all, 1, one(&model, nil)); err == nil {
 		t.Error("no scatter")
+	}
+	for what, queries := range map[string][]Query{
+		"no such lane": {{Lane: 1, Model: &model}}, "below": {{Lane: -1, Model: &model}}, "twice": {{Model: &model}, {Model: &model}},
+	} {
+		if _, err := s.Assign(ctx, all, 1, queries); err == nil {
+			t.Errorf("lanes: %s", what)
+		}
 	}
 }
 
 func checkRefused(t *testing.T, what string, s *Shard, m *Model) {
 	t.Helper()
 	ctx, all := context.Background(), partition.AllTiles(4)
-	_, assign := s.Assign(ctx, all, 1, m, nil)
-	_, scatter := s.Scatter(ctx, all, 1, m, Total)
-	_, farthest := s.Farthest(ctx, all, 1, m, nil, make([]int32, 2))
+	_, assign := s.Assign(ctx, all, 1, one(m, nil))
+	_, scatter := s.Scatter(ctx, all, 1, []Query{{Model: m, Kind: Total}})
+	_, farthest := s.Farthest(ctx, all, 1, []Query{{Model: m, Counts: make([]int32, 2)}})
 	for name, err := range map[string]error{"assign": assign, "scatter": scatter, "farthest": farthest} {
 		if err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%s, %s: %v", what, name, err)
@@ -275,8 +285,8 @@ func checkRefused(t *testing.T, what string, s *Shard, m *Model) {
 	if what == "other clusters" {
 		return // Distances has no labels to compare with
 	}
-	_, distances := s.Distances(ctx, all, m, []int32{0})
-	_, nearest := s.Nearest(ctx, all, m)
+	_, distances := s.Distances(ctx, all, one(m, []int32{0}))
+	_, nearest := s.Nearest(ctx, all, one(m, nil))
 	for name, err := range map[string]error{"distances": distances, "nearest": nearest} {
 		if err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%s, %s: %v", what, name, err)
@@ -370,14 +380,14 @@ func TestExtremeScales(t *testing.T) {
 func TestZerosOfCentroids(t *testing.T) {
 	s := built(t, newSource(t, densePoints(t, 2, 2, []float64{3, 0, 1, 2}), NonNegative), 1)
 	model := &Model{Distortion: metric.IDivergence, Clusters: 2, Centroids: []float64{3, 0, 1, 2}}
-	got, err := s.Distances(t.Context(), []int{0}, model, []int32{0, 1})
+	got, err := s.Distances(t.Context(), []int{0}, one(model, []int32{0, 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	far := 1*math.Log(1.0/3) + 2*math.Log(2/1e-12) - 3 + 3
 	for at, want := range []float64{0, 3 * math.Log(3.0), far, 0} {
-		if !near(got[at], want, 1) {
-			t.Errorf("distance %d is %g, want %g", at, got[at], want)
+		if !near(got[0][at], want, 1) {
+			t.Errorf("distance %d is %g, want %g", at, got[0][at], want)
 		}
 	}
 }

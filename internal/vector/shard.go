@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -14,20 +14,24 @@ import (
 // Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only
 // one method may run at a time; each spreads its tiles over the threads.
 //
-// The labels of all points carry a step, and so does a tile that was summed with them. Load sets a step, Update
-// leads to the next one, and repeating either changes nothing, which makes every operation safe to retry. A
-// point with the label -1 has no cluster and does not count.
+// The shard has several labelings of all points, its lanes: those of restarts that run side by side. Labels carry a
+// step. Load sets it, Update leads to the next one, and repeating either changes nothing, which makes every operation
+// safe to retry. A point with the label -1 has no cluster and does not count.
 type Shard struct {
 	source     *Source
 	threads    int
 	pool       *parallel.Pool
 	tiles      map[int]*tile
-	clusters   int // how many clusters the labels have
-	labels     []int32
+	clusters   int // how many clusters the labels of a lane have
+	lanes      int
+	labels     []int32 // lane after lane
 	labelsStep uint64
 	loaded     bool
+	remembered []rememberedModel // per lane
+	versions   uint64            // of remembered models so far
 	// Buffers that are reused from call to call.
-	terms      terms
+	terms      []*terms // per query
+	pieces     []piece
 	workspaces workspaces
 }
 
@@ -74,9 +78,15 @@ func (s *Shard) Drop(numbers []int) {
 
 // Bytes is the memory of all tiles, the labels, and the buffers beside them.
 func (s *Shard) Bytes() int64 {
-	total := 4*int64(len(s.labels)) + s.terms.bytes() + s.workspaces.bytes()
-	for _, t := range s.tiles {
+	total := 4*int64(len(s.labels)) + s.workspaces.bytes()
+	for _, t := range s.terms {
 		total += t.bytes()
+	}
+	for _, r := range s.remembered {
+		total += 8 * int64(cap(r.model.Centroids)+cap(r.model.Metric))
+	}
+	for _, t := range s.tiles {
+		total += t.bytes() + t.laneBytes()
 	}
 	return total
 }
@@ -85,39 +95,24 @@ func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
 	for at, number := range numbers {
 		if tiles[at] = s.tiles[number]; tiles[at] == nil {
-			return nil, kernel.ErrNotReady
+			return nil, errNotReady
 		}
 	}
 	return tiles, nil
 }
 
-// loadedTiles returns the tiles with the given numbers, which must be loaded at the step.
-func (s *Shard) loadedTiles(numbers []int, step uint64) ([]*tile, error) {
-	tiles, err := s.tilesOf(numbers)
-	if err != nil {
-		return nil, err
-	}
-	if !s.loaded || s.labelsStep != step {
-		return nil, kernel.ErrNotReady
-	}
-	for _, t := range tiles {
-		if !t.loaded || t.step != step {
-			return nil, kernel.ErrNotReady
-		}
-	}
-	return tiles, nil
+// isAt tells whether there are labels of a step.
+func (s *Shard) isAt(step uint64) bool { return s.loaded && s.labelsStep == step }
+
+// shape says which labels and moves fit.
+func (s *Shard) shape() labeling.Shape {
+	return labeling.Shape{Points: s.source.Rows(), Clusters: s.clusters, Lanes: s.lanes}
 }
 
-// labelsOf returns the labels of a tile's rows.
-func (s *Shard) labelsOf(t *tile) []int32 { return s.labels[t.rows.From:t.rows.To] }
-
-// perTile calls do for every tile with a workspace whose reader is open on it.
-func (s *Shard) perTile(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
-	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
-		w := s.workspaces.borrow()
-		w.open(tiles[at], s.source.spec.Columns)
-		do(at, tiles[at], w)
-		s.workspaces.giveBack(w)
-		return nil
-	})
+// labelsOf returns the labels of a tile's rows in one lane, whose clusters are numbered from firstCluster on.
+func (s *Shard) labelsOf(t *tile, lane int) []int32 {
+	begin := lane * s.source.Rows()
+	return s.labels[begin+t.rows.From : begin+t.rows.To]
 }
+
+func (s *Shard) firstCluster(lane int) int32 { return int32(lane * s.clusters) }

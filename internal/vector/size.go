@@ -3,8 +3,12 @@ package vector
 // What a shard takes in memory, in bytes, for plans that are made before anything is allocated. These
 // formulas describe the allocations of this package; size_test.go compares the two.
 
-// moveRowBytes is the move of a row (12) in a list that may have twice the room that it uses while it grows.
-const moveRowBytes = 24
+// MaxLanes is how many lanes a shard may have. More would gain little.
+const MaxLanes = 16
+
+// laneRowBytes is what a row takes in a lane: its move (12) in a list that may have twice the room that it uses while it
+// grows, and its distance to its own centroid.
+const laneRowBytes = 24 + 8
 
 // DenseTileBytes is the memory of the values of a dense tile: whole groups of rows, width values each.
 func DenseTileBytes(rows, width int) int64 {
@@ -21,8 +25,8 @@ func SparseTileBytes(rows int, entries int64, background bool) int64 {
 	return bytes
 }
 
-// MoveBytes is the memory of the moves that a tile's rows can make in one assignment.
-func MoveBytes(rows int) int64 { return int64(rows) * moveRowBytes }
+// LaneBytes is what a tile's rows take in each lane.
+func LaneBytes(rows int) int64 { return int64(rows) * laneRowBytes }
 
 // PaddedClusters bounds how many clusters a model has weights for: they are padded to whole SIMD vectors.
 func PaddedClusters(k int) int64 { return int64(k) + sparsePadding }

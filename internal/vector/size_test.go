@@ -36,15 +36,15 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 					if sparse {
 						planned = SparseTileBytes(tile.rows.Len(), int64(len(tile.values)), width > d)
 					}
-					if planned != tile.bytes() || 12*int64(cap(tile.moves)) > MoveBytes(tile.rows.Len()) {
+					if planned != tile.bytes() || tile.laneBytes() > LaneBytes(tile.rows.Len()) {
 						t.Errorf("%s, sparse %v: tile %d takes %d bytes and has %d moves; planned are %d", way, sparse, number, tile.bytes(), cap(tile.moves), planned)
 					}
 				}
 				perform(t, &job{labels: make([]int32, n), model: model, counts: make([]int32, k), k: k}, []*Shard{shard}, [][]int{partition.AllTiles(n)})
-				if err := shard.setModel(context.Background(), model, true); err != nil {
+				if err := shard.setModels(context.Background(), one(model, nil), true); err != nil {
 					t.Fatal(err)
 				}
-				if taken, planned := 8*int64(len(shard.terms.weights)), WeightBytes(k, width); taken > planned || planned > taken+8*sparsePadding*int64(width) {
+				if taken, planned := 8*int64(len(shard.terms[0].weights)), WeightBytes(k, width); taken > planned || planned > taken+8*sparsePadding*int64(width) {
 					t.Errorf("%s, k = %d: weights take %d bytes, planned are %d", way, k, taken, planned)
 				}
 				w := shard.workspaces.idle[0]

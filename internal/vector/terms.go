@@ -1,10 +1,6 @@
 package vector
 
-import (
-	"context"
-
-	"github.com/cleave-project/cleave/internal/metric"
-)
+import "github.com/cleave-project/cleave/internal/metric"
 
 // terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a
 // score that is linear in x; what is left out is the same for all clusters:
@@ -36,14 +32,9 @@ type terms struct {
 	starts                     []float64 // b_c by place, padded with copies of the last
 }
 
-// setModel prepares a model. It computes weights only if they are needed: for scores, and for KL, whose distances
-// use their logarithms too.
-func (s *Shard) setModel(ctx context.Context, model *Model, forScores bool) error {
-	spec, t := s.source.spec, &s.terms
-	if err := model.check(spec); err != nil {
-		return err
-	}
-	t.model, t.form = *model, model.form(spec.Columns)
+// choose takes over a model and lists the clusters that are not absent.
+func (t *terms) choose(model *Model, columns int) error {
+	t.model, t.form = *model, model.form(columns)
 	t.present, t.place = t.present[:0], resized(t.place, model.Clusters)
 	for c := range model.Clusters {
 		t.place[c] = -1
@@ -55,21 +46,15 @@ func (s *Shard) setModel(ctx context.Context, model *Model, forScores bool) erro
 	if len(t.present) == 0 {
 		return errNoCluster
 	}
-	t.setFeatureWeights(spec.Columns)
-	width := 0
-	if forScores || model.Distortion == metric.KL {
-		width = spec.Width()
-	}
-	pieces := t.layOut(width, s.source.sparse())
-	err := s.pool.Run(ctx, s.threads, pieces, func(p int) error {
-		t.setPiece(p, spec, width > 0)
-		return nil
-	})
+	t.setFeatureWeights(columns)
+	return nil
+}
+
+func (t *terms) setMaxBias() {
 	t.maxBias = 0
 	for _, c := range t.present {
 		t.maxBias = max(t.maxBias, t.bias[c], -t.bias[c])
 	}
-	return err
 }
 
 func (t *terms) setFeatureWeights(columns int) {
@@ -103,9 +88,9 @@ func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	return pieces
 }
 
-// setPiece computes the biases and, if wanted, the weights of one piece, feature by feature.
-func (t *terms) setPiece(p int, spec *RowSpec, weighted bool) {
-	d := spec.Columns
+// setPiece computes the biases and, if there is room for them, the weights of one piece, feature by feature.
+func (t *terms) setPiece(p int, spec *RowSpec) {
+	d, weighted := spec.Columns, len(t.weights) > 0
 	var bias, background [max(blockClusters, sparsePadding)]float64
 	count := min(t.piece, len(t.present)-p*t.piece)
 	for f := range d {

@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -26,9 +28,8 @@ type tile struct {
 	values      []float64
 	backgrounds []float64 // per row; nil if rows have none
 
-	step   uint64 // of the labels that the tile was last summed with
-	loaded bool
-	moves  []labeling.Move // scratch: what the last Assign found
+	own   []ownDistances  // per lane, once they were asked for
+	moves []labeling.Move // scratch: what the last Assign found
 }
 
 func (s *Source) buildTile(number int) (*tile, error) {
@@ -44,8 +45,7 @@ func (s *Source) buildTile(number int) (*tile, error) {
 			t.starts[r] = points.RowStart[t.rows.From+r] - from
 		}
 	} else {
-		groups := (t.rows.Len() + groupRows - 1) / groupRows
-		t.packed = make([]float64, groups*groupRows*t.width)
+		t.packed = make([]float64, t.groups()*groupRows*t.width)
 	}
 	p := newPreparer(s.spec, s.data)
 	for r := range t.rows.Len() {
@@ -76,6 +76,9 @@ func (t *tile) store(r int, prepared *row) {
 	}
 }
 
+// groups is the number of groups of a dense tile.
+func (t *tile) groups() int { return (t.rows.Len() + groupRows - 1) / groupRows }
+
 // group returns the values of one group of rows.
 func (t *tile) group(g int) []float64 {
 	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
@@ -83,6 +86,30 @@ func (t *tile) group(g int) []float64 {
 
 func (t *tile) bytes() int64 {
 	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
+}
+
+// laneBytes is what the tile takes beside its rows.
+func (t *tile) laneBytes() int64 {
+	total := 12 * int64(cap(t.moves))
+	for _, own := range t.own {
+		total += 8 * int64(cap(own.values))
+	}
+	return total
+}
+
+// pointsOf returns those of ascending points that are in the tile.
+func (t *tile) pointsOf(points []int32) []int32 {
+	from, _ := slices.BinarySearch(points, int32(t.rows.From))
+	to, _ := slices.BinarySearch(points, int32(t.rows.To))
+	return points[from:to]
+}
+
+// movesOf returns those of one lane's moves, which ascend, that are in the tile.
+func (t *tile) movesOf(moves []labeling.Move) []labeling.Move {
+	compare := func(m labeling.Move, point int) int { return int(m.Point) - point }
+	from, _ := slices.BinarySearchFunc(moves, t.rows.From, compare)
+	to, _ := slices.BinarySearchFunc(moves, t.rows.To, compare)
+	return moves[from:to]
 }
 
 // unpackedRows is how many rows are taken out of a group at a time: one cache line of each feature.

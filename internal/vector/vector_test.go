@@ -86,10 +86,7 @@ func checkExact(t *testing.T, rng *rand.Rand, s *Shard) {
 	t.Helper()
 	spec, k := s.source.spec, 1+rng.IntN(min(4, s.source.Rows()))
 	labels := randomLabels(rng, spec.Rows, k)
-	sums, err := s.Load(context.Background(), partition.AllTiles(spec.Rows), 0, k, labels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := sumsOf(t, s, partition.AllTiles(spec.Rows), 1, k, labels)
 	exact := make([]*big.Float, len(sums))
 	for at := range exact {
 		exact[at] = new(big.Float).SetPrec(2000)
@@ -350,20 +347,17 @@ func TestObjectiveOfRawData(t *testing.T) {
 		}
 		s := built(t, newSource(t, densePoints(t, n, d, values), Plain), 2)
 		all := partition.AllTiles(n)
-		sums, err := s.Load(context.Background(), all, 0, k, labels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sums := sumsOf(t, s, all, 1, k, labels)
 		model := &Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: make([]float64, k*d)}
 		for c := range k {
 			s.source.Spec().Centroid(model.Centroids[c*d:][:d], sums[c*d:][:d], int(counts[c]))
 		}
-		parts, err := s.Scatter(context.Background(), all, 0, model, Total)
+		parts, err := s.Scatter(context.Background(), all, 1, []Query{{Model: model, Kind: Total}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := 0.0
-		for _, v := range parts {
+		for _, v := range parts[0] {
 			got += v
 		}
 		if !near(got, want, want) {

@@ -3,8 +3,6 @@ package vector
 import (
 	"slices"
 	"sync"
-
-	"github.com/cleave-project/cleave/internal/labeling"
 )
 
 // workspace is one thread's scratch space, so that work on a tile allocates nothing.
@@ -14,10 +12,10 @@ type workspace struct {
 	scores          []float64
 	lowest, highest [groupRows]float64
 	places          places
-	farthest        labeling.Candidate // over the tiles it was used for
-	expanded        []float64          // a sparse row with all its zeros
-	difference      []float64          // x - mu
-	counts          []int32            // how many points each cluster has in a tile
+	assignments     []assignment // per query
+	expanded        []float64    // a sparse row with all its zeros
+	difference      []float64    // x - mu
+	counts          []int32      // how many points each cluster has in a tile
 }
 
 // workspaces is a pool from which threads borrow a workspace for one tile.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/catalog"
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
@@ -20,6 +21,11 @@ func wayProto(w clustering.Way) *cleavev1.Way {
 		Space: cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
 		Use:   cleavev1.Use(enumNumber(cleavev1.Use(0).Descriptor(), w.Use.String())),
 	}
+}
+
+// SpaceOf is the space of a way, 0 where the API has one that this version does not know.
+func SpaceOf(w *cleavev1.Way) clustering.Space {
+	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceGraph)
 }
 
 func choiceProto(c *clustering.Choice) *cleavev1.Choice {

@@ -12,7 +12,7 @@ import (
 // Every space and every use has its value in the API, which has no others.
 func TestWays(t *testing.T) {
 	for s := clustering.SpaceRows; s <= clustering.SpaceGraph; s++ {
-		if got := wayProto(clustering.Way{Space: s, Use: clustering.UseHard}).GetSpace(); EnumWord(got) != s.String() {
+		if got := wayProto(clustering.Way{Space: s, Use: clustering.UseHard}); EnumWord(got.GetSpace()) != s.String() || SpaceOf(got) != s {
 			t.Errorf("%v becomes %v", s, got)
 		}
 	}

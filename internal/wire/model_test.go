@@ -12,6 +12,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/metric"
 )
 
@@ -39,6 +40,11 @@ func anyModel(t *rapid.T) *clustering.Model {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rapid.Bool().Draw(t, "scaled") {
+		m.Units = &dataset.Units{
+			Center: rapid.SliceOfN(value, d, d).Draw(t, "centers"), Scale: rapid.SliceOfN(rapid.Float64Range(0.1, 9), d, d).Draw(t, "scales"),
+		}
 	}
 	return m
 }

@@ -4,11 +4,14 @@ import (
 	"reflect"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/catalog"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Every option of every algorithm has a field, and what is written there is read again: no option of the
@@ -95,5 +98,34 @@ func TestEveryFieldIsAnOption(t *testing.T) {
 	}
 	for at := range members.Len() {
 		check("spec."+string(members.Get(at).Name()), members.Get(at).Message())
+	}
+}
+
+// A job that names no algorithm gets one by its options and data; one whose algorithm is of another version is refused.
+func TestChooseAlgorithm(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		kind dataset.Kind
+		want string
+	}{
+		{`{"k": 2, "restarts": 3}`, dataset.KindGraph, "auto"},
+		{`{"k": 2, "pcKmeans": {}}`, dataset.KindPoints, "pc-kmeans"},
+		{`{"k": 2, "storage": "STORAGE_MODE_NONE"}`, dataset.KindPoints, "kernel-kmeans"},
+		{`{"k": 2, "initialization": {"start": "START_RANDOM"}}`, dataset.KindPoints, "kernel-kmeans"},
+		{`{"k": 2, "initialization": {"start": "START_WEIGHTED_FARTHEST_FIRST"}}`, dataset.KindSparsePoints, "pc-kmeans"},
+	} {
+		p := parse(t, c.text)
+		if err := ChooseAlgorithm(p, c.kind); err != nil || Algorithm(p).Name != c.want {
+			t.Errorf("%s: %s, %v", c.text, Algorithm(p).Name, err)
+		}
+	}
+	p := parse(t, `{"initialization": {"start": "START_NEIGHBORHOODS"}, "storage": "STORAGE_MODE_NONE"}`)
+	if err := ChooseAlgorithm(p, 0); !fault.Is(err, "OPTION_DOES_NOT_APPLY") || p.GetAlgorithm() != nil {
+		t.Errorf("got %v", err)
+	}
+	newer := &cleavev1.JobSpec{}
+	newer.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 4000, protowire.VarintType), 1))
+	if err := ChooseAlgorithm(newer, 0); !fault.Is(err, "UNKNOWN_ALGORITHM") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -126,19 +126,32 @@ func TestVectorSpecsRoundTrip(t *testing.T) {
 	}
 }
 
-func TestVectorModelsRoundTrip(t *testing.T) {
-	for _, m := range []*vectors.Model{
-		{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}},
-		{Distortion: metric.SquaredEuclidean, Clusters: 1, Centroids: []float64{1, 2}, Absent: []bool{true}, Metric: []float64{1, 2}},
-	} {
-		got, err := VectorModelFromProto(VectorModelToProto(m, nil, nil, nil), m.Centroids, m.Absent, m.Metric)
-		if err != nil || !reflect.DeepEqual(got, m) {
-			t.Errorf("got %+v, %v", got, err)
-		}
+func TestQueriesRoundTrip(t *testing.T) {
+	queries := []vectors.Query{
+		{Lane: 1, Model: &vectors.Model{Distortion: metric.Cosine, Clusters: 2, Centroids: []float64{1, 2, 3, 4}}, Points: []int32{7, 9}},
+		{Lane: 3, Model: &vectors.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, 3, 4, 5, 6}, Absent: []bool{true, false, true}, Metric: []float64{1, 2}},
+			Counts: []int32{4, 5, 6}, Kind: vectors.Diagonal},
 	}
-	for _, p := range []*workerv1.VectorModel{nil, {Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32}} {
-		if _, err := VectorModelFromProto(p, nil, nil, nil); err == nil {
-			t.Errorf("%v was accepted", p)
+	p, values, integers := QueriesToProto(queries, nil, nil), QueryValues(queries), QueryIntegers(queries)
+	got, err := QueriesFromProto(p, 2, values, integers)
+	if err != nil || !reflect.DeepEqual(got, queries) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := QueriesFromProto(p, 3, values, integers); err == nil {
+		t.Error("centroids of other columns were accepted")
+	}
+	if _, err := QueriesFromProto(p, 2, append(values, 1), integers); err == nil {
+		t.Error("more values than there are were accepted")
+	}
+	if _, err := QueriesFromProto(p, 2, values, integers[1:]); err == nil {
+		t.Error("too few integers were accepted")
+	}
+	for _, q := range []*workerv1.VectorQuery{
+		{Distortion: 1}, {Clusters: 1}, {Distortion: 257, Clusters: 1}, {Distortion: 1, Clusters: math.MaxUint32}, {Distortion: 1, Clusters: 1, Lane: math.MaxUint32},
+		{Distortion: 1, Clusters: 1, Kind: 257}, {Distortion: 1, Clusters: 1, Absent: 1}, {Distortion: 1, Clusters: 1, Points: math.MaxUint32},
+	} {
+		if _, err := QueriesFromProto(&workerv1.VectorQueries{Queries: []*workerv1.VectorQuery{q}}, 1, []float64{1}, []int32{3}[:min(1, q.GetAbsent())]); err == nil {
+			t.Errorf("%v was accepted", q)
 		}
 	}
 }

@@ -46,30 +46,105 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 	}, nil
 }
 
-// VectorModelToProto converts a model. The caller packs its arrays: PackFloat64s of m.Centroids and
-// m.Metric, PackBools of m.Absent.
-func VectorModelToProto(m *vectors.Model, centroids, absent, metric *workerv1.Payload) *workerv1.VectorModel {
-	return &workerv1.VectorModel{
-		Distortion: workerDistortions.write(m.Distortion), Clusters: uint32(m.Clusters), Centroids: centroids, Absent: absent, Metric: metric,
+// QueriesToProto converts queries. The caller packs their arrays: those of QueryValues and QueryIntegers.
+func QueriesToProto(queries []vectors.Query, values, integers *workerv1.Payload) *workerv1.VectorQueries {
+	p := &workerv1.VectorQueries{Values: values, Integers: integers}
+	for _, q := range queries {
+		p.Queries = append(p.Queries, &workerv1.VectorQuery{
+			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion), Clusters: uint32(q.Model.Clusters), Kind: ScatterToProto(q.Kind),
+			Metric: uint32(len(q.Model.Metric)), Absent: uint32(len(absentClusters(q.Model))), Points: uint32(len(q.Points)), Counts: uint32(len(q.Counts)),
+		})
 	}
+	return p
 }
 
-// VectorModelFromProto reads a model. The caller has fetched its arrays. The shard checks that they fit
-// its vectors.
-func VectorModelFromProto(p *workerv1.VectorModel, centroids []float64, absent []bool, matrix []float64) (*vectors.Model, error) {
-	distortion, err := workerDistortions.decode(p.GetDistortion())
-	if err != nil {
-		return nil, err
+// QueryValues are the centroids and the metric of each query.
+func QueryValues(queries []vectors.Query) []float64 {
+	var values []float64
+	for _, q := range queries {
+		values = append(append(values, q.Model.Centroids...), q.Model.Metric...)
 	}
-	if p.GetClusters() < 1 || p.GetClusters() > dataset.MaxRows {
-		return nil, fmt.Errorf("wire: a model of %d clusters", p.GetClusters())
+	return values
+}
+
+// QueryIntegers are the absent clusters, the points and the counts of each query.
+func QueryIntegers(queries []vectors.Query) []int32 {
+	var integers []int32
+	for _, q := range queries {
+		integers = append(append(append(integers, absentClusters(q.Model)...), q.Points...), q.Counts...)
 	}
-	m := &vectors.Model{Distortion: distortion, Clusters: int(p.GetClusters()), Centroids: centroids}
-	if len(absent) > 0 {
-		m.Absent = absent
+	return integers
+}
+
+func absentClusters(m *vectors.Model) []int32 {
+	var absent []int32
+	for c, is := range m.Absent {
+		if is {
+			absent = append(absent, int32(c))
+		}
 	}
-	if len(matrix) > 0 {
-		m.Metric = matrix
+	return absent
+}
+
+// QueriesFromProto reads queries on rows of some columns. The caller has fetched their arrays. The shard checks that
+// what they say fits its vectors.
+func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, integers []int32) ([]vectors.Query, error) {
+	queries := make([]vectors.Query, len(p.GetQueries()))
+	for at, of := range p.GetQueries() {
+		distortion, err := workerDistortions.decode(of.GetDistortion())
+		if err != nil {
+			return nil, err
+		}
+		if of.GetClusters() < 1 || of.GetClusters() > dataset.MaxRows || of.GetLane() >= vectors.MaxLanes {
+			return nil, fmt.Errorf("wire: a model of %d clusters in lane %d", of.GetClusters(), of.GetLane())
+		}
+		m := &vectors.Model{Distortion: distortion, Clusters: int(of.GetClusters())}
+		var absent []int32
+		q := vectors.Query{Lane: int(of.GetLane()), Model: m}
+		if m.Centroids, values, err = take(values, int64(columns)*int64(m.Clusters)); err != nil {
+			return nil, err
+		}
+		if m.Metric, values, err = take(values, int64(of.GetMetric())); err != nil {
+			return nil, err
+		}
+		if absent, integers, err = take(integers, int64(of.GetAbsent())); err != nil {
+			return nil, err
+		}
+		if q.Points, integers, err = take(integers, int64(of.GetPoints())); err != nil {
+			return nil, err
+		}
+		if q.Counts, integers, err = take(integers, int64(of.GetCounts())); err != nil {
+			return nil, err
+		}
+		if len(absent) > 0 {
+			m.Absent = make([]bool, m.Clusters)
+		}
+		for _, c := range absent {
+			if c < 0 || int(c) >= m.Clusters {
+				return nil, fmt.Errorf("wire: cluster %d of %d is absent", c, m.Clusters)
+			}
+			m.Absent[c] = true
+		}
+		if of.GetKind() != workerv1.ScatterKind_SCATTER_KIND_UNSPECIFIED {
+			if q.Kind, err = ScatterFromProto(of.GetKind()); err != nil {
+				return nil, err
+			}
+		}
+		queries[at] = q
 	}
-	return m, nil
+	if len(values) > 0 || len(integers) > 0 {
+		return nil, fmt.Errorf("wire: %d values and %d integers more than the queries have", len(values), len(integers))
+	}
+	return queries, nil
+}
+
+// take splits off the first of a list; nil if it is none.
+func take[T any](list []T, count int64) (first, rest []T, err error) {
+	if count > int64(len(list)) {
+		return nil, nil, fmt.Errorf("wire: %d of %d values", count, len(list))
+	}
+	if count == 0 {
+		return nil, list, nil
+	}
+	return list[:count:count], list[count:], nil
 }

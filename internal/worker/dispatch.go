@@ -79,6 +79,17 @@ func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Do
 	}
 }
 
+// listsOf makes the answer of an operation that returns lists of values.
+func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.Done, error) {
+	return func(lists [][]float64, err error) (*workerv1.Done, error) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := j.resultPayload(c, wire.PackFloat64Lists(lists))
+		return &workerv1.Done{Values: payload}, err
+	}
+}
+
 // movesOf makes the answer of an operation that returns moves.
 func (j *job) movesOf(c *workerv1.Command) func([]labeling.Move, error) (*workerv1.Done, error) {
 	return func(moves []labeling.Move, err error) (*workerv1.Done, error) {

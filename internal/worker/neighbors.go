@@ -14,11 +14,22 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// neighbors is the tiles of a search. A tile is built by finding the neighbors of its rows.
+// neighbors is the tiles of a search. A tile is built by finding the neighbors of its rows. Rows are taken in the order of
+// the search, so that those of a tile are near each other.
 type neighbors struct {
-	search               *neighbor.Search
-	rows, count, threads int
-	found                map[int][]int32 // by tile
+	search         *neighbor.Search
+	order          []int32
+	count, threads int
+	found          map[int][]int32 // by tile: each row, and its neighbors
+}
+
+func newNeighbors(search *neighbor.Search, count, threads int) *neighbors {
+	return &neighbors{search: search, order: search.Order(), count: count, threads: threads, found: map[int][]int32{}}
+}
+
+func (s *neighbors) rowsOf(tile int) []int32 {
+	at := partition.Tile(len(s.order), tile)
+	return s.order[at.From:at.To]
 }
 
 func (s *neighbors) build(ctx context.Context, tiles []int, stored bool) error {
@@ -31,18 +42,19 @@ func (s *neighbors) build(ctx context.Context, tiles []int, stored bool) error {
 		if _, there := s.found[t]; there {
 			continue
 		}
-		fresh = append(fresh, t)
-		for of := partition.Tile(s.rows, t); of.From < of.To; of.From++ {
-			rows = append(rows, int32(of.From))
-		}
+		fresh, rows = append(fresh, t), append(rows, s.rowsOf(t)...)
 	}
 	all, err := s.search.Rows(ctx, rows, s.count, s.threads)
 	if err != nil {
 		return err
 	}
 	for _, t := range fresh {
-		size := partition.Tile(s.rows, t).Len() * s.count
-		s.found[t], all = append([]int32(nil), all[:size]...), all[size:]
+		found := make([]int32, 0, len(s.rowsOf(t))*(1+s.count))
+		for _, i := range s.rowsOf(t) {
+			found = append(append(found, i), all[:s.count]...)
+			all = all[s.count:]
+		}
+		s.found[t] = found
 	}
 	return nil
 }
@@ -67,7 +79,7 @@ func (s *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1
 	}
 	size := 0
 	for _, t := range tiles {
-		size += partition.Tile(s.rows, t).Len() * s.count
+		size += len(s.found[t])
 	}
 	all := make([]int32, 0, size)
 	for _, t := range tiles {
@@ -107,7 +119,10 @@ func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec)
 			return nil, err
 		}
 		search, err := neighbor.NewSearch(data)
-		return &neighbors{search, rows, count, threads, map[int][]int32{}}, err
+		if err != nil {
+			return nil, err
+		}
+		return newNeighbors(search, count, threads), nil
 	})
 }
 
@@ -122,6 +137,6 @@ func (j *job) prepareKernelNeighbors(p *workerv1.Prepare, rows, count int, diago
 		search := neighbor.NewKernelSearch(values, func(ctx context.Context, from, to int) ([]float64, error) {
 			return j.fetchRows(ctx, p.GetDatasetId(), rows, from, to)
 		})
-		return &neighbors{search, rows, count, threads, map[int][]int32{}}, nil
+		return newNeighbors(search, count, threads), nil
 	})
 }

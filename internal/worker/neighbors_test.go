@@ -31,7 +31,7 @@ func neighborJob(t *testing.T) (*job, []int32) {
 		t.Fatal(err)
 	}
 	j := newTestJob(t)
-	j.rows, j.shard = 64, &neighbors{search, 64, 5, 1, map[int][]int32{}}
+	j.rows, j.shard = 64, newNeighbors(search, 5, 1)
 	j.need = planning.NeighborWorkload(points, 0, 5)
 	return j, all
 }
@@ -54,7 +54,11 @@ func TestNeighborsAreThoseOfTheTiles(t *testing.T) {
 		}
 	}
 	got, err := wire.UnpackInt32s(j.execute(ask(2, 0)).GetDone().GetValues().GetInline())
-	want := append(append([]int32(nil), all[32*5:48*5]...), all[:16*5]...)
+	var want []int32
+	order := j.shard.(*neighbors).order
+	for _, i := range append(append([]int32(nil), order[32:48]...), order[:16]...) {
+		want = append(append(want, i), all[5*i:5*(i+1)]...)
+	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}

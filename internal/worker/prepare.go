@@ -102,9 +102,10 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows {
-		return fmt.Errorf("worker: a job of %d clusters of %d rows", j.need.K, spec.Rows)
+	if j.need.K > spec.Rows || p.GetLanes() > vector.MaxLanes {
+		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes", j.need.K, spec.Rows, p.GetLanes())
 	}
+	j.need.Lanes = int(p.GetLanes())
 	j.need.Vectors = &planning.Vectors{Rows: spec.Rows, Columns: spec.Columns, Width: spec.Width(), FullMetric: v.GetFullMetric()}
 	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {

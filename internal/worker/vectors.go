@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/labeling"
 	"github.com/cleave-project/cleave/internal/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -29,7 +28,10 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		return j.valuesOf(c)(v.Load(j.ctx, tiles, op.Load.GetStep(), j.need.K, labels))
+		if len(labels) > j.rows*max(1, j.need.Lanes) {
+			return nil, fmt.Errorf("worker: %d labels of %d rows, prepared for %d lanes", len(labels), j.rows, j.need.Lanes)
+		}
+		return &workerv1.Done{}, v.Load(op.Load.GetStep(), j.need.K, labels)
 	case *workerv1.Command_Update:
 		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
 		if err != nil {
@@ -37,95 +39,84 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		}
 		return j.valuesOf(c)(v.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_VectorAssign:
-		model, skip, err := j.modelAndPoints(op.VectorAssign.GetModel(), op.VectorAssign.GetSkip())
+		queries, err := j.queries(op.VectorAssign.GetQueries())
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), model, skip))
+		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorFarthest:
-		return v.farthest(j, tiles, op.VectorFarthest)
-	case *workerv1.Command_Distances:
-		model, points, err := j.modelAndPoints(op.Distances.GetModel(), op.Distances.GetPoints())
+		queries, err := j.queries(op.VectorFarthest.GetQueries())
 		if err != nil {
 			return nil, err
 		}
-		if limit := j.need.MaxPointsPerRequest(); len(points) > limit {
-			return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", len(points), limit)
-		}
-		return j.valuesOf(c)(v.Distances(j.ctx, tiles, model, points))
+		far, err := v.Farthest(j.ctx, tiles, op.VectorFarthest.GetStep(), queries)
+		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
+	case *workerv1.Command_Distances:
+		return v.distances(j, c, tiles, op.Distances)
 	case *workerv1.Command_Scatter:
 		return v.scatter(j, c, tiles, op.Scatter)
 	case *workerv1.Command_Nearest:
-		model, err := j.model(op.Nearest.GetModel())
+		queries, err := j.queries(op.Nearest.GetQueries())
 		if err != nil {
 			return nil, err
 		}
-		return j.valuesOf(c)(v.Nearest(j.ctx, tiles, model))
+		return j.listsOf(c)(v.Nearest(j.ctx, tiles, queries))
 	}
 	return nil, unknownCommand(c)
 }
 
-func (v *vectors) farthest(j *job, tiles []int, op *workerv1.VectorFarthest) (*workerv1.Done, error) {
-	model, skip, err := j.modelAndPoints(op.GetModel(), op.GetSkip())
+func (v *vectors) distances(j *job, c *workerv1.Command, tiles []int, op *workerv1.Distances) (*workerv1.Done, error) {
+	queries, err := j.queries(op.GetQueries())
 	if err != nil {
 		return nil, err
 	}
-	counts, err := unpackPayload(j, op.GetCounts(), wire.UnpackInt32s)
-	if err != nil {
-		return nil, err
+	points := 0
+	for _, q := range queries {
+		points += len(q.Points)
 	}
-	far, err := v.Farthest(j.ctx, tiles, op.GetStep(), model, skip, counts)
-	return &workerv1.Done{Farthest: wire.CandidatesToProto([]labeling.Candidate{far})}, err
+	if limit := j.need.MaxPointsPerRequest(); points > limit {
+		return nil, fmt.Errorf("worker: the distances of %d points at once, %d are planned for", points, limit)
+	}
+	return j.listsOf(c)(v.Distances(j.ctx, tiles, queries))
 }
 
 func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1.Scatter) (*workerv1.Done, error) {
-	kind, err := wire.ScatterFromProto(op.GetKind())
+	queries, err := j.queries(op.GetQueries())
 	if err != nil {
 		return nil, err
 	}
-	switch limit := j.need.MaxTilesPerRequest(); {
-	case kind == vector.Full && !j.need.Vectors.FullMetric:
-		return nil, errors.New("worker: a full scatter in a job without a full metric")
-	case kind != vector.Total && len(tiles) > limit:
-		return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), limit)
+	for _, q := range queries {
+		switch limit := j.need.MaxTilesPerRequest(); {
+		case q.Kind == vector.Full && !j.need.Vectors.FullMetric:
+			return nil, errors.New("worker: a full scatter in a job without a full metric")
+		case q.Kind != vector.Total && len(tiles) > limit:
+			return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), limit)
+		}
 	}
-	model, err := j.model(op.GetModel())
-	if err != nil {
-		return nil, err
-	}
-	return j.valuesOf(c)(v.Scatter(j.ctx, tiles, op.GetStep(), model, kind))
+	return j.listsOf(c)(v.Scatter(j.ctx, tiles, op.GetStep(), queries))
 }
 
-// model fetches a model and checks that it is not larger than planned.
-func (j *job) model(p *workerv1.VectorModel) (*vector.Model, error) {
+// queries fetches queries and checks that they are not larger than planned.
+func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
 	columns := j.need.Vectors.Columns
-	if int64(p.GetClusters()) > int64(j.need.K) {
-		return nil, fmt.Errorf("worker: a model of %d clusters, prepared for %d", p.GetClusters(), j.need.K)
+	if lanes := max(1, j.need.Lanes); len(p.GetQueries()) < 1 || len(p.GetQueries()) > lanes {
+		return nil, fmt.Errorf("worker: %d queries at once, prepared for 1 to %d", len(p.GetQueries()), lanes)
 	}
-	centroids, err := j.floats(p.GetCentroids(), int(p.GetClusters())*columns)
+	for _, q := range p.GetQueries() {
+		if int64(q.GetClusters()) > int64(j.need.K) {
+			return nil, fmt.Errorf("worker: a model of %d clusters, prepared for %d", q.GetClusters(), j.need.K)
+		}
+		if int64(q.GetMetric()) > int64(columns) && !j.need.Vectors.FullMetric {
+			return nil, fmt.Errorf("worker: a metric of %d values for %d columns", q.GetMetric(), columns)
+		}
+	}
+	values, err := unpackPayload(j, p.GetValues(), wire.UnpackFloat64s)
 	if err != nil {
 		return nil, err
 	}
-	absent, err := unpackPayload(j, p.GetAbsent(), wire.UnpackBools)
+	integers, err := unpackPayload(j, p.GetIntegers(), wire.UnpackInt32s)
 	if err != nil {
 		return nil, err
 	}
-	matrix, err := j.optionalFloats(p.GetMetric())
-	if err != nil {
-		return nil, err
-	}
-	if len(matrix) > columns && !j.need.Vectors.FullMetric {
-		return nil, fmt.Errorf("worker: a metric of %d values for %d columns", len(matrix), columns)
-	}
-	return wire.VectorModelFromProto(p, centroids, absent, matrix)
-}
-
-// modelAndPoints fetches a model and a list of points.
-func (j *job) modelAndPoints(m *workerv1.VectorModel, points *workerv1.Payload) (*vector.Model, []int32, error) {
-	model, err := j.model(m)
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := unpackPayload(j, points, wire.UnpackInt32s)
-	return model, list, err
+	return wire.QueriesFromProto(p, columns, values, integers)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// vectorJob is a job of 64 points in 4 tiles and 3 clusters, and a shard of the same points to compare
+// vectorJob is a job of 64 points in 4 tiles and 3 clusters, in 2 lanes, and a shard of the same points to compare
 // with.
 func vectorJob(t *testing.T) (*job, *vector.Shard) {
 	t.Helper()
@@ -42,7 +42,7 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 		t.Fatal(err)
 	}
 	j.rows, j.shard = 64, &vectors{Shard: vector.NewShard(source, 1)}
-	j.need = planning.Workload{K: 3, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
+	j.need = planning.Workload{K: 3, Lanes: 2, Vectors: &planning.Vectors{Rows: 64, Columns: 2, Width: 2}}
 	return j, local
 }
 
@@ -50,8 +50,8 @@ func inline(data []byte) *workerv1.Payload {
 	return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
 }
 
-func modelOf(m *vector.Model) *workerv1.VectorModel {
-	return wire.VectorModelToProto(m, inline(wire.PackFloat64s(m.Centroids)), inline(wire.PackBools(m.Absent)), inline(wire.PackFloat64s(m.Metric)))
+func queriesOf(queries []vector.Query) *workerv1.VectorQueries {
+	return wire.QueriesToProto(queries, inline(wire.PackFloat64s(wire.QueryValues(queries))), inline(wire.PackInt32s(wire.QueryIntegers(queries))))
 }
 
 // executeOnAll runs a command on all four tiles.
@@ -67,14 +67,16 @@ var buildCommand = &workerv1.Command_Build{Build: &workerv1.Build{}}
 func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 	j, local := vectorJob(t)
 	ctx, tiles := t.Context(), partition.AllTiles(64)
-	labels, moves := make([]int32, 64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}}
+	labels, moves := make([]int32, 2*64), []labeling.Move{{Point: 3, From: 0, To: -1}, {Point: 40, From: 1, To: 2}, {Point: 1, From: 4, To: 3}}
 	for i := range labels {
-		labels[i] = int32(i % 3)
+		labels[i] = int32(i/64*3 + i%64%3)
 	}
 	m := &vector.Model{
 		Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: []float64{1, 2, -3, 0.5, 0, 0}, Absent: []bool{false, false, true}, Metric: []float64{1, 0.25},
 	}
 	some, counts := []int32{0, 17, 63}, []int32{20, 21, 22}
+	queries := []vector.Query{{Model: m, Points: some, Counts: counts, Kind: vector.Diagonal}, {Lane: 1, Model: m, Counts: counts, Kind: vector.Total}}
+	lists := func(values [][]float64, err error) any { return packed(t, wire.PackFloat64Lists(values), err) }
 	floats := func(values []float64, err error) any { return packed(t, wire.PackFloat64s(values), err) }
 	for _, step := range []struct {
 		name string
@@ -82,20 +84,20 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		c    *workerv1.Command
 	}{
 		{"build", nil, &workerv1.Command{Operation: buildCommand}},
-		{"load", floats(local.Load(ctx, tiles, 7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
+		{"load", packed(t, nil, local.Load(7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
 			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoves(moves))}}}},
-		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, m, some)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
-			VectorAssign: &workerv1.VectorAssign{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some))}}}},
-		{"distances", floats(local.Distances(ctx, tiles, m, some)), &workerv1.Command{Operation: &workerv1.Command_Distances{
-			Distances: &workerv1.Distances{Model: modelOf(m), Points: inline(wire.PackInt32s(some))}}}},
-		{"scatter", floats(local.Scatter(ctx, tiles, 8, m, vector.Diagonal)), &workerv1.Command{Operation: &workerv1.Command_Scatter{
-			Scatter: &workerv1.Scatter{Step: 8, Model: modelOf(m), Kind: workerv1.ScatterKind_SCATTER_KIND_DIAGONAL}}}},
-		{"nearest", floats(local.Nearest(ctx, tiles, m)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
-			Nearest: &workerv1.Nearest{Model: modelOf(m)}}}},
+		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
+			VectorAssign: &workerv1.VectorAssign{Step: 8, Queries: queriesOf(queries)}}}},
+		{"distances", lists(local.Distances(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Distances{
+			Distances: &workerv1.Distances{Queries: queriesOf(queries)}}}},
+		{"scatter", lists(local.Scatter(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_Scatter{
+			Scatter: &workerv1.Scatter{Step: 8, Queries: queriesOf(queries)}}}},
+		{"nearest", lists(local.Nearest(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Nearest{
+			Nearest: &workerv1.Nearest{Queries: queriesOf(queries)}}}},
 		{"farthest", nil, &workerv1.Command{Operation: &workerv1.Command_VectorFarthest{
-			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Model: modelOf(m), Skip: inline(wire.PackInt32s(some)), Counts: inline(wire.PackInt32s(counts))}}}},
+			VectorFarthest: &workerv1.VectorFarthest{Step: 8, Queries: queriesOf(queries)}}}},
 	} {
 		answer := j.executeOnAll(step.c)
 		if answer.GetFailure() != nil {
@@ -105,9 +107,9 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 			t.Errorf("%s: got % x, want % x", step.name, got, step.want)
 		}
 		if step.name == "farthest" {
-			want, err := local.Farthest(ctx, tiles, 8, m, some, counts)
+			want, err := local.Farthest(ctx, tiles, 8, queries)
 			got, bad := wire.CandidatesFromProto(answer.GetDone().GetFarthest())
-			if err != nil || bad != nil || !want.Found || !reflect.DeepEqual(got, []labeling.Candidate{want}) {
+			if err != nil || bad != nil || !want[0].Found || !reflect.DeepEqual(got, want) {
 				t.Errorf("farthest: got %v, %v, want %v, %v", got, bad, want, err)
 			}
 		}
@@ -130,16 +132,19 @@ func movesOf(t *testing.T) func([]labeling.Move, error) any {
 }
 
 func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
-	good := func() *vector.Model {
-		return &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: make([]float64, 6)}
+	good := func(points int) *workerv1.VectorQueries {
+		m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 3, Centroids: make([]float64, 6)}
+		return queriesOf([]vector.Query{{Model: m, Points: make([]int32, points)}})
 	}
-	nearest := func(change func(*workerv1.VectorModel)) *workerv1.Command {
-		m := modelOf(good())
-		change(m)
-		return &workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Model: m}}}
+	nearest := func(change func(*workerv1.VectorQueries, *workerv1.VectorQuery)) *workerv1.Command {
+		queries := good(0)
+		change(queries, queries.Queries[0])
+		return &workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}}
 	}
 	scatter := func(kind workerv1.ScatterKind, step uint64) *workerv1.Command {
-		return &workerv1.Command{Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Model: modelOf(good()), Kind: kind}}}
+		queries := good(0)
+		queries.Queries[0].Kind = kind
+		return &workerv1.Command{Operation: &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: step, Queries: queries}}}
 	}
 	internal := workerv1.FailureKind_FAILURE_KIND_INTERNAL
 	for name, c := range map[string]struct {
@@ -148,19 +153,24 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		says    string
 	}{
 		"a command for a matrix": {&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}}, internal, "unknown command"},
-		"no model":               {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "unknown Distortion"},
-		"too many clusters":      {nearest(func(m *workerv1.VectorModel) { m.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
-		"other centroids":        {nearest(func(m *workerv1.VectorModel) { m.Clusters = 2 }), internal, "6 values instead of 4"},
-		"half a centroid":        {nearest(func(m *workerv1.VectorModel) { m.Centroids = inline(make([]byte, 47)) }), internal, "47 bytes"},
-		"unknown distortion":     {nearest(func(m *workerv1.VectorModel) { m.Distortion = 257 }), internal, "Distortion 257"},
-		"a full metric":          {nearest(func(m *workerv1.VectorModel) { m.Metric = inline(make([]byte, 32)) }), internal, "a metric of 4 values"},
-		"absent is no bool":      {nearest(func(m *workerv1.VectorModel) { m.Absent = inline([]byte{0, 1, 9}) }), internal, "neither 0 nor 1"},
-		"unknown scatter":        {scatter(257, 1), internal, "ScatterKind 257"},
-		"full scatter":           {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
-		"before the labels":      {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
-		"tiles not stored":       {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
+		"no queries":             {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "0 queries at once"},
+		"too many queries":       {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) { p.Queries = append(p.Queries, q, q) }), internal, "3 queries at once"},
+		"too many clusters":      {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
+		"other centroids":        {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = 2 }), internal, "2 values and 0 integers more"},
+		"half a centroid":        {nearest(func(p *workerv1.VectorQueries, _ *workerv1.VectorQuery) { p.Values = inline(make([]byte, 47)) }), internal, "47 bytes"},
+		"unknown distortion":     {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Distortion = 257 }), internal, "Distortion 257"},
+		"a full metric":          {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Metric = 4 }), internal, "a metric of 4 values"},
+		"no such absent cluster": {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) {
+			q.Absent, p.Integers = 1, inline(wire.PackInt32s([]int32{3}))
+		}), internal, "cluster 3 of 3"},
+		"too many lanes": {&workerv1.Command{Operation: &workerv1.Command_Load{
+			Load: &workerv1.Load{Labels: inline(wire.PackInt32s(make([]int32, 3*64)))}}}, internal, "prepared for 2 lanes"},
+		"unknown scatter":   {scatter(257, 1), internal, "ScatterKind 257"},
+		"full scatter":      {scatter(workerv1.ScatterKind_SCATTER_KIND_FULL, 1), internal, "without a full metric"},
+		"before the labels": {scatter(workerv1.ScatterKind_SCATTER_KIND_TOTAL, 1), workerv1.FailureKind_FAILURE_KIND_NOT_READY, ""},
+		"tiles not stored":  {&workerv1.Command{Operation: &workerv1.Command_Build{Build: &workerv1.Build{MatrixFree: true}}}, internal, "always stored"},
 		"distances without end": {&workerv1.Command{Operation: &workerv1.Command_Distances{
-			Distances: &workerv1.Distances{Model: modelOf(good()), Points: inline(make([]byte, 4*(1+planning.Workload{K: 3}.MaxPointsPerRequest())))}}}, internal, "are planned for"},
+			Distances: &workerv1.Distances{Queries: good(1 + planning.Workload{K: 3}.MaxPointsPerRequest())}}}, internal, "are planned for"},
 	} {
 		j, _ := vectorJob(t)
 		if failure := j.executeOnAll(&workerv1.Command{Operation: buildCommand}).GetFailure(); failure != nil {
@@ -194,5 +204,21 @@ func TestReservedMemoryFollowsTheTilesOfVectors(t *testing.T) {
 	memory.beginRelease()
 	if j.close(); memory.used != 0 {
 		t.Errorf("closed: %d bytes", memory.used)
+	}
+}
+
+func TestBadUnitsAreRefused(t *testing.T) {
+	j := newTestJob(t)
+	for _, c := range []struct{ center, scale []float64 }{
+		{[]float64{1, 2}, []float64{1}},
+		{[]float64{1}, []float64{0}},
+		{[]float64{math.NaN()}, []float64{1}},
+	} {
+		units := &workerv1.Units{Center: inline(wire.PackFloat64s(c.center)), Scale: inline(wire.PackFloat64s(c.scale))}
+		answer := j.execute(&workerv1.Command{Operation: &workerv1.Command_Prepare{Prepare: &workerv1.Prepare{
+			K: 1, Units: units, What: &workerv1.Prepare_Vectors{Vectors: &workerv1.VectorSpec{}}}}})
+		if f := answer.GetFailure(); f.GetReason() != "BAD_UNITS" || j.shard != nil {
+			t.Errorf("%v: %v", c, f)
+		}
 	}
 }

@@ -65,11 +65,12 @@ type JobServiceClient interface {
 	GetResult(ctx context.Context, in *GetResultRequest, opts ...grpc.CallOption) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(ctx context.Context, in *GetLabelsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetLabelsResponse], error)
-	// GetModel streams the centroids and the metric of a job of the vector family.
+	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
+	// the rows.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
 	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of the
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto or of the
 	// vector or kernel family, and streams their labels in row order.
 	PredictJob(ctx context.Context, in *PredictJobRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PredictJobResponse], error)
 	// EvaluateJob scores a job's labels against the truth.
@@ -290,11 +291,12 @@ type JobServiceServer interface {
 	GetResult(context.Context, *GetResultRequest) (*GetResultResponse, error)
 	// GetLabels streams the cluster of every row, in row order.
 	GetLabels(*GetLabelsRequest, grpc.ServerStreamingServer[GetLabelsResponse]) error
-	// GetModel streams the centroids and the metric of a job of the vector family.
+	// GetModel streams the centroids and the metric of a job of the vector family, or of one of auto in the space of
+	// the rows.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
 	// GetEmbedding streams the coordinates that a job of the spectral family gave to the rows.
 	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error
-	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of the
+	// PredictJob assigns new points, which are a data set of their own, to the clusters of a job of auto or of the
 	// vector or kernel family, and streams their labels in row order.
 	PredictJob(*PredictJobRequest, grpc.ServerStreamingServer[PredictJobResponse]) error
 	// EvaluateJob scores a job's labels against the truth.

@@ -115,7 +115,7 @@ type Result struct {
 	// The diagonal shift in force at the end.
 	Sigma float64 `protobuf:"fixed64,13,opt,name=sigma,proto3" json:"sigma,omitempty"`
 	// ZSCORE if the columns of the points were standardized; else absent.
-	Scale Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
+	Scale *Scale `protobuf:"varint,26,opt,name=scale,proto3,enum=cleave.v1.Scale,oneof" json:"scale,omitempty"`
 	// Absent unless constrained points were assigned together.
 	Inference *InferenceReport `protobuf:"bytes,14,opt,name=inference,proto3" json:"inference,omitempty"`
 	// Spectral family only.
@@ -267,8 +267,8 @@ func (x *Result) GetSigma() float64 {
 }
 
 func (x *Result) GetScale() Scale {
-	if x != nil {
-		return x.Scale
+	if x != nil && x.Scale != nil {
+		return *x.Scale
 	}
 	return Scale_SCALE_UNSPECIFIED
 }
@@ -1272,7 +1272,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xdd\b\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xec\b\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -1293,8 +1293,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"evaluation\x18\v \x01(\v2\x15.cleave.v1.EvaluationR\n" +
 	"evaluation\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
-	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12&\n" +
-	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x128\n" +
+	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12+\n" +
+	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleH\x01R\x05scale\x88\x01\x01\x128\n" +
 	"\tinference\x18\x0e \x01(\v2\x1a.cleave.v1.InferenceReportR\tinference\x125\n" +
 	"\bspectral\x18\x0f \x01(\v2\x19.cleave.v1.SpectralReportR\bspectral\x12*\n" +
 	"\x05model\x18\x10 \x01(\v2\x14.cleave.v1.ModelHeadR\x05model\x126\n" +
@@ -1306,7 +1306,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\v2\x0f.cleave.v1.PlanR\x04plan\x12,\n" +
 	"\atimings\x18\x17 \x01(\v2\x12.cleave.v1.TimingsR\atimings\x12)\n" +
 	"\x06choice\x18\x19 \x01(\v2\x11.cleave.v1.ChoiceR\x06choiceB\x12\n" +
-	"\x10_plain_objective\"s\n" +
+	"\x10_plain_objectiveB\b\n" +
+	"\x06_scale\"s\n" +
 	"\x06Choice\x12&\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
 	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +

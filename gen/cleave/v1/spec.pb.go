@@ -1541,7 +1541,11 @@ func (x *Initialization) GetCentroids() []float64 {
 // Auto chooses by the data and the constraints how points are compared and how constraints enter; Result.choice says
 // what it chose and why.
 type Auto struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of each row in the graph of nearest neighbors; absent means 10.
+	Neighbors *uint32 `protobuf:"varint,1,opt,name=neighbors,proto3,oneof" json:"neighbors,omitempty"`
+	// That the constraints are divided into, to compare ways by; absent means 3.
+	Folds         *uint32 `protobuf:"varint,2,opt,name=folds,proto3,oneof" json:"folds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1574,6 +1578,20 @@ func (x *Auto) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Auto.ProtoReflect.Descriptor instead.
 func (*Auto) Descriptor() ([]byte, []int) {
 	return file_cleave_v1_spec_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Auto) GetNeighbors() uint32 {
+	if x != nil && x.Neighbors != nil {
+		return *x.Neighbors
+	}
+	return 0
+}
+
+func (x *Auto) GetFolds() uint32 {
+	if x != nil && x.Folds != nil {
+		return *x.Folds
+	}
+	return 0
 }
 
 // KernelKmeans is semi-supervised weighted kernel k-means and graph clustering (Kulis et al. 2009).
@@ -2695,8 +2713,13 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
 	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
 	"\bfarthest\x18\x03 \x01(\x0e2\x17.cleave.v1.FarthestRuleR\bfarthest\x12\x1c\n" +
-	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\x06\n" +
-	"\x04Auto\"\xf3\x02\n" +
+	"\tcentroids\x18\x04 \x03(\x01R\tcentroids\"\\\n" +
+	"\x04Auto\x12!\n" +
+	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x12\x19\n" +
+	"\x05folds\x18\x02 \x01(\rH\x01R\x05folds\x88\x01\x01B\f\n" +
+	"\n" +
+	"_neighborsB\b\n" +
+	"\x06_folds\"\xf3\x02\n" +
 	"\fKernelKmeans\x122\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x14.cleave.v1.ObjectiveR\tobjective\x12)\n" +
 	"\x06kernel\x18\x02 \x01(\v2\x11.cleave.v1.KernelR\x06kernel\x12&\n" +
@@ -3029,6 +3052,7 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
+	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{
 		(*Shift_Rule)(nil),

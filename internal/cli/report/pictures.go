@@ -10,6 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // Scene is what a picture of the clusters shows besides the outcome.
@@ -49,7 +51,11 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 	}
 	switch data := s.Data.(type) {
 	case *dataset.Points:
-		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(data, r.centroids())
+		points, centers, err := r.asCompared(data)
+		if err != nil {
+			return err
+		}
+		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 	case *dataset.Graph:
@@ -63,6 +69,28 @@ func (r *Report) drawClusters(w io.Writer, s Scene) error {
 		plot.XY, plot.Graph = xy, data
 	}
 	return picture.Clusters(w, plot)
+}
+
+// asCompared gives the points, and the centroids if they can be drawn among them, in the units that they were clustered
+// in, so that their principal components show what counted. One or two columns are drawn as they are.
+func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
+	centers = r.centroids()
+	if r.Result.GetScale() != cleavev1.Scale_SCALE_ZSCORE || points.D <= 2 {
+		return points, centers, nil
+	}
+	units := dataset.StandardUnits(points)
+	scaled, err := units.Apply(points)
+	if err != nil {
+		return nil, nil, err
+	}
+	if centers == nil {
+		return scaled.(*dataset.Points), nil, nil
+	}
+	scaledCenters, err := units.Apply(centers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return scaled.(*dataset.Points), scaledCenters.(*dataset.Points), nil
 }
 
 func (r *Report) subtitle() string {

@@ -115,22 +115,10 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			m, e := p.newMethod(x, 0), newEvaluator(t, c.data, p)
-			if _, err := m.Init(ctx); err != nil {
-				t.Fatalf("%s: init: %v", name, err)
-			}
-			last := math.Inf(1)
-			for range 30 {
-				report, err := m.Step(ctx)
-				if err != nil {
-					if optionsOf(c.spec).Algorithm == CopKmeans {
-						infeasible++
-						break
-					}
-					t.Fatalf("%s: step: %v", name, err)
-				}
+			e, last := newEvaluator(t, c.data, p), math.Inf(1)
+			f := checkedFamily{family: family{server: server{x}, p: p}, check: func(m clustering.Method, report clustering.Report) {
 				if report.Entry == nil {
-					break
+					return
 				}
 				steps++
 				r := &clustering.Result{}
@@ -143,24 +131,56 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				}
 				scale := math.Abs(want) + math.Abs(r.Model.Metric.LogDet())
 				if math.Abs(value-want) > 1e-9*scale+1e-12 {
-					t.Fatalf("%s, iteration %d: reported %.15g, evaluated %.15g", name, report.Entry.Iteration, value, want)
+					t.Errorf("%s, iteration %d: reported %.15g, evaluated %.15g", name, report.Entry.Iteration, value, want)
 				}
 				if now := m.Value(); now > last+1e-9*math.Abs(last)+1e-12 {
-					t.Fatalf("%s, iteration %d: rose from %.15g to %.15g", name, report.Entry.Iteration, last, now)
+					t.Errorf("%s, iteration %d: rose from %.15g to %.15g", name, report.Entry.Iteration, last, now)
 				}
 				last = m.Value()
-				if report.Stop != 0 {
-					break
-				}
-			}
-			for i, c := range m.Labels() {
-				if c < 0 && infeasible == 0 {
-					t.Fatalf("%s: point %d has no label", name, i)
-				}
+			}}
+			result, err := clustering.Run(ctx, f, clustering.NopObserver{})
+			switch {
+			case err != nil && optionsOf(c.spec).Algorithm == CopKmeans:
+				infeasible++
+			case err != nil:
+				t.Fatalf("%s: %v", name, err)
+			case slices.Contains(result.Labels, -1):
+				t.Fatalf("%s: a point has no label", name)
 			}
 		}
 	}
 	t.Logf("%d steps; %d of the hard problems had no solution", steps, infeasible)
+}
+
+// checkedFamily is a family whose methods are checked after every step.
+type checkedFamily struct {
+	family
+	check func(m clustering.Method, report clustering.Report)
+}
+
+func (f checkedFamily) Begin(context.Context, clustering.Observer) (clustering.Family, error) {
+	return f, nil
+}
+
+func (f checkedFamily) Restarts() int { return 1 }
+
+func (f checkedFamily) MaxIterations() int { return 30 }
+
+func (f checkedFamily) Method(restart int, l *clustering.Lane, o clustering.Observer) clustering.Method {
+	return checkedMethod{f.family.Method(restart, l, o), f.check}
+}
+
+type checkedMethod struct {
+	clustering.Method
+	check func(m clustering.Method, report clustering.Report)
+}
+
+func (m checkedMethod) Step(ctx context.Context) (clustering.Report, error) {
+	report, err := m.Method.Step(ctx)
+	if err == nil {
+		m.check(m.Method, report)
+	}
+	return report, err
 }
 
 func optionsOf(spec clustering.Spec) *Options { return spec.Algorithm.(*Options) }

@@ -1,9 +1,7 @@
 package centroid
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -57,27 +55,22 @@ func (g *coloring) describe(v int32) string {
 }
 
 // assignPoints moves points without constraints to the nearest centroid, and components to their new clusters.
-func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(ctx, m.model(), m.points)
+func (m *cop) assignPoints() (moved int, err error) {
+	moves, err := m.x.Assign(m.model(), m.points)
 	if err != nil {
 		return 0, err
 	}
+	var together []kernel.Move
 	if len(m.points) > 0 {
-		together, err := m.assignComponents(ctx)
-		if err != nil {
+		if together, err = m.assignComponents(); err != nil {
 			return 0, err
 		}
-		moves = append(moves, together...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
 	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(ctx, moves)
+	return m.apply(moves, together)
 }
 
-func (m *cop) assignComponents(ctx context.Context) ([]kernel.Move, error) {
-	distances, err := m.x.Distances(ctx, m.model(), m.points)
+func (m *cop) assignComponents() ([]kernel.Move, error) {
+	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (m *hmrf) FillResult(r *clustering.Result) {
 
 // Init makes the first centroids or labels.
 func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
-	if err := m.start(ctx); err != nil {
+	if err := m.start(); err != nil {
 		return clustering.Report{}, err
 	}
 	if m.p.spec.MaxIterations > 0 {
@@ -85,7 +85,7 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	var err error
-	m.parts, err = m.measure(ctx, m.model(), m.metric)
+	m.parts, err = m.measure(m.model(), m.metric)
 	return clustering.Report{}, err
 }
 
@@ -106,13 +106,13 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	assigned, err := m.measure(ctx, old, oldMetric)
+	assigned, err := m.measure(old, oldMetric)
 	if err != nil {
 		return clustering.Report{}, err
 	}
 	m.completeLowerBound(assigned)
 	m.takeMeans()
-	if err := m.learn(ctx); err != nil {
+	if err := m.learn(); err != nil {
 		return clustering.Report{}, err
 	}
 	m.iteration++
@@ -133,7 +133,7 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 
 // assign is the E-step.
 func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(ctx, m.model(), m.points)
+	moves, err := m.x.Assign(m.model(), m.points)
 	if err != nil {
 		return 0, err
 	}
@@ -141,14 +141,7 @@ func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(together) > 0 {
-		moves = append(moves, together...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(ctx, moves)
+	return m.apply(moves, together)
 }
 
 // infer assigns the constrained points together: unary costs are their distortions, and each pair costs
@@ -158,7 +151,7 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 		return nil, nil
 	}
 	k := m.p.spec.K
-	distances, err := m.x.Distances(ctx, m.model(), m.points)
+	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
 		return nil, err
 	}
@@ -277,8 +270,8 @@ func (m *hmrf) markViolations() (violated int) {
 }
 
 // measure is J and its parts for the current labels, in a model and its metric.
-func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
-	distortion, err := m.distortion(ctx, model)
+func (m *hmrf) measure(model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
+	distortion, err := m.distortion(model)
 	if err != nil {
 		return nil, err
 	}
@@ -291,16 +284,16 @@ func (m *hmrf) measure(ctx context.Context, model *vector.Model, a *metric.Metri
 }
 
 // learn updates the metric, and J with it.
-func (m *hmrf) learn(ctx context.Context) (err error) {
+func (m *hmrf) learn() (err error) {
 	if m.metric.Form() == metric.Identity {
-		m.parts, err = m.measure(ctx, m.model(), m.metric)
+		m.parts, err = m.measure(m.model(), m.metric)
 		return err
 	}
 	kind := vector.Diagonal
 	if m.metric.Form() == metric.Full {
 		kind = vector.Full
 	}
-	scatter, err := m.x.Scatter(ctx, m.model(), kind)
+	scatter, err := m.x.Scatter(m.model(), kind)
 	if err != nil {
 		return err
 	}

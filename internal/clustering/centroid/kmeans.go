@@ -1,7 +1,6 @@
 package centroid
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -39,27 +38,20 @@ func newKmeans(run state) *kmeans {
 }
 
 // assignPoints moves every point to the nearest centroid that it may go to.
-func (m *kmeans) assignPoints(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(ctx, m.model(), m.held)
+func (m *kmeans) assignPoints() (moved int, err error) {
+	moves, err := m.x.Assign(m.model(), m.held)
 	if err != nil {
 		return 0, err
 	}
-	ambiguous, err := m.assignAmbiguous(ctx)
+	ambiguous, err := m.assignAmbiguous()
 	if err != nil {
 		return 0, err
 	}
-	if len(ambiguous) > 0 {
-		moves = append(moves, ambiguous...)
-		slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
-	}
-	if len(moves) == 0 {
-		return 0, nil
-	}
-	return len(moves), m.apply(ctx, moves)
+	return m.apply(moves, ambiguous)
 }
 
 // assignAmbiguous finds for every ambiguous seed the nearest of its clusters; of equally near ones it prefers its own.
-func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
+func (m *kmeans) assignAmbiguous() ([]kernel.Move, error) {
 	if len(m.ambiguous) == 0 {
 		return nil, nil
 	}
@@ -67,7 +59,7 @@ func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
 	for at, seed := range m.ambiguous {
 		points[at] = seed.point
 	}
-	distances, err := m.x.Distances(ctx, m.model(), points)
+	distances, err := m.x.Distances(m.model(), points)
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +86,17 @@ func (m *kmeans) assignAmbiguous(ctx context.Context) ([]kernel.Move, error) {
 // fillEmpty gives every empty cluster the point farthest from its own mean, in order of the clusters.
 // Held seeds stay. The sum of distortions does not rise: that of the point becomes 0, and the cluster that it
 // leaves fits its new mean at least as well.
-func (m *kmeans) fillEmpty(ctx context.Context) error {
+func (m *kmeans) fillEmpty() error {
 	for c, count := range m.counts {
 		if count > 0 {
 			continue
 		}
-		far, err := m.x.Farthest(ctx, m.model(), m.held, m.counts)
+		far, err := m.x.Farthest(m.model(), m.held, m.counts)
 		if err != nil || !far.Found {
 			return err
 		}
 		move := kernel.Move{Point: far.Point, From: m.labels[far.Point], To: int32(c)}
-		if err := m.apply(ctx, []kernel.Move{move}); err != nil {
+		if _, err := m.apply([]kernel.Move{move}, nil); err != nil {
 			return err
 		}
 		m.takeMeans()

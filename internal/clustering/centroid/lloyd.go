@@ -12,8 +12,8 @@ import (
 type lloyd struct {
 	state
 	value  float64 // the sum of distortions
-	assign func(ctx context.Context) (moved int, err error)
-	repair func(ctx context.Context) error // fills emptied clusters, once the means are taken; nil: they stay empty
+	assign func() (moved int, err error)
+	repair func() error // fills emptied clusters, once the means are taken; nil: they stay empty
 }
 
 // Value implements clustering.Method.
@@ -28,50 +28,50 @@ func (m *lloyd) FillResult(r *clustering.Result) {
 }
 
 // Init makes the first centroids and, where the start has any, the first labels.
-func (m *lloyd) Init(ctx context.Context) (clustering.Report, error) {
-	if err := m.start(ctx); err != nil {
+func (m *lloyd) Init(context.Context) (clustering.Report, error) {
+	if err := m.start(); err != nil {
 		return clustering.Report{}, err
 	}
 	if m.p.spec.MaxIterations > 0 {
 		return clustering.Report{}, nil
 	}
-	_, err := m.assign(ctx) // the start is the result
+	_, err := m.assign() // the start is the result
 	if err == nil {
-		m.value, err = m.distortion(ctx, m.model())
+		m.value, err = m.distortion(m.model())
 	}
 	return clustering.Report{}, err
 }
 
 // Step is one iteration. If it fails, the labels are those of the last one.
-func (m *lloyd) Step(ctx context.Context) (clustering.Report, error) {
+func (m *lloyd) Step(context.Context) (clustering.Report, error) {
 	before := m.snapshot()
-	report, err := m.step(ctx)
+	report, err := m.step()
 	if err != nil {
 		m.restore(before)
 	}
 	return report, err
 }
 
-func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
+func (m *lloyd) step() (clustering.Report, error) {
 	previous, old := m.value, m.model()
-	moved, err := m.assign(ctx)
+	moved, err := m.assign()
 	if err != nil {
 		return clustering.Report{}, err
 	}
 	if moved == 0 {
 		return clustering.Report{Stop: clustering.StopConverged}, nil
 	}
-	assigned, err := m.distortion(ctx, old)
+	assigned, err := m.distortion(old)
 	if err != nil {
 		return clustering.Report{}, err
 	}
 	m.takeMeans()
 	if m.repair != nil {
-		if err := m.repair(ctx); err != nil {
+		if err := m.repair(); err != nil {
 			return clustering.Report{}, err
 		}
 	}
-	if m.value, err = m.distortion(ctx, m.model()); err != nil {
+	if m.value, err = m.distortion(m.model()); err != nil {
 		return clustering.Report{}, err
 	}
 	m.iteration++

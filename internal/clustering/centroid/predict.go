@@ -64,10 +64,10 @@ func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Mod
 	if _, err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
-	if _, err := shard.Load(ctx, tiles, step, m.Clusters, labels); err != nil {
+	if err := shard.Load(step, m.Clusters, labels); err != nil {
 		return nil, err
 	}
-	moves, err := shard.Assign(ctx, tiles, step, m, nil)
+	moves, err := shard.Assign(ctx, tiles, step, []vector.Query{{Model: m}})
 	for _, move := range moves {
 		labels[move.Point] = move.To
 	}

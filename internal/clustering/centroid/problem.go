@@ -21,6 +21,8 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // that rows are in; nil: those of the data
+	// MaxLanes bounds how many restarts run side by side, where memory is short; 0: there is no bound.
+	MaxLanes int
 
 	spec     clustering.Spec
 	options  Options
@@ -66,7 +68,7 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Vectors: p.Vectors, source: p.source}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Units: p.Units, Vectors: p.Vectors, source: p.source}
 	if preparations[other.options.Distortion] != p.Vectors.Preparation {
 		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
@@ -285,7 +287,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 }
 
 // newMethod is a new run.
-func (p *Problem) newMethod(x Executor, restart int) clustering.Method {
+func (p *Problem) newMethod(x lane, restart int) clustering.Method {
 	run := state{p: p, x: x, restart: restart, rng: p.spec.Random(uint64(restart))}
 	switch {
 	case p.options.Algorithm.hasParts():

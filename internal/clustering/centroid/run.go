@@ -2,22 +2,64 @@ package centroid
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/vector"
 )
 
-// family is a problem on its executor. Its restarts run one after the other.
+// family is a problem on its executor.
 type family struct {
-	clustering.Sequential
+	server
 	p *Problem
-	x Executor
 }
 
-// Run runs a problem.
+// Run runs a problem. Its restarts go side by side, in the lanes of the executor.
 func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
-	return clustering.Run(ctx, family{p: p, x: x}, o)
+	results, err := RunAll(ctx, []*Problem{p}, x, func(int) clustering.Observer { return o })
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
 }
+
+// RunAll runs several problems on the same rows with the same k. All their restarts share the lanes of the executor,
+// and each result is what Run gives for the problem alone.
+func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
+	jobs := make([]clustering.Job, len(problems))
+	for at, p := range problems {
+		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
+			return nil, errors.New("centroid: problems on different rows cannot share an executor")
+		}
+		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
+			return nil, fmt.Errorf("centroid: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+		}
+		jobs[at] = family{server: server{x}, p: p}
+	}
+	return clustering.RunAll(ctx, jobs, observer)
+}
+
+// maxLaneValues bounds the sums of all lanes: they take no more than 256 MiB.
+const maxLaneValues = 1 << 25
+
+// Lanes is how many restarts of problems on the same rows run side by side and share every reading of them. The answer
+// does not depend on it.
+func Lanes(problems ...*Problem) int {
+	restarts, most := 0, vector.MaxLanes
+	for _, p := range problems {
+		restarts += p.restarts()
+		if p.MaxLanes > 0 {
+			most = min(most, p.MaxLanes)
+		}
+	}
+	sums := problems[0].spec.K * problems[0].Vectors.Width()
+	return max(1, min(restarts, most, maxLaneValues/sums))
+}
+
+func (p *Problem) restarts() int { return max(1, p.spec.Restarts) }
 
 // Notices implements clustering.Job.
 func (f family) Notices() []clustering.Notice { return f.p.Warnings }
@@ -29,14 +71,14 @@ func (f family) Begin(context.Context, clustering.Observer) (clustering.Family, 
 func (f family) K() int { return f.p.spec.K }
 
 // Restarts implements clustering.Family.
-func (f family) Restarts() int { return max(1, f.p.spec.Restarts) }
+func (f family) Restarts() int { return f.p.restarts() }
 
 // MaxIterations implements clustering.Family.
 func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
 
 // Method implements clustering.Family.
-func (f family) Method(restart int, _ *clustering.Lane, _ clustering.Observer) clustering.Method {
-	return f.p.newMethod(f.x, restart)
+func (f family) Method(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Method {
+	return f.p.newMethod(lane{l}, restart)
 }
 
 // FillResult implements clustering.Family.

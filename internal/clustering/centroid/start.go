@@ -2,7 +2,6 @@ package centroid
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // start makes the first centroids. Afterwards the executor has labels: those that the start gives, else -1.
-func (s *state) start(ctx context.Context) error {
+func (s *state) start() error {
 	k, d := s.p.spec.K, s.p.d
 	s.centroids, s.absent = make([]float64, k*d), make([]bool, k)
 	for c := range s.absent {
@@ -28,16 +27,16 @@ func (s *state) start(ctx context.Context) error {
 	}
 	switch s.p.startKind() {
 	case clustering.StartLabels:
-		if err := s.load(ctx, s.p.spec.InitialLabels); err != nil {
+		if err := s.load(s.p.spec.InitialLabels); err != nil {
 			return err
 		}
 		s.takeMeans()
-		return s.startMissing(ctx)
+		return s.startMissing()
 	case clustering.StartCentroids:
 		copy(s.centroids, s.p.options.InitialCentroids)
 		clear(s.absent)
 	case clustering.StartKmeansPlusPlus:
-		if err := s.kmeansPlusPlus(ctx, nil); err != nil {
+		if err := s.kmeansPlusPlus(nil); err != nil {
 			return err
 		}
 	case clustering.StartRandom:
@@ -45,19 +44,19 @@ func (s *state) start(ctx context.Context) error {
 		if s.p.options.Algorithm == CopKmeans {
 			random = s.randomComponents
 		}
-		if err := random(ctx); err != nil {
+		if err := random(); err != nil {
 			return err
 		}
 	case clustering.StartSeeds:
-		if err := s.seedMeans(ctx); err != nil {
+		if err := s.seedMeans(); err != nil {
 			return err
 		}
 	case clustering.StartNeighborhoods, clustering.StartWeightedFarthestFirst:
-		if err := s.neighborhoods(ctx); err != nil {
+		if err := s.neighborhoods(); err != nil {
 			return err
 		}
 	}
-	return s.load(ctx, s.p.heldLabels())
+	return s.load(s.p.heldLabels())
 }
 
 // setCentroid sets the centroid of a cluster.
@@ -67,20 +66,20 @@ func (s *state) setCentroid(c int, center []float64) {
 }
 
 // startMissing draws centroids by k-means++ for clusters that the given labels leave empty.
-func (s *state) startMissing(ctx context.Context) error {
+func (s *state) startMissing() error {
 	if !slices.Contains(s.absent, true) {
 		return nil
 	}
 	labels := slices.Clone(s.labels)
-	if err := s.kmeansPlusPlus(ctx, nil); err != nil {
+	if err := s.kmeansPlusPlus(nil); err != nil {
 		return err
 	}
-	return s.load(ctx, labels)
+	return s.load(labels)
 }
 
 // kmeansPlusPlus draws a point for every cluster without centroid: with a probability proportional to its
 // distortion to the nearest centroid, or uniformly if there is none yet. Points in exclude are not drawn.
-func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
+func (s *state) kmeansPlusPlus(exclude []int32) error {
 	n := s.p.n
 	chance, least := make([]float64, n), make([]float64, n)
 	for i := range chance {
@@ -91,7 +90,7 @@ func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
 		excluded[i] = true
 	}
 	updateChances := func(c int) error {
-		distances, err := s.x.Nearest(ctx, s.single(s.centroid(c)))
+		distances, err := s.x.Nearest(s.single(s.centroid(c)))
 		if err != nil {
 			return err
 		}
@@ -137,9 +136,9 @@ func (s *state) kmeansPlusPlus(ctx context.Context, exclude []int32) error {
 const perturbation = 0.01
 
 // perturbedMeans puts every missing centroid near the global mean: Random-KMeans (Basu2002 4.2).
-func (s *state) perturbedMeans(ctx context.Context) error {
+func (s *state) perturbedMeans() error {
 	d := s.p.d
-	mean, deviation, err := s.globalMoments(ctx)
+	mean, deviation, err := s.globalMoments()
 	if err != nil {
 		return err
 	}
@@ -159,8 +158,8 @@ func (s *state) perturbedMeans(ctx context.Context) error {
 
 // globalMoments is the mean of all points and the standard deviation of every feature. For divergences the mean
 // stands in for the deviation, so that perturbed means stay positive.
-func (s *state) globalMoments(ctx context.Context) (mean, deviation []float64, err error) {
-	if err := s.load(ctx, make([]int32, s.p.n)); err != nil {
+func (s *state) globalMoments() (mean, deviation []float64, err error) {
+	if err := s.load(make([]int32, s.p.n)); err != nil {
 		return nil, nil, err
 	}
 	mean = make([]float64, s.p.d)
@@ -170,7 +169,7 @@ func (s *state) globalMoments(ctx context.Context) (mean, deviation []float64, e
 	}
 	m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: s.p.spec.K, Centroids: make([]float64, len(s.centroids))}
 	copy(m.Centroids, mean)
-	scatter, err := s.x.Scatter(ctx, m, vector.Diagonal)
+	scatter, err := s.x.Scatter(m, vector.Diagonal)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,7 +180,7 @@ func (s *state) globalMoments(ctx context.Context) (mean, deviation []float64, e
 }
 
 // randomComponents are the means of k components of the must-links, drawn at random.
-func (s *state) randomComponents(context.Context) error {
+func (s *state) randomComponents() error {
 	components := s.p.Constraints.Components()
 	order := make([]int32, components.Count())
 	for c := range order {
@@ -203,7 +202,7 @@ func (s *state) randomComponents(context.Context) error {
 
 // seedMeans are the means of the seeds, each counted by how likely its label is (Basu2002 Fig. 1);
 // clusters without seeds start by k-means++ among the other points.
-func (s *state) seedMeans(ctx context.Context) error {
+func (s *state) seedMeans() error {
 	row, totals, weights := make([]float64, s.p.d), make([]float64, len(s.centroids)), make([]float64, s.p.spec.K)
 	var points []int32
 	for _, seed := range s.p.seeds {
@@ -230,14 +229,14 @@ func (s *state) seedMeans(ctx context.Context) error {
 			s.setCentroid(c, center)
 		}
 	}
-	return s.kmeansPlusPlus(ctx, points)
+	return s.kmeansPlusPlus(points)
 }
 
 // neighborhoods starts from the must-link components of at least two points, which Basu2003 3.1 calls
 // neighborhoods. If there are k or more, centroids are the means of the largest or, with weighted farthest-first, of
 // large ones that are far apart. Otherwise they are the means of all, then the first point that is cannot-linked to
 // every neighborhood, then perturbed global means.
-func (s *state) neighborhoods(ctx context.Context) error {
+func (s *state) neighborhoods() error {
 	components := s.p.Constraints.Components()
 	var neighborhoods []int32
 	for c := range int32(components.Count()) {
@@ -274,7 +273,7 @@ func (s *state) neighborhoods(ctx context.Context) error {
 		}
 	}
 	if slices.Contains(s.absent, true) {
-		return s.perturbedMeans(ctx)
+		return s.perturbedMeans()
 	}
 	return nil
 }

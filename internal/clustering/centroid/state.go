@@ -1,7 +1,6 @@
 package centroid
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 // metric.
 type state struct {
 	p         *Problem
-	x         Executor
+	x         lane
 	rng       *rand.Rand
 	restart   int
 	labels    []int32
@@ -49,8 +48,8 @@ func (s *state) single(center []float64) *vector.Model {
 }
 
 // load sets all labels.
-func (s *state) load(ctx context.Context, labels []int32) error {
-	sums, err := s.x.Load(ctx, labels)
+func (s *state) load(labels []int32) error {
+	sums, err := s.x.Load(labels)
 	if err != nil {
 		return err
 	}
@@ -64,11 +63,16 @@ func (s *state) load(ctx context.Context, labels []int32) error {
 	return nil
 }
 
-// apply moves points and takes over the new sums.
-func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
-	sums, err := s.x.Update(ctx, moves)
+// apply makes two lists of moves of different points, each ascending, takes over the new sums, and tells how many points
+// moved.
+func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
+	moves := merge(some, others)
+	if len(moves) == 0 {
+		return 0, nil
+	}
+	sums, err := s.x.Update(moves)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, m := range moves {
 		s.labels[m.Point] = m.To
@@ -80,7 +84,23 @@ func (s *state) apply(ctx context.Context, moves []kernel.Move) error {
 		}
 	}
 	s.sums = sums
-	return nil
+	return len(moves), nil
+}
+
+// merge puts two lists of moves, each ascending, in the order of the points.
+func merge(a, b []kernel.Move) []kernel.Move {
+	if len(b) == 0 {
+		return a
+	}
+	merged := make([]kernel.Move, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].Point < b[0].Point {
+			merged, a = append(merged, a[0]), a[1:]
+		} else {
+			merged, b = append(merged, b[0]), b[1:]
+		}
+	}
+	return append(append(merged, a...), b...)
 }
 
 // takeMeans makes every centroid the mean of its cluster. A cluster without points, and one of unit vectors
@@ -102,8 +122,8 @@ func (s *state) takeMeans() {
 }
 
 // distortion is the sum of all labeled points' distortions to their centroids in a model.
-func (s *state) distortion(ctx context.Context, m *vector.Model) (float64, error) {
-	total, err := s.x.Scatter(ctx, m, vector.Total)
+func (s *state) distortion(m *vector.Model) (float64, error) {
+	total, err := s.x.Scatter(m, vector.Total)
 	if err != nil {
 		return 0, err
 	}

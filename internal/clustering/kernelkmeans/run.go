@@ -40,8 +40,11 @@ func (f *Family) K() int { return f.p.spec.K }
 // Restarts implements clustering.Family.
 func (f *Family) Restarts() int { return f.p.restarts() }
 
-// Lanes implements clustering.Family.
+// Lanes implements clustering.Server.
 func (f *Family) Lanes() int { return f.lanes }
+
+// Threads implements clustering.Server: restarts share the shift and the notices, so that one computes at a time.
+func (f *Family) Threads() int { return 1 }
 
 // MaxIterations implements clustering.Family.
 func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }

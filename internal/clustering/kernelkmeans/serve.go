@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Serve implements clustering.Family. It answers all requests of the first kind that is asked for; loads and
+// Serve implements clustering.Server. It answers all requests of the first kind that is asked for; loads and
 // updates are one kind here, since one sweep does both.
 func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
 	first := askUpdate

@@ -11,14 +11,17 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/cut"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Solve runs a job from its spec to its result.
 func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
-		return nil, fault.New(fault.FailedPrecondition, "NOT_IMPLEMENTED", "auto does not run yet; name an algorithm").OnField("spec.auto")
+		p, err := auto.Prepare(data, spec)
+		if err != nil {
+			return nil, err
+		}
+		return auto.Run(ctx, p, executors{data, threads}, o)
 	case *centroid.Options:
 		p, err := centroid.Prepare(data, spec)
 		if err != nil {

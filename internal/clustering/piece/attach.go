@@ -11,14 +11,24 @@ import (
 // that vertices which nothing connects all join the largest of the clusters that were found. The graph or the constraints
 // may be nil.
 func Attach(labels []int32, k int, g *dataset.Graph, set *constraint.Set) {
+	AttachTo(labels, k, g, set, elected(sizesOf(labels, k), nil))
+}
+
+func sizesOf(labels []int32, k int) []int {
 	sizes := make([]int, k)
 	for _, c := range labels {
 		if c >= 0 {
 			sizes[c]++
 		}
 	}
+	return sizes
+}
+
+// AttachTo is Attach with another cluster than the largest for vertices which nothing connects.
+func AttachTo(labels []int32, k int, g *dataset.Graph, set *constraint.Set, otherwise int32) {
+	sizes := sizesOf(labels, k)
 	must, cannot := partners(labels, set)
-	largest, votes := elected(sizes, nil), map[int32]int{}
+	votes := map[int32]int{}
 	var members []int32
 	seen := make([]bool, len(labels))
 	for i := range labels {
@@ -54,7 +64,7 @@ func Attach(labels []int32, k int, g *dataset.Graph, set *constraint.Set) {
 				}
 			}
 		}
-		to := largest
+		to := otherwise
 		if len(votes) > 0 {
 			to = elected(sizes, votes)
 		}

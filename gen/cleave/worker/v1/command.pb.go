@@ -804,8 +804,8 @@ func (x *Build) GetMatrixFree() bool {
 	return false
 }
 
-// Load sets all labels and recomputes the sums of the tiles, which are then at this step. On a matrix
-// it answers Done.self_affinity; on vectors, the float64 sums of the rows of each cluster.
+// Load sets all labels; the tiles are then at this step. On a matrix it recomputes the sums of the tiles and answers
+// Done.self_affinity.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -859,8 +859,9 @@ func (x *Load) GetLabels() *Payload {
 	return nil
 }
 
-// Update takes the tiles from step to step + 1 and answers as Load does. Tiles that are at step + 1
-// already do nothing and give the same answer.
+// Update takes the tiles from step to step + 1. On a matrix it answers as Load does; on vectors, what the moves change
+// in the float64 sums of the rows of each cluster, for the lanes that moves are in. Tiles that are at step + 1 already
+// do nothing and give the same answer.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -1085,7 +1086,7 @@ type Done struct {
 	// Of Load and Update on a matrix: the exact sum per cluster in units of the grid, as two uint64 (low,
 	// high).
 	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
-	// Of MatrixFarthest: one for each of stats. Of VectorFarthest: one.
+	// Of MatrixFarthest: one for each of stats. Of VectorFarthest: one for each query.
 	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
 	// Of Build: the bytes that are reserved for these tiles.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`

@@ -86,8 +86,8 @@ func (x *NeighborSpec) GetDiagonal() *Payload {
 	return nil
 }
 
-// Neighbors answers the nearest neighbors of the rows of the tiles, nearest first: int32 rows, count for each row, -1
-// where a row has fewer.
+// Neighbors answers the nearest neighbors of the rows of the tiles: for each row, its int32 number and those of its count
+// neighbors, nearest first, -1 where it has fewer. Workers choose which rows a tile has; all choose the same.
 type Neighbors struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -290,36 +290,34 @@ func (x *VectorSpec) GetFullMetric() bool {
 	return false
 }
 
-// VectorModel is the centroids and the distance from them.
-type VectorModel struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Distortion Distortion             `protobuf:"varint,1,opt,name=distortion,proto3,enum=cleave.worker.v1.Distortion" json:"distortion,omitempty"`
-	Clusters   uint32                 `protobuf:"varint,2,opt,name=clusters,proto3" json:"clusters,omitempty"`
-	// float64 per feature, cluster after cluster.
-	Centroids *Payload `protobuf:"bytes,3,opt,name=centroids,proto3" json:"centroids,omitempty"`
-	// A byte per cluster, 1 when the cluster is infinitely far from every point; empty when none is.
-	Absent *Payload `protobuf:"bytes,4,opt,name=absent,proto3" json:"absent,omitempty"`
-	// float64 entries of the matrix of the distance: none for the identity, its diagonal, or all of them
-	// row by row.
-	Metric        *Payload `protobuf:"bytes,5,opt,name=metric,proto3" json:"metric,omitempty"`
+// VectorQueries is what several lanes ask of the rows, each in a model of its own: centroids and the distance from
+// them. They are answered in one reading of each tile.
+type VectorQueries struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By ascending lanes.
+	Queries []*VectorQuery `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
+	// float64 of each query: the values of the centroids, cluster after cluster, and the entries of the metric.
+	Values *Payload `protobuf:"bytes,2,opt,name=values,proto3" json:"values,omitempty"`
+	// int32 of each query: absent clusters, which are infinitely far from every point, points, and counts.
+	Integers      *Payload `protobuf:"bytes,3,opt,name=integers,proto3" json:"integers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *VectorModel) Reset() {
-	*x = VectorModel{}
+func (x *VectorQueries) Reset() {
+	*x = VectorQueries{}
 	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *VectorModel) String() string {
+func (x *VectorQueries) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*VectorModel) ProtoMessage() {}
+func (*VectorQueries) ProtoMessage() {}
 
-func (x *VectorModel) ProtoReflect() protoreflect.Message {
+func (x *VectorQueries) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -331,61 +329,150 @@ func (x *VectorModel) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use VectorModel.ProtoReflect.Descriptor instead.
-func (*VectorModel) Descriptor() ([]byte, []int) {
+// Deprecated: Use VectorQueries.ProtoReflect.Descriptor instead.
+func (*VectorQueries) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *VectorModel) GetDistortion() Distortion {
+func (x *VectorQueries) GetQueries() []*VectorQuery {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+func (x *VectorQueries) GetValues() *Payload {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *VectorQueries) GetIntegers() *Payload {
+	if x != nil {
+		return x.Integers
+	}
+	return nil
+}
+
+type VectorQuery struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Lane       uint32                 `protobuf:"varint,1,opt,name=lane,proto3" json:"lane,omitempty"`
+	Distortion Distortion             `protobuf:"varint,2,opt,name=distortion,proto3,enum=cleave.worker.v1.Distortion" json:"distortion,omitempty"`
+	Clusters   uint32                 `protobuf:"varint,3,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// Of Scatter.
+	Kind ScatterKind `protobuf:"varint,4,opt,name=kind,proto3,enum=cleave.worker.v1.ScatterKind" json:"kind,omitempty"`
+	// How many entries the matrix of the distance has: none for the identity, its diagonal, or all of them row by row.
+	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
+	Absent uint32 `protobuf:"varint,6,opt,name=absent,proto3" json:"absent,omitempty"`
+	// How many points there are, ascending: those that Distances measures, and that VectorAssign and VectorFarthest leave
+	// out.
+	Points uint32 `protobuf:"varint,7,opt,name=points,proto3" json:"points,omitempty"`
+	// Of VectorFarthest: the number of clusters, for each of which there is the number of its points in all tiles.
+	Counts        uint32 `protobuf:"varint,8,opt,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VectorQuery) Reset() {
+	*x = VectorQuery{}
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VectorQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VectorQuery) ProtoMessage() {}
+
+func (x *VectorQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VectorQuery.ProtoReflect.Descriptor instead.
+func (*VectorQuery) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *VectorQuery) GetLane() uint32 {
+	if x != nil {
+		return x.Lane
+	}
+	return 0
+}
+
+func (x *VectorQuery) GetDistortion() Distortion {
 	if x != nil {
 		return x.Distortion
 	}
 	return Distortion_DISTORTION_UNSPECIFIED
 }
 
-func (x *VectorModel) GetClusters() uint32 {
+func (x *VectorQuery) GetClusters() uint32 {
 	if x != nil {
 		return x.Clusters
 	}
 	return 0
 }
 
-func (x *VectorModel) GetCentroids() *Payload {
+func (x *VectorQuery) GetKind() ScatterKind {
 	if x != nil {
-		return x.Centroids
+		return x.Kind
 	}
-	return nil
+	return ScatterKind_SCATTER_KIND_UNSPECIFIED
 }
 
-func (x *VectorModel) GetAbsent() *Payload {
-	if x != nil {
-		return x.Absent
-	}
-	return nil
-}
-
-func (x *VectorModel) GetMetric() *Payload {
+func (x *VectorQuery) GetMetric() uint32 {
 	if x != nil {
 		return x.Metric
 	}
-	return nil
+	return 0
+}
+
+func (x *VectorQuery) GetAbsent() uint32 {
+	if x != nil {
+		return x.Absent
+	}
+	return 0
+}
+
+func (x *VectorQuery) GetPoints() uint32 {
+	if x != nil {
+		return x.Points
+	}
+	return 0
+}
+
+func (x *VectorQuery) GetCounts() uint32 {
+	if x != nil {
+		return x.Counts
+	}
+	return 0
 }
 
 // VectorAssign answers moves (int32 triples: point, from, to) of the points that are nearer to another
-// centroid, in row order.
+// centroid: tile after tile, those of each lane in row order.
 type VectorAssign struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// int32 points, ascending, that are left out.
-	Skip          *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VectorAssign) Reset() {
 	*x = VectorAssign{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +484,7 @@ func (x *VectorAssign) String() string {
 func (*VectorAssign) ProtoMessage() {}
 
 func (x *VectorAssign) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +497,7 @@ func (x *VectorAssign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorAssign.ProtoReflect.Descriptor instead.
 func (*VectorAssign) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{2}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VectorAssign) GetStep() uint64 {
@@ -420,37 +507,26 @@ func (x *VectorAssign) GetStep() uint64 {
 	return 0
 }
 
-func (x *VectorAssign) GetModel() *VectorModel {
+func (x *VectorAssign) GetQueries() *VectorQueries {
 	if x != nil {
-		return x.Model
+		return x.Queries
 	}
 	return nil
 }
 
-func (x *VectorAssign) GetSkip() *Payload {
-	if x != nil {
-		return x.Skip
-	}
-	return nil
-}
-
-// VectorFarthest answers the point of the tiles that is farthest from its centroid, among clusters of
+// VectorFarthest answers, for each query, the point of the tiles that is farthest from its centroid, among clusters of
 // at least two points.
 type VectorFarthest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Step  uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Model *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// int32 points, ascending, that are left out.
-	Skip *Payload `protobuf:"bytes,3,opt,name=skip,proto3" json:"skip,omitempty"`
-	// int32 per cluster: the number of its points in all tiles.
-	Counts        *Payload `protobuf:"bytes,4,opt,name=counts,proto3" json:"counts,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VectorFarthest) Reset() {
 	*x = VectorFarthest{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -462,7 +538,7 @@ func (x *VectorFarthest) String() string {
 func (*VectorFarthest) ProtoMessage() {}
 
 func (x *VectorFarthest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -475,7 +551,7 @@ func (x *VectorFarthest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VectorFarthest.ProtoReflect.Descriptor instead.
 func (*VectorFarthest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VectorFarthest) GetStep() uint64 {
@@ -485,41 +561,25 @@ func (x *VectorFarthest) GetStep() uint64 {
 	return 0
 }
 
-func (x *VectorFarthest) GetModel() *VectorModel {
+func (x *VectorFarthest) GetQueries() *VectorQueries {
 	if x != nil {
-		return x.Model
+		return x.Queries
 	}
 	return nil
 }
 
-func (x *VectorFarthest) GetSkip() *Payload {
-	if x != nil {
-		return x.Skip
-	}
-	return nil
-}
-
-func (x *VectorFarthest) GetCounts() *Payload {
-	if x != nil {
-		return x.Counts
-	}
-	return nil
-}
-
-// Distances answers float64 distances to every centroid, of those of the points that lie in the tiles,
-// point after point.
+// Distances answers float64 distances to every centroid, of those of a query's points that lie in the tiles, point
+// after point and query after query.
 type Distances struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Model *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// int32 points, ascending.
-	Points        *Payload `protobuf:"bytes,2,opt,name=points,proto3" json:"points,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Distances) Reset() {
 	*x = Distances{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +591,7 @@ func (x *Distances) String() string {
 func (*Distances) ProtoMessage() {}
 
 func (x *Distances) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,34 +604,27 @@ func (x *Distances) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Distances.ProtoReflect.Descriptor instead.
 func (*Distances) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Distances) GetModel() *VectorModel {
+func (x *Distances) GetQueries() *VectorQueries {
 	if x != nil {
-		return x.Model
+		return x.Queries
 	}
 	return nil
 }
 
-func (x *Distances) GetPoints() *Payload {
-	if x != nil {
-		return x.Points
-	}
-	return nil
-}
-
-// Nearest answers float64 distances of the rows of the tiles to their nearest centroids.
+// Nearest answers float64 distances of the rows of the tiles to their nearest centroids, query after query.
 type Nearest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Model         *VectorModel           `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	Queries       *VectorQueries         `protobuf:"bytes,1,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Nearest) Reset() {
 	*x = Nearest{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +636,7 @@ func (x *Nearest) String() string {
 func (*Nearest) ProtoMessage() {}
 
 func (x *Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,29 +649,28 @@ func (x *Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearest.ProtoReflect.Descriptor instead.
 func (*Nearest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *Nearest) GetModel() *VectorModel {
+func (x *Nearest) GetQueries() *VectorQueries {
 	if x != nil {
-		return x.Model
+		return x.Queries
 	}
 	return nil
 }
 
-// Scatter answers the float64 deviation of the labeled points from their centroids, tile after tile.
+// Scatter answers the float64 deviation of the labeled points from their centroids, for each query tile after tile.
 type Scatter struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	Model         *VectorModel           `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	Kind          ScatterKind            `protobuf:"varint,3,opt,name=kind,proto3,enum=cleave.worker.v1.ScatterKind" json:"kind,omitempty"`
+	Queries       *VectorQueries         `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Scatter) Reset() {
 	*x = Scatter{}
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +682,7 @@ func (x *Scatter) String() string {
 func (*Scatter) ProtoMessage() {}
 
 func (x *Scatter) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +695,7 @@ func (x *Scatter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scatter.ProtoReflect.Descriptor instead.
 func (*Scatter) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Scatter) GetStep() uint64 {
@@ -653,18 +705,11 @@ func (x *Scatter) GetStep() uint64 {
 	return 0
 }
 
-func (x *Scatter) GetModel() *VectorModel {
+func (x *Scatter) GetQueries() *VectorQueries {
 	if x != nil {
-		return x.Model
+		return x.Queries
 	}
 	return nil
-}
-
-func (x *Scatter) GetKind() ScatterKind {
-	if x != nil {
-		return x.Kind
-	}
-	return ScatterKind_SCATTER_KIND_UNSPECIFIED
 }
 
 var File_cleave_worker_v1_vectors_proto protoreflect.FileDescriptor
@@ -681,33 +726,35 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x05grids\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05grids\x12'\n" +
 	"\x0fbackground_grid\x18\x06 \x01(\x05R\x0ebackgroundGrid\x12\x1f\n" +
 	"\vfull_metric\x18\a \x01(\bR\n" +
-	"fullMetric\"\x86\x02\n" +
-	"\vVectorModel\x12<\n" +
+	"fullMetric\"\xb2\x01\n" +
+	"\rVectorQueries\x127\n" +
+	"\aqueries\x18\x01 \x03(\v2\x1d.cleave.worker.v1.VectorQueryR\aqueries\x121\n" +
+	"\x06values\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06values\x125\n" +
+	"\bintegers\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\bintegers\"\x8e\x02\n" +
+	"\vVectorQuery\x12\x12\n" +
+	"\x04lane\x18\x01 \x01(\rR\x04lane\x12<\n" +
 	"\n" +
-	"distortion\x18\x01 \x01(\x0e2\x1c.cleave.worker.v1.DistortionR\n" +
+	"distortion\x18\x02 \x01(\x0e2\x1c.cleave.worker.v1.DistortionR\n" +
 	"distortion\x12\x1a\n" +
-	"\bclusters\x18\x02 \x01(\rR\bclusters\x127\n" +
-	"\tcentroids\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\tcentroids\x121\n" +
-	"\x06absent\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06absent\x121\n" +
-	"\x06metric\x18\x05 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06metric\"\x86\x01\n" +
+	"\bclusters\x18\x03 \x01(\rR\bclusters\x121\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x1d.cleave.worker.v1.ScatterKindR\x04kind\x12\x16\n" +
+	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x16\n" +
+	"\x06absent\x18\x06 \x01(\rR\x06absent\x12\x16\n" +
+	"\x06points\x18\a \x01(\rR\x06points\x12\x16\n" +
+	"\x06counts\x18\b \x01(\rR\x06counts\"]\n" +
 	"\fVectorAssign\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
-	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
-	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\"\xbb\x01\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"_\n" +
 	"\x0eVectorFarthest\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
-	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x12-\n" +
-	"\x04skip\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\x04skip\x121\n" +
-	"\x06counts\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06counts\"s\n" +
-	"\tDistances\x123\n" +
-	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
-	"\x06points\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06points\">\n" +
-	"\aNearest\x123\n" +
-	"\x05model\x18\x01 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\"\x85\x01\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"F\n" +
+	"\tDistances\x129\n" +
+	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"D\n" +
+	"\aNearest\x129\n" +
+	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"X\n" +
 	"\aScatter\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x04R\x04step\x123\n" +
-	"\x05model\x18\x02 \x01(\v2\x1d.cleave.worker.v1.VectorModelR\x05model\x121\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x1d.cleave.worker.v1.ScatterKindR\x04kind*\x92\x01\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries*\x92\x01\n" +
 	"\vPreparation\x12\x1b\n" +
 	"\x17PREPARATION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11PREPARATION_PLAIN\x10\x01\x12\x14\n" +
@@ -740,43 +787,40 @@ func file_cleave_worker_v1_vectors_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_vectors_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(Preparation)(0),       // 0: cleave.worker.v1.Preparation
 	(Distortion)(0),        // 1: cleave.worker.v1.Distortion
 	(ScatterKind)(0),       // 2: cleave.worker.v1.ScatterKind
 	(*VectorSpec)(nil),     // 3: cleave.worker.v1.VectorSpec
-	(*VectorModel)(nil),    // 4: cleave.worker.v1.VectorModel
-	(*VectorAssign)(nil),   // 5: cleave.worker.v1.VectorAssign
-	(*VectorFarthest)(nil), // 6: cleave.worker.v1.VectorFarthest
-	(*Distances)(nil),      // 7: cleave.worker.v1.Distances
-	(*Nearest)(nil),        // 8: cleave.worker.v1.Nearest
-	(*Scatter)(nil),        // 9: cleave.worker.v1.Scatter
-	(*Payload)(nil),        // 10: cleave.worker.v1.Payload
+	(*VectorQueries)(nil),  // 4: cleave.worker.v1.VectorQueries
+	(*VectorQuery)(nil),    // 5: cleave.worker.v1.VectorQuery
+	(*VectorAssign)(nil),   // 6: cleave.worker.v1.VectorAssign
+	(*VectorFarthest)(nil), // 7: cleave.worker.v1.VectorFarthest
+	(*Distances)(nil),      // 8: cleave.worker.v1.Distances
+	(*Nearest)(nil),        // 9: cleave.worker.v1.Nearest
+	(*Scatter)(nil),        // 10: cleave.worker.v1.Scatter
+	(*Payload)(nil),        // 11: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.VectorSpec.preparation:type_name -> cleave.worker.v1.Preparation
-	10, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	10, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
-	1,  // 3: cleave.worker.v1.VectorModel.distortion:type_name -> cleave.worker.v1.Distortion
-	10, // 4: cleave.worker.v1.VectorModel.centroids:type_name -> cleave.worker.v1.Payload
-	10, // 5: cleave.worker.v1.VectorModel.absent:type_name -> cleave.worker.v1.Payload
-	10, // 6: cleave.worker.v1.VectorModel.metric:type_name -> cleave.worker.v1.Payload
-	4,  // 7: cleave.worker.v1.VectorAssign.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 8: cleave.worker.v1.VectorAssign.skip:type_name -> cleave.worker.v1.Payload
-	4,  // 9: cleave.worker.v1.VectorFarthest.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 10: cleave.worker.v1.VectorFarthest.skip:type_name -> cleave.worker.v1.Payload
-	10, // 11: cleave.worker.v1.VectorFarthest.counts:type_name -> cleave.worker.v1.Payload
-	4,  // 12: cleave.worker.v1.Distances.model:type_name -> cleave.worker.v1.VectorModel
-	10, // 13: cleave.worker.v1.Distances.points:type_name -> cleave.worker.v1.Payload
-	4,  // 14: cleave.worker.v1.Nearest.model:type_name -> cleave.worker.v1.VectorModel
-	4,  // 15: cleave.worker.v1.Scatter.model:type_name -> cleave.worker.v1.VectorModel
-	2,  // 16: cleave.worker.v1.Scatter.kind:type_name -> cleave.worker.v1.ScatterKind
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	11, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	11, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	5,  // 3: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
+	11, // 4: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	11, // 5: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	1,  // 6: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
+	2,  // 7: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
+	4,  // 8: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
+	4,  // 9: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
+	4,  // 10: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
+	4,  // 11: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
+	4,  // 12: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }
@@ -791,7 +835,7 @@ func file_cleave_worker_v1_vectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_vectors_proto_rawDesc), len(file_cleave_worker_v1_vectors_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

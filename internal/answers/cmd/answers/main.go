@@ -1,0 +1,110 @@
+// Command answers measures what cleave answers by its defaults, and writes the page of the documentation.
+// `make answers DATA=folder` runs it. It needs the program cleave, and neither Go nor, without peers, Python.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/answers"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+func main() {
+	cfg := answers.Config{Progress: os.Stderr}
+	page := answers.Page{}
+	var numbers, methods, python, more, out, fill string
+	var pageOnly bool
+	flag.StringVar(&cfg.Data, "data", "", "`folder` of data sets (default: only generated ones)")
+	flag.StringVar(&cfg.Cleave, "cleave", "bin/cleave", "the cleave `program`")
+	flag.StringVar(&python, "python", "/usr/bin/python3,python3", "Python `programs`, the first of which with scikit-learn runs the peers; empty for none")
+	flag.StringVar(&cfg.Results, "results", "answers-out/answers.csv", "`file` that keeps the answers; what it has is not asked again")
+	flag.StringVar(&more, "more", "", "comma-separated `files` of further results for the page")
+	flag.StringVar(&cfg.Sets, "sets", "", "regular `expression` of the names of sets (default: all but the large ones)")
+	flag.BoolVar(&cfg.Large, "large", false, "the large sets instead of the others")
+	flag.StringVar(&methods, "methods", "", "`methods`: default, peers, or algorithms with flags (pc-kmeans,restarts=10,entail)")
+	flag.StringVar(&numbers, "ms", "", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half)")
+	flag.IntVar(&cfg.Seeds, "seeds", 3, "`number` of draws of constraints")
+	flag.Float64Var(&cfg.Noise, "noise", 0, "`share` of the constraints that is wrong")
+	flag.IntVar(&cfg.Jobs, "jobs", 1, "runs at a `time`")
+	flag.IntVar(&cfg.Threads, "threads", 1, "`threads` of each run")
+	flag.DurationVar(&cfg.Limit, "limit", 5*time.Minute, "the longest `time` of a run")
+	flag.BoolVar(&cfg.Again, "again", false, "ask again what the results have")
+	flag.BoolVar(&pageOnly, "page", false, "ask nothing, only write the page of the results")
+	flag.StringVar(&page.Subject, "subject", answers.Default, "the `method` that the page is about")
+	flag.StringVar(&page.Version, "version", "an unknown version", "the `version` of this source")
+	flag.StringVar(&out, "out", "", "write the page to this `file` instead of printing it")
+	flag.StringVar(&fill, "fill", "", "also put the table of algorithms into this `document`, between its marks")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := func() (err error) {
+		cfg.Methods, cfg.Pythons = answers.Methods(methods), words(python)
+		if cfg.Numbers, err = counts(numbers); err != nil {
+			return err
+		}
+		if !pageOnly {
+			if err := answers.Run(ctx, cfg); err != nil {
+				return err
+			}
+		}
+		return write(page, append([]string{cfg.Results}, words(more)...), out, fill)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "answers:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' })
+}
+
+func counts(list string) (numbers []int, err error) {
+	for _, word := range words(list) {
+		m := -1
+		if word != "half" {
+			if m, err = strconv.Atoi(word); err != nil || m < 0 {
+				return nil, fmt.Errorf("-ms: %q is no number of constraints; give numbers from 0 on, or half", word)
+			}
+		}
+		numbers = append(numbers, m)
+	}
+	return numbers, nil
+}
+
+func write(page answers.Page, results []string, out, fill string) error {
+	for _, path := range results {
+		list, err := answers.Load(path)
+		if err != nil {
+			return err
+		}
+		page.Answers = append(page.Answers, list...)
+	}
+	if fill != "" {
+		document, err := os.ReadFile(fill)
+		if err != nil {
+			return err
+		}
+		text, err := page.Fill(string(document))
+		if err != nil {
+			return fmt.Errorf("%s: %w", fill, err)
+		}
+		if err := os.WriteFile(fill, []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	if out == "" {
+		return page.Write(os.Stdout, time.Now())
+	}
+	return format.WriteFile(out, func(w io.Writer) error { return page.Write(w, time.Now()) })
+}

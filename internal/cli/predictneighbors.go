@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/table"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// byNeighbors assigns new points by a run of auto in a folder that has no centroids: by the labels of the run's points
+// that they are nearest to, which must be given again.
+func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+	switch {
+	case result.GetChoice().GetChosen().GetSpace() == cleavev1.Space_SPACE_GRAPH:
+		return nil, fault.Invalid("NO_MODEL", "%s: a graph knows nothing of vertices that it does not have; cluster old and new ones together", f.model)
+	case f.trainedOn == "":
+		return nil, shell.Usage("%s holds a run of auto by nearest neighbors, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE", f.model)
+	case f.weights != "":
+		return nil, shell.Usage("--weights does not apply to %s: auto has no weights", f.model)
+	}
+	points, header, filter, err := trainedPoints(f, result, false)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := labelsOf(f.model, result, filter, points.Rows())
+	if err != nil {
+		return nil, err
+	}
+	space := wire.SpaceOf(result.GetChoice().GetChosen())
+	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
+		return auto.Predict(ctx, space, points, labels, fresh, runtime.GOMAXPROCS(0))
+	}}, nil
+}
+
+// trainedPoints reads the points that a run was made of, without the rows that it dropped.
+func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (points dataset.Dataset, header []string, filter *jobflags.RowFilter, err error) {
+	if result.GetDroppedRows() > 0 {
+		points, header, filter, err = jobflags.LoadUsablePoints(f.trainedOn, directional)
+	} else {
+		points, header, err = jobflags.LoadPoints(f.trainedOn, 0)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if rows := points.Rows(); rows != int(result.GetRows()) {
+		return nil, nil, nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; %s was made of %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
+	}
+	return points, header, filter, nil
+}
+
+// labelsOf reads the labels that a run in a folder gave to its points.
+func labelsOf(folder string, result *cleavev1.Result, filter *jobflags.RowFilter, rows int) ([]int32, error) {
+	path := filepath.Join(folder, report.LabelsFile)
+	_, all, err := format.LoadTable(path, table.Labels, filter.FileRows(rows))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := filter.Truth(&jobflags.Truth{Labels: all})
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int32, len(kept.Labels))
+	for i, label := range kept.Labels {
+		if label < 0 || label >= int64(result.GetK()) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: there is a label %d; %s says that there are %s", path, label, report.ResultFile, text.Plural(int(result.GetK()), "cluster"))
+		}
+		labels[i] = int32(label)
+	}
+	return labels, nil
+}

@@ -1,0 +1,25 @@
+// Package auto answers when nothing but data, k and constraints is given. It has several ways: a way is a space
+// (the rows as they are, standardized, or the eigenvectors of a graph) and how constraints enter. Without constraints
+// one rule chooses the space; with them, the way whose answers to some of the constraints have most of the others
+// right. The parts are those of packages centroid and spectral; rows, neighbors and products are computed wherever
+// the data live.
+package auto
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// Executors make what computes over the data, wherever they live. What they return is released by the returned
+// function.
+type Executors interface {
+	// Rows runs the operations of k-means over the rows of the data, in the units of the problem.
+	Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error)
+	// Neighbors are the nearest other rows of every row in the given units, count of each, the nearest first.
+	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
+	// Matrix multiplies a graph's adjacency matrix, or a kernel matrix, with vectors.
+	Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error)
+}

@@ -1,0 +1,254 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+const (
+	// cutRatio is by how much more k-means must cut the graph of nearest neighbors than the graph's eigenvectors do for
+	// these to be taken: of mixtures of overlapping gaussians, where k-means is right, one in twenty exceeds it.
+	cutRatio = 1.2
+	// minClusterSize is how large clusters must be, on average, for their neighbors to tell them apart.
+	minClusterSize = 50
+	// enoughPairs is how many pairs it takes to compare ways by folds.
+	enoughPairs = 50
+	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted: if
+	// one in ten was wrong, this would happen once in twenty-five times.
+	enoughChecks = 30
+	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
+	// are few, or contradict each other, by more.
+	leastAdvantage       = 1.0
+	leastAdvantageUnsure = 1.5
+)
+
+// choose finds the way and its answer.
+func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
+	base, choice, err := r.chooseSpace(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	must, cannot := r.supervision.kinds()
+	switch {
+	case must+cannot == 0:
+		return base.alone, choice, nil
+	case must == 0 || cannot == 0:
+		choice.Reason += fmt.Sprintf("; with %s of one kind only, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+		choice.Chosen.Use = r.firmUse()
+	case must+cannot < enoughPairs:
+		err = r.chooseByFew(ctx, base, choice)
+	default:
+		err = r.chooseByFolds(ctx, base, choice)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := r.open(ctx, choice.Chosen.Space)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, err := r.fit(ctx, s, []task{{choice.Chosen.Use, allShown}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return answers[0], choice, nil
+}
+
+// chooseSpace chooses the space of the answer without constraints.
+func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
+	names := r.names
+	first, err := r.open(ctx, names[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
+	if len(names) == 1 {
+		choice.Reason = fmt.Sprintf("%s are clustered by eigenvectors", map[clustering.Space]string{
+			clustering.SpaceGraph: "graphs", clustering.SpaceNeighbors: "the nearest neighbors of sparse points"}[first.name])
+		return first, choice, nil
+	}
+	near, err := r.open(ctx, names[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	own, least := normalizedCut(near.graph, first.alone.labels, r.spec.K), normalizedCut(near.graph, near.alone.labels, r.spec.K)
+	switch {
+	case r.n < minClusterSize*r.spec.K:
+		choice.Reason = fmt.Sprintf("k-means, because clusters of %d points on average are too small to be told apart by neighbors", r.n/r.spec.K)
+	case own > float64(cutRatio*least):
+		choice.Chosen.Space = near.name
+		choice.Reason = fmt.Sprintf("eigenvectors of the graph of nearest neighbors, which k-means cuts more than need be (a normalized cut of %.3g instead of %.3g)", own, least)
+		return near, choice, nil
+	default:
+		choice.Reason = fmt.Sprintf("k-means, which cuts the graph of nearest neighbors hardly more than need be (a normalized cut of %.3g, at best %.3g)", own, least)
+	}
+	return first, choice, nil
+}
+
+// firmUse is how constraints enter where ways are not compared.
+func (r *run) firmUse() clustering.Use {
+	if r.supervision.contradictions > 0 {
+		return clustering.UseSoft
+	}
+	return clustering.UseHard
+}
+
+// chooseByFew compares the spaces' answers without constraints by all pairs.
+func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
+	best := r.right(base.alone)
+	for _, name := range r.names {
+		s, err := r.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		right := r.right(s.alone)
+		advantage := r.advantage(right, best)
+		way := clustering.Way{Space: name, Use: clustering.UseNone}
+		choice.Trials = append(choice.Trials, clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: advantage})
+		r.o.Trial(choice.Trials[len(choice.Trials)-1].Trial)
+		if advantage > leastAdvantageUnsure {
+			base, best = s, right
+			choice.Reason = fmt.Sprintf("without constraints this space has %.0f %% of them right, better by %.2g standard errors than the one that would be taken", 100*r.trial(way, right, allShown).Share(), advantage)
+		}
+	}
+	choice.Chosen = clustering.Way{Space: base.name, Use: r.firmUse()}
+	r.noticeFew(len(r.supervision.held))
+	return nil
+}
+
+// chooseByFolds compares the ways by what they have right of the constraints that they were not shown.
+func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
+	baseRight := r.right(base.alone)
+	var best *clustering.TriedWay
+	ways, rights := r.ways(), map[clustering.Way][]bool{}
+	for _, name := range r.names {
+		s, err := r.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		var tasks []task
+		for _, use := range ways[name] {
+			for fold := range r.folds {
+				tasks = append(tasks, task{use, fold})
+			}
+		}
+		answers, err := r.fit(ctx, s, tasks)
+		if err != nil {
+			return err
+		}
+		for at, use := range ways[name] {
+			way := clustering.Way{Space: name, Use: use}
+			right := r.right(answers[at*r.folds : (at+1)*r.folds]...)
+			for fold := range r.folds {
+				r.o.Trial(r.trial(way, right, fold))
+			}
+			tried := clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, baseRight)}
+			choice.Trials, rights[way] = append(choice.Trials, tried), right
+			if best == nil || tried.Share() > best.Share() || tried.Share() == best.Share() && best.Use == clustering.UseNone {
+				best = &tried
+			}
+		}
+	}
+	least := leastAdvantage
+	if r.supervision.contradictions > 0 {
+		least = leastAdvantageUnsure
+	}
+	baseShare := r.trial(choice.Chosen, baseRight, allShown).Share()
+	switch {
+	case r.trusted():
+		choice.Chosen = best.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*best.Share(), r.supervision.checked)
+	case best.Advantage > least:
+		choice.Chosen = best.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, where the answer without constraints has %.0f %%: better by %.2g standard errors", 100*best.Share(), 100*baseShare, best.Advantage)
+	default:
+		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the %.0f %% of the answer without them; that is %s", 100*baseShare, choice.Reason)
+	}
+	r.noticeTrials(best, rights)
+	return nil
+}
+
+// trusted tells whether the constraints vouch for each other.
+func (r *run) trusted() bool {
+	return r.supervision.contradictions == 0 && r.supervision.checked >= enoughChecks
+}
+
+// ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
+// them are wrong; then none is taken for certain. Where they vouch for each other, all are.
+func (r *run) ways() map[clustering.Space][]clustering.Use {
+	ways := map[clustering.Space][]clustering.Use{}
+	_, dense := r.data.(*dataset.Points)
+	for at, name := range r.names {
+		if !r.trusted() {
+			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
+		}
+		if r.supervision.contradictions == 0 {
+			ways[name] = append(ways[name], clustering.UseHard)
+			if dense && at == 0 {
+				ways[name] = append(ways[name], clustering.UseMetric)
+			}
+		}
+	}
+	return ways
+}
+
+// right tells of every held-out pair whether the labels have it right: those of its fold, or the same for all.
+func (r *run) right(answers ...*answer) []bool {
+	right := make([]bool, len(r.supervision.held))
+	for at, pair := range r.supervision.held {
+		labels := answers[pair.fold%len(answers)].labels
+		right[at] = (labels[pair.i] == labels[pair.j]) == pair.must
+	}
+	return right
+}
+
+// advantage is by how many standard errors one way has more pairs right than another, must-links and cannot-links
+// counting alike: sum d / sqrt(sum d^2) with d = (right - other) / (number of pairs of the kind).
+func (r *run) advantage(right, other []bool) float64 {
+	must, cannot := r.supervision.kinds()
+	sum, squares := 0.0, 0.0
+	for at, pair := range r.supervision.held {
+		if right[at] == other[at] {
+			continue
+		}
+		d := 1 / float64(cannot)
+		if pair.must {
+			d = 1 / float64(must)
+		}
+		squares += float64(d * d)
+		if !right[at] {
+			d = -d
+		}
+		sum += d
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum / math.Sqrt(squares)
+}
+
+// trial counts what is right in a fold, or in all of them.
+func (r *run) trial(way clustering.Way, right []bool, fold int) clustering.Trial {
+	t := clustering.Trial{Way: way, Folds: r.folds}
+	for at, pair := range r.supervision.held {
+		count, good := &t.CannotLinks, &t.CannotLinksRight
+		if pair.must {
+			count, good = &t.MustLinks, &t.MustLinksRight
+		}
+		if fold == allShown || pair.fold == fold {
+			*count++
+			if right[at] {
+				*good++
+			}
+		}
+	}
+	if fold != allShown {
+		t.Fold = fold + 1
+	}
+	return t
+}

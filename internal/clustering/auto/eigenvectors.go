@@ -1,0 +1,183 @@
+package auto
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// regularization is what is added to every degree, in mean degrees. It takes from dangling vertices the power to own
+// an eigenvector.
+const regularization = 0.01
+
+// eigenTolerance is that of the residuals of eigenvectors. Labels of k-means on them do not change below it.
+const eigenTolerance = 1e-5
+
+// coordinates are the points of a space of eigenvectors: those of the vertices that were kept, in ascending order.
+type coordinates struct {
+	kept    []int32
+	columns int
+	values  []float64 // row by row
+}
+
+// contraction is the operator
+//
+//	H B H,  B = P A P' without the edges within a block,  H = diag(1 / sqrt(d_b + t))
+//
+// where P adds up the vertices of each block (a must-link component), d are the row sums of B over the kept blocks and
+// t is the regularization. The products of A are computed wherever its rows live.
+type contraction struct {
+	adjacency embedding.Multiplier
+	block     []int32   // of each vertex, -1: left out
+	within    []float64 // of each block: the sum of its inner edges, both directions
+	factor    []float64 // of each block: 1 / sqrt(d + t)
+	inner     *dataset.Graph
+	merged    bool // some block has several vertices
+}
+
+// newContraction numbers the blocks that are kept.
+func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components) *contraction {
+	c := &contraction{adjacency: adjacency, inner: g, block: make([]int32, g.N)}
+	number := map[int32]int32{}
+	for i := range c.block {
+		c.block[i] = -1
+		if !keep[i] {
+			continue
+		}
+		component := components.Of(int32(i))
+		if _, known := number[component]; !known {
+			number[component] = int32(len(number))
+		} else {
+			c.merged = true
+		}
+		c.block[i] = number[component]
+	}
+	degree := make([]float64, len(number))
+	for i, b := range c.block {
+		if b < 0 {
+			continue
+		}
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			if other := c.block[j]; other >= 0 && (other != b || int(j) == i) {
+				degree[b] += weights[at]
+			}
+		}
+	}
+	total := 0.0
+	for _, d := range degree {
+		total += d
+	}
+	c.factor = make([]float64, len(degree))
+	for b, d := range degree {
+		if d += float64(regularization * total / float64(len(degree))); d > 0 {
+			c.factor[b] = 1 / math.Sqrt(d)
+		}
+	}
+	return c
+}
+
+// Rows implements spectral.Operator.
+func (c *contraction) Rows() int { return len(c.factor) }
+
+// Multiply implements spectral.Operator.
+func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
+	wide := make([][]float64, len(columns))
+	for v, column := range columns {
+		wide[v] = make([]float64, len(c.block))
+		for i, b := range c.block {
+			if b >= 0 {
+				wide[v][i] = float64(column[b] * c.factor[b])
+			}
+		}
+	}
+	products, err := c.adjacency.Multiply(ctx, wide)
+	if err != nil {
+		return nil, err
+	}
+	narrow := make([][]float64, len(columns))
+	for v := range columns {
+		narrow[v] = make([]float64, len(c.factor))
+		for i, b := range c.block {
+			if b >= 0 {
+				narrow[v][b] += products[v][i]
+			}
+		}
+		if c.merged {
+			c.subtractInner(narrow[v], wide[v])
+		}
+		for b, f := range c.factor {
+			narrow[v][b] *= f
+		}
+	}
+	return narrow, nil
+}
+
+// subtractInner takes out the edges between vertices of the same block.
+func (c *contraction) subtractInner(narrow, wide []float64) {
+	if c.within == nil {
+		c.within = make([]float64, len(c.factor))
+		for i, b := range c.block {
+			if b < 0 {
+				continue
+			}
+			neighbors, weights := c.inner.Row(i)
+			for at, j := range neighbors {
+				if c.block[j] == b && int(j) != i {
+					c.within[b] += weights[at]
+				}
+			}
+		}
+	}
+	done := make([]bool, len(c.factor))
+	for i, b := range c.block {
+		if b >= 0 && !done[b] {
+			done[b] = true
+			narrow[b] -= float64(c.within[b] * wide[i])
+		}
+	}
+}
+
+// keep tells which vertices have a part in the eigenvectors: those of pieces that are large enough, or all of them if
+// these are fewer than clusters.
+func (r *run) keep(g *dataset.Graph, set *constraint.Set) []bool {
+	pieces := piece.Find(g, set.Components(), 0)
+	large, keep, count := pieces.Keep(r.spec.K), make([]bool, r.n), 0
+	for i, of := range pieces.Of {
+		if keep[i] = large[of]; keep[i] {
+			count++
+		}
+	}
+	if count < r.spec.K {
+		for i := range keep {
+			keep[i] = true
+		}
+	}
+	return keep
+}
+
+// eigenvectors are the coordinates of the vertices by the k leading eigenvectors of the contraction, rows scaled to
+// length 1. Small pieces stay out.
+func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, options spectral.Options) (*coordinates, error) {
+	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, set), set.Components())
+	count := min(r.spec.K, c.Rows())
+	pairs, err := spectral.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
+	if err != nil {
+		return nil, err
+	}
+	rows := embedding.New(pairs.Vectors, true)
+	e := &coordinates{columns: count}
+	for i, b := range c.block {
+		if b >= 0 {
+			e.kept = append(e.kept, int32(i))
+			e.values = append(e.values, rows.Values[int(b)*count:(int(b)+1)*count]...)
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,130 @@
+package auto
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/parallel"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// task is one fit: how constraints enter, and the fold that is not shown, allShown: none.
+type task struct {
+	use  clustering.Use
+	fold int
+}
+
+const allShown = -1
+
+// fit answers several tasks in a space.
+func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+	answers := make([]*answer, len(tasks))
+	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on constraints
+	for at, t := range tasks {
+		switch {
+		case t.use == clustering.UseNone:
+			answers[at] = s.alone
+		case t.use == clustering.UseHard && s.graph != nil:
+			contracted = append(contracted, at)
+		default:
+			shared = append(shared, at)
+		}
+	}
+	var fits [][]*centroid.Problem
+	sets := make([]*constraint.Set, len(tasks))
+	for _, at := range shared {
+		shown := r.shown(tasks[at])
+		var err error
+		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
+			return nil, err
+		}
+		problems, err := r.variants(s.rows, tasks[at].use, among(s.plain, r.n, shown))
+		if err != nil {
+			return nil, err
+		}
+		fits = append(fits, problems)
+	}
+	results, err := leastOf(ctx, s.rows, fits)
+	if err != nil {
+		return nil, err
+	}
+	for place, at := range shared {
+		answers[at] = &answer{results[place].Labels, results[place], s.plain}
+		if s.graph != nil {
+			answers[at] = r.expand(s, s.plain, results[place], sets[at])
+		}
+	}
+	err = parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(contracted), func(place int) (err error) {
+		at := contracted[place]
+		answers[at], err = r.fitContracted(ctx, s, tasks[at])
+		return err
+	})
+	return answers, err
+}
+
+// shown are the constraints of a task. Where there are two clusters, hard constraints imply more than what must-links
+// alone do.
+func (r *run) shown(t task) []constraint.Constraint {
+	shown := r.supervision.shown(t.fold)
+	if t.use == clustering.UseHard && r.spec.K == 2 {
+		return constraint.TwoClusters(r.n, shown)
+	}
+	return shown
+}
+
+// fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
+func (r *run) fitContracted(ctx context.Context, s *space, t task) (*answer, error) {
+	shown := r.shown(t)
+	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	at, w := s.plain, s.rows
+	if set.Components().Count() < r.n {
+		if at, err = r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts}); err != nil {
+			return nil, err
+		}
+		if w, err = r.localRows(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	problems, err := r.variants(w, t.use, among(at, r.n, shown))
+	if err != nil {
+		return nil, err
+	}
+	results, err := leastOf(ctx, w, [][]*centroid.Problem{problems})
+	if err != nil {
+		return nil, err
+	}
+	return r.expand(s, at, results[0], set), nil
+}
+
+// searchBytes is the memory that searches for eigenvectors may take side by side.
+const searchBytes = 1 << 28
+
+// searches is how many searches for eigenvectors run side by side. The answer does not depend on it.
+func (r *run) searches() int {
+	bytes := 8 * int64(r.n) * int64(spectral.SearchColumns(r.spec.K, false))
+	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
+}
+
+// among are the constraints between points that coordinates have, by their rows.
+func among(at *coordinates, n int, all []constraint.Constraint) []constraint.Constraint {
+	if at == nil || len(at.kept) == n {
+		return all
+	}
+	row := clustering.Unassigned(n)
+	for place, point := range at.kept {
+		row[point] = int32(place)
+	}
+	var some []constraint.Constraint
+	for _, c := range all {
+		if c.I, c.J = row[c.I], row[c.J]; c.I >= 0 && c.J >= 0 {
+			some = append(some, c)
+		}
+	}
+	return some
+}

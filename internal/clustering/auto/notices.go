@@ -1,0 +1,65 @@
+package auto
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// noticeFew says that there are too few constraints to compare ways by.
+func (r *run) noticeFew(pairs int) {
+	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
+		"%s are too few to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", text.Plural(pairs, "constraint"), enoughPairs)})
+}
+
+const (
+	// nearChance is the share of held-out constraints below which an answer says little: half is chance.
+	nearChance = 0.55
+	// goodShare is the share from which on the data can speak against single constraints.
+	goodShare = 0.8
+	// listed is how many constraints a notice names.
+	listed = 5
+)
+
+// noticeTrials says what the held-out constraints tell of the answer, and the answers of the constraints.
+func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way][]bool) {
+	if best.Share() < nearChance {
+		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
+			"the best way has %.0f %% of the held-out constraints right, and 50 %% is chance: these columns say little about the classes that the constraints come from", 100*best.Share())})
+	}
+	if best.Share() < goodShare {
+		return
+	}
+	// A way is good if it is not clearly worse than the best.
+	var good [][]bool
+	for _, right := range rights {
+		if r.advantage(rights[best.Way], right) <= leastAdvantage {
+			good = append(good, right)
+		}
+	}
+	var against []string
+	count := 0
+	for at, pair := range r.supervision.held {
+		if slices.ContainsFunc(good, func(right []bool) bool { return right[at] }) {
+			continue
+		}
+		if count++; count <= listed {
+			kind := "cannot"
+			if pair.must {
+				kind = "must"
+			}
+			against = append(against, fmt.Sprintf("%d-%d (%s)", pair.i, pair.j, kind))
+		}
+	}
+	if count == 0 {
+		return
+	}
+	if count > listed {
+		against = append(against, fmt.Sprintf("and %d more", count-listed))
+	}
+	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
+		"%s contradict what the data and the others say, by every good way: %s; check them", text.Plural(count, "constraint"), strings.Join(against, ", "))})
+}

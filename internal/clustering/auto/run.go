@@ -1,0 +1,142 @@
+package auto
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// maxProducts is after how many products the search for eigenvectors returns its best so far.
+const maxProducts = 20_000
+
+// Problem is a spec checked against its data.
+type Problem struct {
+	Warnings []clustering.Notice
+
+	spec clustering.Spec
+	data dataset.Dataset
+	n    int
+	// How many neighbors each row has in the graph of nearest neighbors, and how many parts constraints are divided into.
+	neighbors, folds int
+	names            []clustering.Space // in which the data can be clustered; see spaceNames
+	given            *constraint.Set    // the constraints of the user, without those that seeds stand for
+}
+
+// Prepare checks a spec against the data.
+func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+	if err := clustering.Validate(data.Rows(), spec); err != nil {
+		return nil, err
+	}
+	o := spec.Algorithm.(*Options)
+	p := &Problem{
+		spec: spec, data: data, n: data.Rows(),
+		neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds),
+	}
+	p.names = p.spaceNames()
+	var err error
+	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
+		return nil, err
+	}
+	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
+		p.Warnings = append(p.Warnings, notice)
+	}
+	return p, nil
+}
+
+// run is a problem on its executors.
+type run struct {
+	*Problem
+	executors   Executors
+	o           clustering.Observer
+	threads     int
+	reporter    *embedding.Reporter
+	supervision *supervision
+	none        *constraint.Set // no constraints
+	opened      map[clustering.Space]*space
+	releases    []func()
+	notices     []clustering.Notice
+}
+
+// Run runs a problem.
+func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
+	r := &run{
+		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
+		supervision: newSupervision(p.spec, p.n, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
+	}
+	defer func() {
+		for _, release := range r.releases {
+			release()
+		}
+	}()
+	for _, notice := range p.Warnings {
+		r.notice(notice)
+	}
+	o.Phase(clustering.PhaseInitialize)
+	var err error
+	if r.none, err = constraint.NewSet(r.n, nil, constraint.UnitWeight); err != nil {
+		return nil, err
+	}
+	found, choice, err := r.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(found, choice), nil
+}
+
+func (r *run) notice(n clustering.Notice) {
+	r.notices = append(r.notices, n)
+	r.o.Notice(n)
+}
+
+// report makes the result of the answer. Its history is that of the start that won.
+func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
+	result := *found.result
+	result.Labels, result.Choice, result.Warnings = found.labels, choice, r.notices
+	r.o.Phase(clustering.PhaseIterate)
+	for _, entry := range result.History {
+		r.o.Iteration(result.Restart, entry)
+	}
+	if found.at != nil { // centroids are not in the coordinates of the data
+		result.Model = nil
+		result.Embedding = found.at.embedding(r.n)
+	}
+	result.ClusterSizes = make([]int, r.spec.K)
+	for _, c := range result.Labels {
+		result.ClusterSizes[c]++
+	}
+	result.Satisfaction = r.given.Satisfaction(result.Labels)
+	return &result
+}
+
+// embedding is the coordinates of all points, of those that were left out 0.
+func (e *coordinates) embedding(n int) *clustering.Embedding {
+	all := &clustering.Embedding{Rows: n, Columns: e.columns, Values: make([]float64, n*e.columns)}
+	for row, point := range e.kept {
+		copy(all.Values[int(point)*e.columns:], e.values[row*e.columns:(row+1)*e.columns])
+	}
+	return all
+}
+
+// oneAtATime lets several searches for eigenvectors share an executor, whose products are valid until the next call.
+type oneAtATime struct {
+	embedding.Multiplier
+	mu sync.Mutex
+}
+
+func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	products, err := m.Multiplier.Multiply(ctx, x)
+	own := make([][]float64, len(products))
+	for v, product := range products {
+		own[v] = slices.Clone(product)
+	}
+	return own, err
+}

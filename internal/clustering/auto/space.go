@@ -1,0 +1,152 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/neighbor"
+)
+
+// space is a representation of the data: rows, or the eigenvectors of a graph.
+type space struct {
+	name      clustering.Space
+	graph     *dataset.Graph // nil: rows
+	adjacency embedding.Multiplier
+	plain     *coordinates // nil: the rows of the data themselves
+	rows      *rows        // of the data, or of the plain coordinates
+	alone     *answer      // without constraints
+}
+
+// answer is labels of all points and the run that they come from.
+type answer struct {
+	labels []int32
+	result *clustering.Result
+	at     *coordinates // nil: the rows of the data
+}
+
+// open makes a space, once.
+func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
+	if s, opened := r.opened[name]; opened {
+		return s, nil
+	}
+	s, err := r.newSpace(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r.opened[name] = s
+	return s, nil
+}
+
+func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, error) {
+	s := &space{name: name}
+	switch name {
+	case clustering.SpaceRows, clustering.SpaceStandardized:
+		if kernel, given := r.data.(*dataset.Kernel); given {
+			return s, r.openComponents(ctx, s, kernel)
+		}
+		scale := clustering.ScaleNone
+		if name == clustering.SpaceStandardized {
+			scale = clustering.ScaleZscore
+		}
+		return s, r.openRows(ctx, s, scale)
+	case clustering.SpaceGraph:
+		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph))
+	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
+		var units *dataset.Units
+		if name == clustering.SpaceStandardizedNeighbors {
+			units = dataset.StandardUnits(r.data.(*dataset.Points))
+		}
+		nearest, err := r.executors.Neighbors(ctx, units, r.neighbors)
+		if err != nil {
+			return nil, err
+		}
+		graph, err := neighbor.Graph(r.n, neighbor.Count(r.n, r.neighbors), nearest)
+		if err != nil {
+			return nil, err
+		}
+		return s, r.openGraph(ctx, s, graph)
+	}
+	return nil, fmt.Errorf("auto: there is no space %d", name)
+}
+
+// openRows makes the space of the data's own rows.
+func (r *run) openRows(ctx context.Context, s *space, scale clustering.Scale) error {
+	problem, err := centroid.Prepare(r.data, r.kmeansSpec(scale))
+	if err != nil {
+		return err
+	}
+	x, release, err := r.executors.Rows(ctx, problem)
+	if err != nil {
+		return err
+	}
+	r.releases = append(r.releases, release)
+	alone, err := centroid.Run(ctx, problem, x, clustering.NopObserver{})
+	if err != nil {
+		return err
+	}
+	s.rows, s.alone = &rows{problem, x, alone}, &answer{labels: alone.Labels, result: alone}
+	return nil
+}
+
+// openGraph makes the space of a graph's eigenvectors.
+func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph) error {
+	adjacency, release, err := r.executors.Matrix(ctx, g)
+	if err != nil {
+		return err
+	}
+	r.releases = append(r.releases, release)
+	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
+	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.reporter.SolverOptions(eigenTolerance)); err != nil {
+		return err
+	}
+	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
+		return err
+	}
+	s.alone = r.expand(s, s.plain, s.rows.alone, r.none)
+	return nil
+}
+
+// openComponents makes the space of a kernel matrix's k leading principal components, in which distances are as close
+// to those of the kernel as k columns allow.
+func (r *run) openComponents(ctx context.Context, s *space, kernel *dataset.Kernel) (err error) {
+	matrix, release, err := r.executors.Matrix(ctx, kernel)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if s.plain, err = r.principalComponents(ctx, matrix); err != nil {
+		return err
+	}
+	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
+		return err
+	}
+	s.alone = &answer{s.rows.alone.Labels, s.rows.alone, s.plain}
+	return nil
+}
+
+// expand gives every point a label: those that were left out are attached to the clusters of the others. A point that
+// nothing connects has a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
+func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *constraint.Set) *answer {
+	all := clustering.Unassigned(r.n)
+	for row, point := range at.kept {
+		all[point] = found.Labels[row]
+	}
+	shortest, least := int32(0), 0.0
+	for c := range int32(r.spec.K) {
+		square := 0.0
+		for _, v := range found.Model.Centroids[int(c)*at.columns : (int(c)+1)*at.columns] {
+			square += float64(v * v)
+		}
+		if c == 0 || square < least {
+			shortest, least = c, square
+		}
+	}
+	piece.AttachTo(all, r.spec.K, s.graph, set, shortest)
+	return &answer{all, found, at}
+}

@@ -1,0 +1,136 @@
+package auto
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+const (
+	// starts is how often a fit starts by k-means++.
+	starts = 10
+	// maxIterations is the limit of each start.
+	maxIterations = 100
+	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
+	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
+	hardWeight = 64
+	// maxImplied is how many pairs the constraints may imply for MPC-KMeans to be given all of them.
+	maxImplied = 200_000
+)
+
+// rows are the points of a space on their executor.
+type rows struct {
+	problem *centroid.Problem // k-means on them, of which other problems are variants
+	x       centroid.Executor
+	alone   *clustering.Result // the answer without constraints
+}
+
+// kmeansSpec is the spec of k-means from several starts.
+func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
+	return clustering.Spec{
+		K: p.spec.K, Seed: p.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
+		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+	}
+}
+
+// localRows are the points of coordinates, which are small enough for this process, with their answer without
+// constraints.
+func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
+	points, err := dataset.NewPoints(len(e.kept), e.columns, e.values)
+	if err != nil {
+		return nil, err
+	}
+	w := &rows{}
+	if w.problem, err = centroid.Prepare(points, r.kmeansSpec(clustering.ScaleNone)); err != nil {
+		return nil, err
+	}
+	if w.x, err = centroid.NewLocal(ctx, w.problem, points, r.threads); err != nil {
+		return nil, err
+	}
+	w.alone, err = centroid.Run(ctx, w.problem, w.x, clustering.NopObserver{})
+	return w, err
+}
+
+// unit is the mean distortion of the answer without constraints: a violated constraint of this weight costs as much as
+// a point in the wrong place. Where there is none, because points coincide, any weight does.
+func (w *rows) unit() float64 {
+	if w.alone.Objective > 0 {
+		return w.alone.Objective / float64(w.problem.Rows())
+	}
+	return 1
+}
+
+// variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
+// wins.
+func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constraint) ([]*centroid.Problem, error) {
+	spec := clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, MaxIterations: maxIterations, Scale: clustering.ScaleNone}
+	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
+	weight := w.unit()
+	switch use {
+	case clustering.UseHard:
+		weight *= hardWeight
+	case clustering.UseMetric:
+		*options = centroid.Options{Algorithm: centroid.MPCKmeans, Penalty: metric.Bilenko2004}
+		weight = 1 // the penalties are distances
+		set, err := constraint.NewSet(w.problem.Rows(), shown, constraint.UnitWeight)
+		if err != nil {
+			return nil, err
+		}
+		spec.Entail = set.EntailedCount() < maxImplied
+	}
+	spec.Algorithm = options
+	for _, c := range shown {
+		c.Weight *= weight
+		spec.Constraints = append(spec.Constraints, c)
+	}
+	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
+	switch use {
+	case clustering.UseSoft:
+		kinds = append(kinds, clustering.StartLabels)
+	case clustering.UseHard:
+		kinds = append(kinds, clustering.StartLabels, clustering.StartNeighborhoods)
+	}
+	var problems []*centroid.Problem
+	for _, start := range kinds {
+		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
+		switch start {
+		case clustering.StartKmeansPlusPlus:
+			spec.Restarts = starts
+		case clustering.StartLabels:
+			spec.InitialLabels = w.alone.Labels
+		}
+		p, err := w.problem.WithSpec(spec)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, p)
+	}
+	return problems, nil
+}
+
+// leastOf runs several fits on the same rows, all starts of all of them side by side, and returns the result of the
+// least objective for each.
+func leastOf(ctx context.Context, w *rows, fits [][]*centroid.Problem) ([]*clustering.Result, error) {
+	var all []*centroid.Problem
+	for _, problems := range fits {
+		all = append(all, problems...)
+	}
+	results, err := centroid.RunAll(ctx, all, w.x, func(int) clustering.Observer { return clustering.NopObserver{} })
+	if err != nil {
+		return nil, err
+	}
+	least := make([]*clustering.Result, len(fits))
+	for at, problems := range fits {
+		for _, result := range results[:len(problems)] {
+			if least[at] == nil || result.Objective < least[at].Objective {
+				least[at] = result
+			}
+		}
+		results = results[len(problems):]
+	}
+	return least, nil
+}

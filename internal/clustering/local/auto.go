@@ -1,0 +1,54 @@
+package local
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/neighbor"
+)
+
+// executors are those of auto within this process.
+type executors struct {
+	data    dataset.Dataset
+	threads int
+}
+
+var _ auto.Executors = executors{}
+
+// Rows implements auto.Executors.
+func (e executors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
+	x, err := centroid.NewLocal(ctx, p, e.data, e.threads)
+	return x, func() {}, err
+}
+
+// Neighbors implements auto.Executors.
+func (e executors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
+	data, err := units.Apply(e.data)
+	if err != nil {
+		return nil, err
+	}
+	search, err := neighbor.NewSearch(data)
+	if err != nil {
+		return nil, err
+	}
+	return search.All(ctx, count, e.threads)
+}
+
+// Matrix implements auto.Executors.
+func (e executors) Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error) {
+	p, err := auto.MatrixProblem(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := kernelkmeans.NewLocal(ctx, p, data, e.threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = kernelkmeans.NewFamily(ctx, p, x, clustering.NopObserver{})
+	return x, func() {}, err
+}

@@ -1,0 +1,153 @@
+package coordinator
+
+import (
+	"context"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/neighbor"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// autoRunner runs a job that tries several ways. The workers find neighbors, hold rows in both units and the graphs of
+// neighbors, and multiply these with the vectors of eigensolvers, which run in the coordinator. Graphs of neighbors are
+// data sets that only the workers see.
+type autoRunner struct {
+	problem  *auto.Problem
+	spec     clustering.Spec
+	data     dataset.Dataset
+	bytes    int64
+	datasets *datasetStore
+	rows     *centroid.Problem // k-means on the rows of points, for the plan; nil: they are not points
+	maxLanes int
+}
+
+func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, datasets *datasetStore) (*autoRunner, error) {
+	problem, err := auto.Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes, datasets: datasets}
+	switch data.(type) {
+	case *dataset.Points, *dataset.SparsePoints:
+		r.rows, err = problem.Rows()
+	}
+	return r, err
+}
+
+func (r *autoRunner) objective() string { return r.spec.Algorithm.Name() }
+
+// need is the largest of what is on the workers at a time: the rows of points, or the matrix.
+func (r *autoRunner) need() planning.Workload {
+	if r.rows != nil {
+		return r.rowsNeed(r.rows)
+	}
+	matrix, err := auto.MatrixProblem(r.data)
+	if err != nil { // the run will say so
+		return planning.NeighborWorkload(r.data, r.bytes, 1)
+	}
+	return r.matrixNeed(matrix, r.bytes)
+}
+
+func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
+	return planning.Workload{
+		Vectors:      &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(), Entries: planning.TileEntries(r.data)},
+		DatasetBytes: r.bytes,
+		Scaled:       p.Units != nil,
+		K:            r.spec.K,
+		Lanes:        centroid.Lanes(p),
+		Restarts:     centroid.Lanes(p),
+	}
+}
+
+func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem, bytes int64) planning.Workload {
+	return planning.Workload{
+		Matrix: p.Matrix, DatasetBytes: bytes, K: 1, Products: embedding.ProductsAtOnce,
+		Eigen: &planning.Eigensolver{Pairs: r.spec.K, Columns: r.spec.K, Restarts: embedding.DefaultRestarts},
+	}
+}
+
+func (r *autoRunner) limitLanes(lanes int) { r.maxLanes = lanes }
+
+func (r *autoRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	x := &autoExecutors{autoRunner: r, fleet: f, task: task}
+	result, err := auto.Run(ctx, r.problem, x, o)
+	return result, x.used, err
+}
+
+// autoExecutors implements auto.Executors on the workers.
+type autoExecutors struct {
+	*autoRunner
+	fleet *fleet.Fleet
+	task  fleet.Task
+	used  *fleet.Usage // by the first executor: the largest
+}
+
+// release is called once an executor is not needed any more.
+func (x *autoExecutors) release(e interface {
+	Usage() fleet.Usage
+	Release()
+}) {
+	if x.used == nil {
+		used := e.Usage()
+		x.used = &used
+	}
+	e.Release()
+}
+
+// Rows implements auto.Executors.
+func (x *autoExecutors) Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error) {
+	p.MaxLanes = x.maxLanes
+	task := x.task
+	task.Need, task.Vectors, task.Units = x.rowsNeed(p), p.Vectors, p.Units
+	e, err := x.fleet.NewVectorExecutor(ctx, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, func() { x.release(e) }, nil
+}
+
+// Neighbors implements auto.Executors.
+func (x *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
+	task := x.task
+	task.Need, task.Units = planning.NeighborWorkload(x.data, x.bytes, count), units
+	if kernel, given := x.data.(*dataset.Kernel); given {
+		task.Diagonal = neighbor.KernelDiagonal(kernel)
+	}
+	return x.fleet.Neighbors(ctx, task)
+}
+
+// Matrix implements auto.Executors.
+func (x *autoExecutors) Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error) {
+	p, err := auto.MatrixProblem(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	task, bytes, forget := x.task, x.bytes, func() {}
+	if data != x.data {
+		if task.DatasetID, bytes, err = x.datasets.addTemporary(data); err != nil {
+			return nil, nil, err
+		}
+		forget = func() { x.datasets.release(task.DatasetID) }
+	}
+	task.Need = x.matrixNeed(p, bytes)
+	e, err := x.fleet.NewExecutor(ctx, task)
+	if err != nil {
+		forget()
+		return nil, nil, err
+	}
+	release := func() {
+		x.release(e)
+		forget()
+	}
+	if _, err := kernelkmeans.NewFamily(ctx, p, e, clustering.NopObserver{}); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return e, release, nil
+}

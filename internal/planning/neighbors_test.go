@@ -1,0 +1,74 @@
+package planning
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// shapes have no values: nothing here reads them.
+func pointShape(n, d int) *dataset.Points { return &dataset.Points{N: n, D: d} }
+
+func sparseShape(n, d, perRow int) *dataset.SparsePoints {
+	p := &dataset.SparsePoints{N: n, D: d, Column: make([]int32, n*perRow)}
+	for at := range p.Column {
+		p.Column[at] = int32(at % d)
+	}
+	return p
+}
+
+func TestPlansOfNeighbors(t *testing.T) {
+	for _, c := range []struct {
+		data     dataset.Dataset
+		bytes    int64
+		low, mib int64 // the plan's memory for one worker, in MiB
+		why      string
+	}{
+		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the data set of 59.8 MiB whole, and a copy"},
+		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the data set of 5.72 MiB whole, and a copy"},
+		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads their rows of the kernel matrix"}, // 128 rows at a time
+	} {
+		p := NeighborWorkload(c.data, c.bytes, 10)
+		plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Bytes < c.low<<20 || plan.Bytes > c.mib<<20 || !strings.Contains(plan.Why, c.why) || plan.Storage != "neighbors" || plan.Computed != 0 || plan.Seconds <= 0 {
+			t.Errorf("%T: %+v", c.data, plan)
+		}
+		_, err = Make(p, []Worker{{Threads: 2, Free: plan.Bytes / 2}})
+		if !fault.Is(err, DoesNotFit) || !strings.Contains(err.Error(), "on every worker") {
+			t.Errorf("%T with half of the memory: %v", c.data, err)
+		}
+	}
+}
+
+func TestTheTimeOfNeighbors(t *testing.T) {
+	for _, c := range []struct {
+		data      dataset.Dataset
+		low, high float64 // seconds of two threads, a factor of 3 around what was measured
+	}{
+		{pointShape(11_000, 16), 0.06, 0.6},
+		{pointShape(10_000, 784), 1, 10},
+		{pointShape(100_000, 2), 0.06, 0.6},
+		{pointShape(100_000, 6), 0.7, 6},
+		{sparseShape(60_000, 1000, 30), 0.3, 10},
+		{&dataset.Kernel{N: 10_000}, 0.3, 3},
+	} {
+		if got := NeighborSeconds(c.data, 2); got < c.low || got > c.high {
+			t.Errorf("%T of %d rows: %g s", c.data, c.data.Rows(), got)
+		}
+	}
+	for _, more := range [][2]dataset.Dataset{
+		{pointShape(1000, 5), pointShape(1001, 5)},
+		{pointShape(1000, 5), pointShape(1000, 6)},
+		{sparseShape(1000, 100, 5), sparseShape(1000, 100, 6)},
+		{sparseShape(1000, 100, 5), sparseShape(1000, 50, 5)},
+	} {
+		if NeighborSeconds(more[0], 2) >= NeighborSeconds(more[1], 2) {
+			t.Errorf("more does not take longer: %v", more)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package vector
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/labeling"
+	"github.com/cleave-project/cleave/internal/metric"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// An iteration asks twice for the distances of all points to their own centroids in the same model: once the means are
+// taken, and once points were assigned to them. Tiles remember these distances, so that the second time only those of
+// the points that moved are computed.
+
+// rememberedModel is the model of the distances that tiles remember of one lane.
+type rememberedModel struct {
+	version uint64 // changes whenever the model does; 0 is that of no model
+	model   Model
+}
+
+// ownDistances are the distances of a tile's rows to their own centroids in one lane: NaN where they are not known,
+// +Inf for rows without a cluster and for those whose cluster is absent.
+type ownDistances struct {
+	version uint64 // of the model
+	values  []float64
+}
+
+// rememberModels makes the models of the queries those of the distances that tiles remember in their lanes.
+func (s *Shard) rememberModels(queries []Query) {
+	for _, q := range queries {
+		if of := &s.remembered[q.Lane]; of.version == 0 || !of.model.equal(q.Model) {
+			s.versions++
+			of.version = s.versions
+			of.model.copyFrom(q.Model)
+		}
+	}
+}
+
+func (m *Model) equal(other *Model) bool {
+	return m.Distortion == other.Distortion && m.Clusters == other.Clusters && slices.Equal(m.Centroids, other.Centroids) &&
+		slices.Equal(m.Absent, other.Absent) && slices.Equal(m.Metric, other.Metric)
+}
+
+func (m *Model) copyFrom(other *Model) {
+	m.Distortion, m.Clusters = other.Distortion, other.Clusters
+	m.Centroids, m.Absent, m.Metric = append(m.Centroids[:0], other.Centroids...), append(m.Absent[:0], other.Absent...), append(m.Metric[:0], other.Metric...)
+}
+
+// forgetAll forgets the distances of all rows, whose labels have changed.
+func (s *Shard) forgetAll() {
+	s.remembered = slices.Grow(s.remembered[:0], s.lanes)[:s.lanes]
+	for lane := range s.remembered {
+		s.remembered[lane].version = 0
+	}
+	for _, t := range s.tiles {
+		t.own = nil
+	}
+}
+
+// forget forgets the distances of the rows that moved.
+func (s *Shard) forget(moves []labeling.Move) {
+	shape, number, t := s.shape(), -1, (*tile)(nil)
+	for _, m := range moves {
+		if of := partition.TileOf(shape.Points, int(m.Point)); of != number {
+			number, t = of, s.tiles[of]
+		}
+		if t == nil {
+			continue
+		}
+		if lane := shape.Lane(m); lane < len(t.own) && len(t.own[lane].values) > 0 {
+			t.own[lane].values[int(m.Point)-t.rows.From] = math.NaN()
+		}
+	}
+}
+
+// hasDistanceRoutine tells whether there is SIMD code for the distances of a tile's rows to single centroids.
+func (t *terms) hasDistanceRoutine(of *tile) bool {
+	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
+}
+
+// ownDistances are those of all rows of a tile in one lane. The lane's model must be remembered.
+func (s *Shard) ownDistances(t *tile, lane int, terms *terms, w *workspace) []float64 {
+	if len(t.own) != s.lanes {
+		t.own = make([]ownDistances, s.lanes)
+	}
+	own, labels, first := &t.own[lane], s.labelsOf(t, lane), s.firstCluster(lane)
+	if version := s.remembered[lane].version; own.version != version {
+		own.version, own.values = version, resized(own.values, len(labels))
+		for r := range own.values {
+			own.values[r] = math.NaN()
+		}
+	}
+	valueOf := func(c int32, distance float64) float64 {
+		if c < first || terms.place[c-first] < 0 {
+			return math.Inf(1)
+		}
+		return distance
+	}
+	if !terms.hasDistanceRoutine(t) {
+		for r, c := range labels {
+			if !math.IsNaN(own.values[r]) {
+				continue
+			}
+			if own.values[r] = valueOf(c, 0); own.values[r] == 0 {
+				own.values[r] = terms.distance(int(c-first), w.row(r), w)
+			}
+		}
+		return own.values
+	}
+	for from := 0; from < len(labels); from += groupRows {
+		values := own.values[from:min(from+groupRows, len(labels))]
+		if !slices.ContainsFunc(values, math.IsNaN) {
+			continue
+		}
+		w.places.set(labels[from:from+len(values)], first, s.source.spec.Columns, 0)
+		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
+		for l := range values {
+			values[l] = valueOf(labels[from+l], w.lowest[l])
+		}
+	}
+	return own.values
+}
