@@ -88,7 +88,7 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 // canCompare tells whether pairs can be held out. Must-links alone cannot tell: all points in one place have all of them
 // right.
 func (c *chooser) canCompare() bool {
-	return len(c.all) > 1 && slices.ContainsFunc(c.all, func(l link) bool { return !l.must })
+	return c.K > 1 && len(c.all) > 1 && slices.ContainsFunc(c.all, func(l link) bool { return !l.must })
 }
 
 // candidates are the best pencil and the best completion, and the rules of the paper where they are asked.
