@@ -109,7 +109,7 @@ var Algorithms = []Algorithm{
 	{
 		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
 		Supervision: "pairs, labels, beliefs, or another graph or metric",
-		About:       "the cheapest cuts that satisfy constraints to a given degree",
+		About:       "cuts that satisfy constraints as well as it pays, by constraints that are held out",
 		Data:        onAll,
 		Options: slices.Concat(affinityOptions,
 			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components", "paper"}),
@@ -195,8 +195,8 @@ var Options = []Option{
 	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
 		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
 
-	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: CutGroup,
-		Help: "how well cuts must satisfy the constraints: by the paper's rule (auto), so well that only k - 1 cuts do (strict), or a number"},
+	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "paper", "strict"}, Default: "auto", Group: CutGroup,
+		Help: "how well cuts must satisfy the constraints: as constraints that are held out choose (auto), by the paper's rule, so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
 		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
 	{Name: "components", Field: "components", Type: Choice, Values: []string{"auto", "keep", "join"}, Default: "auto", Group: CutGroup,

@@ -40,6 +40,8 @@ func TestSpectralSpec(t *testing.T) {
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
 			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_PAPER"}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
+		{`{"constrainedSpectral": {"discretization": "DISCRETIZATION_PLAIN"}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
 		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaGiven})},
 	})
 }

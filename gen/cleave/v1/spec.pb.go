@@ -874,10 +874,13 @@ type BetaRule int32
 const (
 	// Refused.
 	BetaRule_BETA_RULE_UNSPECIFIED BetaRule = 0
-	// Chosen by equation (19) of the paper.
+	// Constraints that are held out choose how the others enter, or that they do not. With beliefs or a discretization it
+	// is PAPER.
 	BetaRule_BETA_RULE_AUTO BetaRule = 1
 	// Exactly k - 1 vectors are feasible.
 	BetaRule_BETA_RULE_STRICT BetaRule = 2
+	// Chosen by equation (19) of the paper.
+	BetaRule_BETA_RULE_PAPER BetaRule = 3
 )
 
 // Enum value maps for BetaRule.
@@ -886,11 +889,13 @@ var (
 		0: "BETA_RULE_UNSPECIFIED",
 		1: "BETA_RULE_AUTO",
 		2: "BETA_RULE_STRICT",
+		3: "BETA_RULE_PAPER",
 	}
 	BetaRule_value = map[string]int32{
 		"BETA_RULE_UNSPECIFIED": 0,
 		"BETA_RULE_AUTO":        1,
 		"BETA_RULE_STRICT":      2,
+		"BETA_RULE_PAPER":       3,
 	}
 )
 
@@ -2432,7 +2437,7 @@ type ConstrainedSpectral struct {
 	// A whole constraint matrix Q instead of constraints: each unordered pair at most once, also i = j.
 	// Above 0 together, below 0 apart.
 	Beliefs *TableInput `protobuf:"bytes,5,opt,name=beliefs,proto3" json:"beliefs,omitempty"`
-	// Q is a graph of its own (transfer learning), which changes what beta auto is.
+	// Q is a graph of its own (transfer learning), which changes what beta is by the paper's rule.
 	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
 	Eigenvectors  *Eigenvectors   `protobuf:"bytes,8,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
@@ -2591,7 +2596,7 @@ func (x *Eigenvectors) GetKmeansMaxIterations() uint32 {
 	return 0
 }
 
-// Beta is the lower bound of the constraints' satisfaction; unset it is AUTO.
+// Beta is the lower bound of the constraints' satisfaction, or how they enter instead; unset it is AUTO.
 type Beta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Kind:
@@ -2901,11 +2906,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\rINFERENCE_ICM\x10\x01\x12\x10\n" +
 	"\fINFERENCE_BP\x10\x02\x12\x10\n" +
 	"\fINFERENCE_LP\x10\x03\x12\x13\n" +
-	"\x0fINFERENCE_EXACT\x10\x04*O\n" +
+	"\x0fINFERENCE_EXACT\x10\x04*d\n" +
 	"\bBetaRule\x12\x19\n" +
 	"\x15BETA_RULE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eBETA_RULE_AUTO\x10\x01\x12\x14\n" +
-	"\x10BETA_RULE_STRICT\x10\x02*\x80\x01\n" +
+	"\x10BETA_RULE_STRICT\x10\x02\x12\x13\n" +
+	"\x0fBETA_RULE_PAPER\x10\x03*\x80\x01\n" +
 	"\x0eDiscretization\x12\x1e\n" +
 	"\x1aDISCRETIZATION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DISCRETIZATION_PLAIN\x10\x01\x12\x17\n" +
