@@ -18,7 +18,7 @@ func TestSpectralSpec(t *testing.T) {
 	checkMeanings(t, []meaning{
 		{`{"spectral": {}}`, spectral(cut.Options{Algorithm: cut.Spectral})},
 		{`{"spectralLearning": {}}`, spectral(cut.Options{Algorithm: cut.Learning})},
-		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
 			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
 			spectral(cut.Options{

@@ -66,6 +66,8 @@ func NewOptions(r catalog.Request) *Options {
 		o.BetaRule = BetaStrict
 	case r.Is("beta", "paper") || r.Values["discretize"] != "": // which is about the cuts of the paper
 		o.BetaRule = BetaPaper
+	case r.Values["beta"] == "" && r.Is("paper", "true") && o.Algorithm == Constrained:
+		o.BetaRule = BetaPaper
 	}
 	return o
 }
