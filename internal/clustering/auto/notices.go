@@ -15,6 +15,20 @@ func (r *run) noticeFew(pairs int) {
 		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, enoughPairs)})
 }
 
+// noticeUnits warns where one column decides what is near, if units were for auto to choose.
+func (r *run) noticeUnits(chosen clustering.Space) {
+	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
+		return
+	}
+	_, _, notices, err := clustering.InUnits(r.data, clustering.ScaleDefault)
+	if err != nil {
+		return // not of points
+	}
+	for _, notice := range notices {
+		r.notice(notice)
+	}
+}
+
 const (
 	// nearChance is the share of held-out constraints below which an answer says little: half is chance.
 	nearChance = 0.55
