@@ -8,7 +8,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -42,7 +41,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	case must+cannot == 0:
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0:
-		choice.Reason += fmt.Sprintf("; with %s, all of one kind, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+		r.noticeOneKind(must + cannot)
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -73,6 +72,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceGraph:
+		r.noticeLeftOut(first)
 		choice.Reason = "eigenvectors, as always for graphs"
 		return first, choice, nil
 	case clustering.SpaceNeighbors:
