@@ -41,7 +41,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
-		problems, err := r.variants(s.rows, tasks[at].use, among(s.plain, r.n, shown))
+		problems, err := r.variants(s.rows, tasks[at], among(s.plain, r.n, shown))
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task) (*answer, err
 			return nil, err
 		}
 	}
-	problems, err := r.variants(w, t.use, among(at, r.n, shown))
+	problems, err := r.variants(w, t, among(at, r.n, shown))
 	if err != nil {
 		return nil, err
 	}
