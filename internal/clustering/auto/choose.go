@@ -35,10 +35,10 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	}
 	must, cannot := r.supervision.kinds()
 	switch {
-	case must+cannot == 0:
+	case len(r.supervision.shown(allShown)) == 0:
 		return base.alone, choice, nil
-	case must == 0 || cannot == 0:
-		choice.Reason += fmt.Sprintf("; with %s of one kind only, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
+		choice.Reason += fmt.Sprintf("; %s to hold out, not of both kinds, cannot compare ways", text.Plural(must+cannot, "pair"))
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -67,9 +67,15 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
-	if len(names) == 1 {
-		choice.Reason = fmt.Sprintf("%s are clustered by eigenvectors", map[clustering.Space]string{
-			clustering.SpaceGraph: "graphs", clustering.SpaceNeighbors: "the nearest neighbors of sparse points"}[first.name])
+	switch {
+	case first.name == clustering.SpaceGraph:
+		choice.Reason = "graphs are clustered by eigenvectors"
+		return first, choice, nil
+	case first.graph != nil:
+		choice.Reason = "the nearest neighbors of sparse points are clustered by eigenvectors"
+		return first, choice, nil
+	case len(names) == 1 || !ofNeighbors(names[1]):
+		choice.Reason = "k-means, because the neighbors of so many rows take too long to find"
 		return first, choice, nil
 	}
 	near, err := r.open(ctx, names[1])

@@ -1,7 +1,9 @@
 package auto
 
 import (
+	"cmp"
 	"context"
+	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
@@ -11,10 +13,9 @@ import (
 )
 
 const (
-	// starts is how often a fit starts by k-means++.
-	starts = 10
-	// maxIterations is the limit of each start.
-	maxIterations = 100
+	// starts is how often a fit starts by k-means++, if the spec does not say, and maxIterations the limit of each start.
+	starts        = 10
+	maxIterations = clustering.DefaultMaxIterations
 	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
 	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
@@ -32,8 +33,8 @@ type rows struct {
 // kmeansSpec is the spec of k-means from several starts.
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
-		K: p.spec.K, Seed: p.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
-		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+		K: p.spec.K, Seed: p.spec.Seed, Scale: scale, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+		Restarts: cmp.Or(p.spec.Restarts, starts), MaxIterations: cmp.Or(p.spec.MaxIterations, maxIterations), Tolerance: p.spec.Tolerance,
 	}
 }
 
@@ -58,16 +59,21 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 // unit is the mean distortion of the answer without constraints: a violated constraint of this weight costs as much as
 // a point in the wrong place. Where there is none, because points coincide, any weight does.
 func (w *rows) unit() float64 {
-	if w.alone.Objective > 0 {
-		return w.alone.Objective / float64(w.problem.Rows())
+	if unit := w.alone.Objective / float64(w.problem.Rows()); unit > 0 {
+		return unit
 	}
 	return 1
+}
+
+// inRange keeps a weight of any unit above 0 and below what is refused, also where two are added up.
+func inRange(weight float64) float64 {
+	return min(max(weight, math.SmallestNonzeroFloat64), clustering.MaxWeight/2)
 }
 
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
 func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constraint) ([]*centroid.Problem, error) {
-	spec := clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, MaxIterations: maxIterations, Scale: clustering.ScaleNone}
+	spec := r.kmeansSpec(clustering.ScaleNone)
 	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
 	weight := w.unit()
 	switch use {
@@ -84,7 +90,7 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
-		c.Weight *= weight
+		c.Weight = inRange(c.Weight * weight)
 		spec.Constraints = append(spec.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
@@ -96,11 +102,11 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 	}
 	var problems []*centroid.Problem
 	for _, start := range kinds {
-		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
-		switch start {
-		case clustering.StartKmeansPlusPlus:
-			spec.Restarts = starts
-		case clustering.StartLabels:
+		spec.Start, spec.InitialLabels = start, nil
+		if start != clustering.StartKmeansPlusPlus {
+			spec.Restarts = 1
+		}
+		if start == clustering.StartLabels {
 			spec.InitialLabels = w.alone.Labels
 		}
 		p, err := w.problem.WithSpec(spec)
