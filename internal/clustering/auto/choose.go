@@ -195,7 +195,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		}
 		if r.supervision.contradictions == 0 {
 			ways[name] = append(ways[name], clustering.UseHard)
-			if dense && at == 0 {
+			if dense && at == 0 && r.opened[name].rows.learnable() {
 				ways[name] = append(ways[name], clustering.UseMetric)
 			}
 		}

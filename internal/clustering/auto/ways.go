@@ -3,7 +3,6 @@ package auto
 import (
 	"cmp"
 	"context"
-	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
@@ -65,10 +64,17 @@ func (w *rows) unit() float64 {
 	return 1
 }
 
-// inRange keeps a weight of any unit above 0 and below what is refused, also where two are added up.
-func inRange(weight float64) float64 {
-	return min(max(weight, math.SmallestNonzeroFloat64), clustering.MaxWeight/2)
+// extreme is beyond what weights and units are, or below its inverse, if they mean anything.
+const extreme = 1e50
+
+// inRange keeps weights in any unit so that they, and metrics that are learned with them, can be computed with.
+func inRange(weight, unit float64) float64 {
+	return min(max(weight, 1/extreme), extreme) * min(max(unit, 1/extreme/extreme), extreme*extreme/hardWeight)
 }
+
+// learnable tells whether the values of a metric, which are about the inverse of the mean distortion, can be computed
+// with.
+func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alone.Objective < extreme }
 
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
@@ -90,7 +96,7 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
-		c.Weight = inRange(c.Weight * weight)
+		c.Weight = inRange(c.Weight, weight)
 		spec.Constraints = append(spec.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}

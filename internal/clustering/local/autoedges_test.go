@@ -19,7 +19,7 @@ import (
 // unit, with columns that do not vary, without edges.
 func oddData(t *testing.T, rng *rand.Rand, n int) (string, dataset.Dataset) {
 	t.Helper()
-	d, distinct, unit := 1+rng.IntN(4), 1+rng.IntN(n), []float64{1, 1, 1e-170, 1e60}[rng.IntN(4)]
+	d, distinct, unit := 1+rng.IntN(4), 1+rng.IntN(n), []float64{1, 1, 1, 1e-170, 1e-80, 1e60}[rng.IntN(6)]
 	values := make([]float64, n*d)
 	for i := range values {
 		if place := i - distinct*d; place >= 0 && rng.IntN(8) > 0 {
