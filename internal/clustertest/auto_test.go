@@ -22,26 +22,26 @@ func autoJob(data dataset.Dataset, k uint32, supervision *cleavev1.Supervision) 
 
 // autoJobs are jobs of auto on data of every kind.
 var autoJobs = sync.OnceValue(func() map[string]*workload {
-	moons, truth, err := synth.TwoMoons(1300, 0.08, random(1))
+	moons, truth, err := synth.TwoMoons(400, 0.08, random(1))
 	if err != nil {
 		panic(err)
 	}
 	linked := supervise(moons, truth, 80)
-	blocks := groupedGraph(1300, 3, 10, 2)
+	blocks := groupedGraph(400, 3, 10, 2)
 	var seeds []clustering.Seed
-	for i := 0; i < len(truth); i += 40 {
+	for i := 0; i < len(truth); i += 12 {
 		seeds = append(seeds, clustering.Seed{Index: int32(i), Label: truth[i]})
 	}
-	kernel, err := dataset.NewKernel(1100, 1100, products(gaussians(1100, 3, 4, 2)))
+	kernel, err := dataset.NewKernel(400, 400, products(gaussians(400, 3, 4, 2)))
 	if err != nil {
 		panic(err)
 	}
 	return map[string]*workload{
-		"points":                     autoJob(gaussians(1300, 4, 5, 3), 5, nil),
+		"points":                     autoJob(gaussians(400, 4, 5, 3), 5, nil),
 		"points with constraints":    autoJob(moons, 2, &cleavev1.Supervision{Constraints: linked.constraints}),
 		"points with seeds":          autoJob(moons, 2, &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds(seeds))}),
 		"a graph with constraints":   autoJob(blocks.data, 3, &cleavev1.Supervision{Constraints: blocks.constraints}),
-		"sparse points":              autoJob(positive(gaussians(1300, 6, 4, 4)), 4, nil),
+		"sparse points":              autoJob(positive(gaussians(400, 6, 4, 4)), 4, nil),
 		"a kernel matrix and a pair": autoJob(kernel, 4, &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}))}),
 	}
 })
@@ -101,11 +101,11 @@ func equalEvents(t testing.TB, what string, got, want []*cleavev1.Event) {
 
 // longAuto tries ways for a second or more.
 var longAuto = sync.OnceValue(func() *workload {
-	points, truth, err := synth.Gaussians(2600, 5, 8, 5, random(1))
+	points, truth, err := synth.Gaussians(1000, 4, 4, 4, random(1))
 	if err != nil {
 		panic(err)
 	}
-	return autoJob(points, 8, &cleavev1.Supervision{Constraints: supervise(points, truth, 150).constraints})
+	return autoJob(points, 4, &cleavev1.Supervision{Constraints: supervise(points, truth, 100).constraints})
 })
 
 // tried is how many folds of ways have been tried so far.
