@@ -12,7 +12,7 @@ import (
 // noticeFew says that there are too few constraints to compare ways by.
 func (r *run) noticeFew(pairs int) {
 	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"%s are too few to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", text.Plural(pairs, "constraint"), enoughPairs)})
+		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, enoughPairs)})
 }
 
 const (
@@ -61,5 +61,5 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way]
 		against = append(against, fmt.Sprintf("and %d more", count-listed))
 	}
 	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-		"%s contradict what the data and the others say, by every good way: %s; check them", text.Plural(count, "constraint"), strings.Join(against, ", "))})
+		"%s speak against the data: no good way that is not shown them has them right: %s; they are wrong, or between clusters that touch", text.Plural(count, "constraint"), strings.Join(against, ", "))})
 }

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// starts is how often a fit starts by k-means++, if the spec does not say, and maxIterations the limit of each start.
-	starts        = 10
-	maxIterations = clustering.DefaultMaxIterations
+	// defaultStarts is how often a fit starts by k-means++.
+	defaultStarts = 10
 	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
 	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
@@ -29,11 +28,14 @@ type rows struct {
 	alone   *clustering.Result // the answer without constraints
 }
 
+// starts is how often a fit starts by k-means++.
+func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
+
 // kmeansSpec is the spec of k-means from several starts.
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
-		K: p.spec.K, Seed: p.spec.Seed, Scale: scale, Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
-		Restarts: cmp.Or(p.spec.Restarts, starts), MaxIterations: cmp.Or(p.spec.MaxIterations, maxIterations), Tolerance: p.spec.Tolerance,
+		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
+		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	}
 }
 
@@ -108,11 +110,11 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 	}
 	var problems []*centroid.Problem
 	for _, start := range kinds {
-		spec.Start, spec.InitialLabels = start, nil
-		if start != clustering.StartKmeansPlusPlus {
-			spec.Restarts = 1
-		}
-		if start == clustering.StartLabels {
+		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
+		switch start {
+		case clustering.StartKmeansPlusPlus:
+			spec.Restarts = r.starts()
+		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}
 		p, err := w.problem.WithSpec(spec)

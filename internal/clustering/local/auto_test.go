@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -116,7 +117,7 @@ func pairsOf(t *testing.T, truth []int32, count, wrongIn int, rng *rand.Rand) []
 
 func solveAuto(t *testing.T, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
 	t.Helper()
-	spec.Algorithm = &auto.Options{}
+	spec.Algorithm, spec.MaxIterations = &auto.Options{}, cmp.Or(spec.MaxIterations, clustering.DefaultMaxIterations)
 	result, err := local.Solve(t.Context(), data, spec, 2, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)

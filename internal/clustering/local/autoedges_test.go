@@ -124,7 +124,7 @@ func TestAutoAlwaysAnswers(t *testing.T) {
 		k := []int{1, 2, 1 + rng.IntN(n), n}[rng.IntN(4)]
 		k = min(k, n)
 		kind, data := oddData(t, rng, n)
-		spec := clustering.Spec{K: k, Seed: seed, Algorithm: &auto.Options{}}
+		spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 100, Algorithm: &auto.Options{}}
 		spec.Constraints, spec.Seeds = oddSupervision(rng, n, k)
 		if kind == "points" {
 			spec.Scale = clustering.Scale(rng.IntN(4))
