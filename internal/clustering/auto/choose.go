@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -23,11 +22,10 @@ const (
 	// all is: ten checks would be passed once in twenty-five times.
 	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
-	// are few, or contradict each other, by more.
-	leastAdvantage       = 1.0
-	leastAdvantageUnsure = 1.5
-	// worse is by how many standard errors few constraints must make an answer worse for it to do without them.
-	worse = -1.0
+	// are few, or contradict each other, by more; where they are trusted, if it is not clearly worse.
+	leastAdvantage        = 1.0
+	leastAdvantageUnsure  = 1.5
+	leastAdvantageTrusted = -1.0
 )
 
 // choose finds the way and its answer.
@@ -38,10 +36,10 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	}
 	must, cannot := r.supervision.kinds()
 	switch {
-	case must+cannot == 0:
+	case len(r.supervision.shown(allShown)) == 0:
 		return base.alone, choice, nil
-	case must == 0 || cannot == 0:
-		r.noticeOneKind(must + cannot)
+	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
+		r.noticeOneKind(must, cannot)
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -79,7 +77,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		choice.Reason = "eigenvectors of the graph of nearest neighbors, as always for sparse points"
 		return first, choice, nil
 	}
-	if !slices.Contains(names, clustering.SpaceNeighbors) && !slices.Contains(names, clustering.SpaceStandardizedNeighbors) {
+	if len(names) == 1 || !ofNeighbors(names[1]) {
 		choice.Reason = "k-means, because neighbors would take too long to find"
 		return first, choice, nil
 	}
@@ -136,7 +134,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	tried := r.tried(way, rights[0], best)
 	choice.Trials = append(choice.Trials, tried)
 	choice.Chosen = way
-	if tried.Advantage < worse {
+	if tried.Advantage < leastAdvantageTrusted {
 		choice.Chosen.Use = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them fewer of the others are right (%.0f %%)", 100*tried.Share())
 	}
@@ -216,11 +214,11 @@ func better(a, b *clustering.TriedWay) bool {
 	return b == nil || a.Share() > b.Share() || a.Share() == b.Share() && b.Use == clustering.UseNone
 }
 
-// mayReplace tells whether a way is enough better than the answer without constraints to replace it.
+// mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
 	case r.trusted():
-		return true
+		return w.Advantage >= leastAdvantageTrusted
 	case r.supervision.contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
 	}
@@ -243,7 +241,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		}
 		if r.supervision.contradictions == 0 {
 			ways[name] = append(ways[name], clustering.UseHard)
-			if dense && at == 0 {
+			if dense && at == 0 && r.opened[name].rows.learnable() {
 				ways[name] = append(ways[name], clustering.UseMetric)
 			}
 		}

@@ -17,13 +17,16 @@ func (r *run) noticeFew(pairs int) {
 
 // noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
 // apart, satisfies them.
-func (r *run) noticeOneKind(pairs int) {
-	kind := "cannot-links"
-	if r.supervision.held[0].must {
-		kind = "must-links"
+func (r *run) noticeOneKind(must, cannot int) {
+	what := fmt.Sprintf("all constraints (%d) are must-links", must)
+	switch {
+	case must+cannot == 0:
+		what = "the seeds are so few that none can be held out"
+	case must == 0:
+		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
 	}
-	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: fmt.Sprintf(
-		"all constraints (%d) are %s, which cannot tell which way suits the data; they are used in the way that is taken without constraints", pairs, kind)})
+	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
+		", which cannot tell which way suits the data; they are used in the way that is taken without constraints"})
 }
 
 // noticeLeftOut says which vertices of a graph have no part in its eigenvectors.

@@ -34,6 +34,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
+	spec.Entail = false // where constraints are hard, so is what they imply
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, data: data, n: data.Rows(),
@@ -68,7 +69,7 @@ type run struct {
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r := &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: newSupervision(p.spec, p.n, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
+		supervision: newSupervision(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
 	}
 	defer func() {
 		for _, release := range r.releases {

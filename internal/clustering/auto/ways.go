@@ -62,11 +62,23 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 // unit is the mean distortion of the answer without constraints: a violated constraint of this weight costs as much as
 // a point in the wrong place. Where there is none, because points coincide, any weight does.
 func (w *rows) unit() float64 {
-	if w.alone.Objective > 0 {
-		return w.alone.Objective / float64(w.problem.Rows())
+	if unit := w.alone.Objective / float64(w.problem.Rows()); unit > 0 {
+		return unit
 	}
 	return 1
 }
+
+// extreme is beyond what weights and units are, or below its inverse, if they mean anything.
+const extreme = 1e50
+
+// inRange keeps weights in any unit so that they, and metrics that are learned with them, can be computed with.
+func inRange(weight, unit float64) float64 {
+	return min(max(weight, 1/extreme), extreme) * min(max(unit, 1/extreme/extreme), extreme*extreme/hardWeight)
+}
+
+// learnable tells whether the values of a metric, which are about the inverse of the mean distortion, can be computed
+// with.
+func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alone.Objective < extreme }
 
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
@@ -89,7 +101,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centr
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
-		c.Weight *= weight
+		c.Weight = inRange(c.Weight, weight)
 		spec.Constraints = append(spec.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
