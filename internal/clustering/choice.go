@@ -26,10 +26,11 @@ const (
 	UseSoft                  // a violated constraint costs its weight
 	UseHard                  // must-linked points are one, and what follows from cannot-links holds too
 	UseMetric                // hard, and a metric is learned
+	UseCuts                  // they choose coordinates in the span of more eigenvectors: see package span
 )
 
 // String is the name of a use in the catalog.
-func (u Use) String() string { return [...]string{"", "none", "soft", "hard", "metric"}[u] }
+func (u Use) String() string { return [...]string{"", "none", "soft", "hard", "metric", "cuts"}[u] }
 
 // Way is one way to an answer: a space and how constraints enter.
 type Way struct {

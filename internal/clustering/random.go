@@ -22,6 +22,9 @@ const (
 	StreamSeedPairs                            // which seeds are paired
 )
 
+// StreamCuts and those after it are of auto, where constraints choose cuts: one for each fold.
+const StreamCuts uint64 = 1<<63 + 1<<32
+
 // Random is the generator of one stream.
 func (s Spec) Random(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, stream))

@@ -99,6 +99,8 @@ const (
 	Use_USE_HARD Use = 3
 	// Hard, and a metric is learned.
 	Use_USE_METRIC Use = 4
+	// They choose coordinates in the span of more eigenvectors, as in constrained-spectral.
+	Use_USE_CUTS Use = 5
 )
 
 // Enum value maps for Use.
@@ -109,6 +111,7 @@ var (
 		2: "USE_SOFT",
 		3: "USE_HARD",
 		4: "USE_METRIC",
+		5: "USE_CUTS",
 	}
 	Use_value = map[string]int32{
 		"USE_UNSPECIFIED": 0,
@@ -116,6 +119,7 @@ var (
 		"USE_SOFT":        2,
 		"USE_HARD":        3,
 		"USE_METRIC":      4,
+		"USE_CUTS":        5,
 	}
 )
 
@@ -1277,14 +1281,15 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x12SPACE_STANDARDIZED\x10\x02\x12\x13\n" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
-	"\vSPACE_GRAPH\x10\x05*T\n" +
+	"\vSPACE_GRAPH\x10\x05*b\n" +
 	"\x03Use\x12\x13\n" +
 	"\x0fUSE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bUSE_NONE\x10\x01\x12\f\n" +
 	"\bUSE_SOFT\x10\x02\x12\f\n" +
 	"\bUSE_HARD\x10\x03\x12\x0e\n" +
 	"\n" +
-	"USE_METRIC\x10\x04*\x85\x01\n" +
+	"USE_METRIC\x10\x04\x12\f\n" +
+	"\bUSE_CUTS\x10\x05*\x85\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rPHASE_WAITING\x10\x01\x12\x11\n" +

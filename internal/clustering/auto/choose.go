@@ -18,8 +18,8 @@ const (
 	// enoughPairs is how many pairs it takes to compare ways by folds.
 	enoughPairs = 50
 	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted. A
-	// check is about three constraints or more, of which none is wrong with a chance of at most .9^3 = .73 if one in ten of
-	// all is: ten checks would be passed once in twenty-five times.
+	// check is about three constraints or more: if one in ten was wrong, ten checks would be passed in less than one draw
+	// out of ten.
 	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
 	// are few, or contradict each other, by more; where they are trusted, if it is not clearly worse.
@@ -126,14 +126,23 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		}
 	}
 	r.noticeFew(len(r.supervision.held))
-	way := clustering.Way{Space: base.name, Use: r.firmUse()}
-	rights, err := r.crossValidate(ctx, base, []clustering.Use{way.Use})
+	uses := []clustering.Use{r.firmUse()}
+	if base.graph != nil && r.spec.K > 1 {
+		uses = append(uses, clustering.UseCuts)
+	}
+	rights, err := r.crossValidate(ctx, base, uses)
 	if err != nil {
 		return err
 	}
-	tried := r.tried(way, rights[0], best)
-	choice.Trials = append(choice.Trials, tried)
-	choice.Chosen = way
+	var tried clustering.TriedWay
+	for at, use := range uses {
+		one := r.tried(clustering.Way{Space: base.name, Use: use}, rights[at], best)
+		choice.Trials = append(choice.Trials, one)
+		if at == 0 || one.Share() > tried.Share() {
+			tried = one
+		}
+	}
+	choice.Chosen = tried.Way
 	if tried.Advantage < leastAdvantageTrusted {
 		choice.Chosen.Use = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them fewer of the others are right (%.0f %%)", 100*tried.Share())
@@ -217,7 +226,7 @@ func better(a, b *clustering.TriedWay) bool {
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
-	case r.trusted():
+	case r.trusted() && w.Use != clustering.UseCuts: // which take no constraint for certain
 		return w.Advantage >= leastAdvantageTrusted
 	case r.supervision.contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
@@ -231,10 +240,17 @@ func (r *run) trusted() bool {
 }
 
 // ways are the uses of constraints that folds compare in each space. Where constraints contradict each other some of
-// them are wrong; then none is taken for certain. Where they vouch for each other, all are.
+// them are wrong; then none is taken for certain. Where they vouch for each other, all are. Cuts, which compare
+// constraints by themselves, are tried in the first graph.
 func (r *run) ways() map[clustering.Space][]clustering.Use {
 	ways := map[clustering.Space][]clustering.Use{}
 	_, dense := r.data.(*dataset.Points)
+	for _, name := range r.names {
+		if r.spec.K > 1 && (name == clustering.SpaceGraph || name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors) {
+			ways[name] = append(ways[name], clustering.UseCuts)
+			break
+		}
+	}
 	for at, name := range r.names {
 		if !r.trusted() {
 			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)

@@ -33,6 +33,12 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
+		if t.use == clustering.UseCuts {
+			if answers[at], err = r.fitCuts(ctx, s, t, sets[at]); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if t.use == clustering.UseHard && s.graph != nil && sets[at].Components().Count() < r.n {
 			contracted = append(contracted, at)
 			continue

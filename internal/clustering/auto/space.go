@@ -19,6 +19,7 @@ type space struct {
 	graph     *dataset.Graph // nil: rows
 	adjacency embedding.Multiplier
 	plain     *coordinates // nil: the rows of the data themselves
+	span      *eigenspan   // nil: not needed yet
 	rows      *rows        // of the data, or of the plain coordinates
 	alone     *answer      // without constraints
 }
@@ -137,16 +138,6 @@ func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *c
 	for row, point := range at.kept {
 		all[point] = found.Labels[row]
 	}
-	shortest, least := int32(0), 0.0
-	for c := range int32(r.spec.K) {
-		square := 0.0
-		for _, v := range found.Model.Centroids[int(c)*at.columns : (int(c)+1)*at.columns] {
-			square += float64(v * v)
-		}
-		if c == 0 || square < least {
-			shortest, least = c, square
-		}
-	}
-	piece.AttachTo(all, r.spec.K, s.graph, set, shortest)
+	piece.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
 	return &answer{all, found, at}
 }

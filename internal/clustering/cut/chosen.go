@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
@@ -132,29 +132,10 @@ func (m *method) lowest(ctx context.Context, count int) (spectral.Eigenpairs, er
 	}
 	options := m.solverOptions()
 	options.Rough, options.Scale = count-m.spec.K, 1 // the eigenvalue of D^1/2 1
-	found, err := spectral.Largest(ctx, without{m.affinity(), trivial}, count-1, m.Random(clustering.StreamEigen), options)
+	found, err := spectral.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, count-1, m.Random(clustering.StreamEigen), options)
 	found.Values, found.Vectors = append(all.Values, found.Values...), append(all.Vectors, found.Vectors...)
 	found.Residuals = append(all.Residuals, found.Residuals...)
 	return found, err
-}
-
-// without is a matrix whose unit eigenvector v of eigenvalue 1, the largest, gets the eigenvalue -1, the least that
-// there can be: M - 2 v v'.
-type without struct {
-	spectral.Operator
-	vector []float64
-}
-
-func (w without) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	products, err := w.Operator.Multiply(ctx, columns)
-	for at, y := range products {
-		x := columns[at]
-		twice := 2 * partition.SumByTile(len(x), func(i int) float64 { return float64(w.vector[i] * x[i]) })
-		for i, v := range w.vector {
-			y[i] -= float64(twice * v)
-		}
-	}
-	return products, err
 }
 
 // byPaper is constrained spectral clustering with some of the pairs by a rule of the paper; nil: they allow no cut.

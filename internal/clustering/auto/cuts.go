@@ -1,0 +1,100 @@
+package auto
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/clustering/span"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// eigenspan is more than k eigenvectors of a graph, in the span of which constraints choose coordinates.
+type eigenspan struct {
+	vectors [][]float64
+	costs   []float64 // 1 - eigenvalue
+}
+
+// openSpan finds the eigenvectors, once. The first is the one that belongs to the whole graph, (d + t)^1/2; those after
+// the k-th are needed for their span only.
+func (r *run) openSpan(ctx context.Context, s *space) error {
+	if s.span != nil {
+		return nil
+	}
+	c := newContraction(s.graph, s.adjacency, r.keep(s.graph, r.none), r.none.Components())
+	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.held))
+	whole, square := make([]float64, c.Rows()), 0.0
+	for i, f := range c.factor {
+		if f > 0 {
+			whole[i] = 1 / f
+		}
+		square += float64(whole[i] * whole[i])
+	}
+	for i := range whole {
+		whole[i] /= math.Sqrt(square)
+	}
+	found, err := spectral.Largest(ctx, embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
+		spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts, Rough: count - r.spec.K, Scale: 1})
+	if err != nil {
+		return err
+	}
+	s.span = &eigenspan{vectors: [][]float64{whole}, costs: []float64{0}}
+	for j, v := range found.Vectors {
+		s.span.vectors, s.span.costs = append(s.span.vectors, v), append(s.span.costs, 1-found.Values[j])
+	}
+	return nil
+}
+
+// fitCuts lets constraints choose coordinates.
+func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	if err := r.openSpan(ctx, s); err != nil {
+		return nil, err
+	}
+	kept, err := constraint.NewSet(len(s.plain.kept), among(s.plain, r.n, r.shown(t)), constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	found, err := span.Choose(ctx, &span.Problem{
+		K: r.spec.K, Vectors: s.span.vectors, Costs: s.span.costs, Pairs: kept.Pairs(),
+		Random: r.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: r.spec.Restarts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	at := &coordinates{kept: s.plain.kept, columns: found.Embedding.Columns, values: found.Embedding.Values}
+	labels := clustering.Unassigned(r.n)
+	for row, point := range at.kept {
+		labels[point] = found.Labels[row]
+	}
+	piece.AttachTo(labels, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
+	result := &clustering.Result{
+		Labels: labels, StopReason: clustering.StopConverged,
+		ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K),
+	}
+	return &answer{labels, result, at}, nil
+}
+
+// loosest is the cluster whose rows agree least: that of the shortest mean.
+func (e *coordinates) loosest(labels []int32, k int) int32 {
+	sums, sizes := make([]float64, k*e.columns), make([]float64, k)
+	for row, c := range labels {
+		sizes[c]++
+		for f, v := range e.values[row*e.columns : (row+1)*e.columns] {
+			sums[int(c)*e.columns+f] += v
+		}
+	}
+	best, least := int32(0), math.Inf(1)
+	for c := range k {
+		square := 0.0
+		for _, v := range sums[c*e.columns : (c+1)*e.columns] {
+			square += float64(v * v)
+		}
+		if size := sizes[c]; size > 0 && square/(size*size) < least {
+			best, least = int32(c), square/(size*size)
+		}
+	}
+	return best
+}
