@@ -26,8 +26,10 @@ const (
 	// are few, or contradict each other, by more.
 	leastAdvantage       = 1.0
 	leastAdvantageUnsure = 1.5
-	// worse is by how many standard errors few constraints must make an answer worse for it to do without them.
-	worse = -1.0
+	// worse is by how many standard errors few constraints must make an answer worse for it to do without them, and
+	// trustedWorse by how many those that vouch for each other must: wrong ones do so by chance, too.
+	worse        = -1.0
+	trustedWorse = -2.0
 )
 
 // choose finds the way and its answer.
@@ -219,7 +221,7 @@ func better(a, b *clustering.TriedWay) bool {
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
 	case r.trusted():
-		return true
+		return w.Advantage > trustedWorse
 	case r.supervision.contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
 	}
