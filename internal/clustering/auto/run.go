@@ -108,6 +108,9 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Model = nil
 		result.Embedding = found.at.embedding(r.n)
 	}
+	if len(r.supervision.seeds) > 0 {
+		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.seeds))
+	}
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -228,6 +229,31 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 				if (a.Label == b.Label) != (result.Labels[a.Index] == result.Labels[b.Index]) {
 					t.Errorf("%s: %d and %d are in the clusters %d and %d", name, a.Index, b.Index, result.Labels[a.Index], result.Labels[b.Index])
 				}
+			}
+		}
+	}
+}
+
+// The labels of seeds are the numbers of clusters, and centroids have the same numbers.
+func TestAutoNumbersClustersBySeeds(t *testing.T) {
+	for name, set := range map[string]known{
+		"moons":     found[*dataset.Points](t, 2)(synth.TwoMoons(200, 0.05, clusteringtest.NewRand(1))),
+		"gaussians": found[*dataset.Points](t, 3)(synth.Gaussians(150, 3, 3, 0.5, clusteringtest.NewRand(1))),
+	} {
+		spec := clustering.Spec{K: set.k}
+		for i := range int32(3 * set.k) {
+			spec.Seeds = append(spec.Seeds, clustering.Seed{Index: i, Label: set.truth[i]})
+		}
+		result := solveAuto(t, set.data, spec)
+		if !slices.Equal(result.Labels, set.truth) {
+			t.Errorf("%s: the labels are not those of the seeds", name)
+		}
+		if (result.Model != nil) != (name == "gaussians") {
+			t.Errorf("%s: the way is %+v", name, result.Choice)
+		} else if result.Model != nil {
+			again, err := centroid.Predict(t.Context(), result.Model, set.data, 1)
+			if err != nil || !slices.Equal(again, result.Labels) {
+				t.Errorf("%s: by the centroids labels are others, %v", name, err)
 			}
 		}
 	}
