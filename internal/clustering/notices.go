@@ -6,9 +6,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// answerNotices warn of answers that are hardly what was meant, whatever the algorithm: what can be told from the result
+// AnswerNotices warn of answers that are hardly what was meant, whatever the algorithm: what can be told from the result
 // alone.
-func answerNotices(r *Result) []Notice {
+func AnswerNotices(r *Result) []Notice {
 	var notices []Notice
 	for _, find := range []func(*Result) (code, message string){worseThanUnconstrained, singletons, manyViolated} {
 		if code, message := find(r); code != "" {

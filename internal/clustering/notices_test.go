@@ -26,7 +26,7 @@ func TestAnswerNotices(t *testing.T) {
 			c.result.Labels = append(c.result.Labels, make([]int32, size)...)
 		}
 		var codes []string
-		for _, notice := range answerNotices(&c.result) {
+		for _, notice := range AnswerNotices(&c.result) {
 			codes = append(codes, notice.Code)
 		}
 		if !slices.Equal(codes, c.codes) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -23,13 +22,10 @@ const (
 	// all is: ten checks would be passed once in twenty-five times.
 	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
-	// are few, or contradict each other, by more.
-	leastAdvantage       = 1.0
-	leastAdvantageUnsure = 1.5
-	// worse is by how many standard errors few constraints must make an answer worse for it to do without them, and
-	// trustedWorse by how many those that vouch for each other must: wrong ones do so by chance, too.
-	worse        = -1.0
-	trustedWorse = -2.0
+	// are few, or contradict each other, by more; where they are trusted, if it is not clearly worse.
+	leastAdvantage        = 1.0
+	leastAdvantageUnsure  = 1.5
+	leastAdvantageTrusted = -1.0
 )
 
 // choose finds the way and its answer.
@@ -43,7 +39,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	case len(r.supervision.shown(allShown)) == 0:
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
-		choice.Reason += fmt.Sprintf("; with %s, not of both kinds, ways cannot be compared", text.Plural(must+cannot, "pair"))
+		r.noticeOneKind(must, cannot)
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -74,6 +70,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceGraph:
+		r.noticeLeftOut(first)
 		choice.Reason = "eigenvectors, as always for graphs"
 		return first, choice, nil
 	case clustering.SpaceNeighbors:
@@ -137,7 +134,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	tried := r.tried(way, rights[0], best)
 	choice.Trials = append(choice.Trials, tried)
 	choice.Chosen = way
-	if tried.Advantage < worse {
+	if tried.Advantage < leastAdvantageTrusted {
 		choice.Chosen.Use = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them fewer of the others are right (%.0f %%)", 100*tried.Share())
 	}
@@ -217,11 +214,11 @@ func better(a, b *clustering.TriedWay) bool {
 	return b == nil || a.Share() > b.Share() || a.Share() == b.Share() && b.Use == clustering.UseNone
 }
 
-// mayReplace tells whether a way is enough better than the answer without constraints to replace it.
+// mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
 	case r.trusted():
-		return w.Advantage > trustedWorse
+		return w.Advantage >= leastAdvantageTrusted
 	case r.supervision.contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
 	}

@@ -37,7 +37,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			contracted = append(contracted, at)
 			continue
 		}
-		problems, err := r.variants(s.rows, t.use, among(s.plain, r.n, shown))
+		problems, err := r.variants(s.rows, t, among(s.plain, r.n, shown))
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(w, t.use, among(at, r.n, r.shown(t)))
+	problems, err := r.variants(w, t, among(at, r.n, r.shown(t)))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,42 @@ func (r *run) noticeFew(pairs int) {
 		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, enoughPairs)})
 }
 
+// noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
+// apart, satisfies them.
+func (r *run) noticeOneKind(must, cannot int) {
+	what := fmt.Sprintf("all constraints (%d) are must-links", must)
+	switch {
+	case must+cannot == 0:
+		what = "the seeds are so few that none can be held out"
+	case must == 0:
+		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
+	}
+	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
+		", which cannot tell which way suits the data; they are used in the way that is taken without constraints"})
+}
+
+// noticeLeftOut says which vertices of a graph have no part in its eigenvectors.
+func (r *run) noticeLeftOut(s *space) {
+	if left := r.n - len(s.plain.kept); left > 0 {
+		r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
+			"%d of %d vertices are isolated or in pieces too small to be clusters; each piece joins the cluster that its constraints speak for, or the loosest one", left, r.n)})
+	}
+}
+
+// noticeUnits warns where one column decides what is near, if units were for auto to choose.
+func (r *run) noticeUnits(chosen clustering.Space) {
+	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
+		return
+	}
+	_, _, notices, err := clustering.InUnits(r.data, clustering.ScaleDefault)
+	if err != nil {
+		return // not of points
+	}
+	for _, notice := range notices {
+		r.notice(notice)
+	}
+}
+
 const (
 	// nearChance is the share of held-out constraints below which an answer says little: half is chance.
 	nearChance = 0.55

@@ -99,7 +99,7 @@ func (r *run) notice(n clustering.Notice) {
 // report makes the result of the answer. Its history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
-	result.Labels, result.Choice, result.Warnings = found.labels, choice, r.notices
+	result.Labels, result.Choice = found.labels, choice
 	r.o.Phase(clustering.PhaseIterate)
 	for _, entry := range result.History {
 		r.o.Iteration(result.Restart, entry)
@@ -107,6 +107,9 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	if found.at != nil { // centroids are not in the coordinates of the data
 		result.Model = nil
 		result.Embedding = found.at.embedding(r.n)
+	}
+	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
+		result.Units = dataset.StandardUnits(points)
 	}
 	if len(r.supervision.seeds) > 0 {
 		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.seeds))
@@ -116,6 +119,11 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.ClusterSizes[c]++
 	}
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
+	r.noticeUnits(choice.Chosen.Space)
+	for _, notice := range clustering.AnswerNotices(&result) {
+		r.notice(notice)
+	}
+	result.Warnings = r.notices
 	return &result
 }
 

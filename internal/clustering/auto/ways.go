@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// defaultStarts is how often a fit starts by k-means++.
+	// defaultStarts is how often a fit starts by k-means++, and foldStarts how often in a fold: comparing ways takes less
+	// care than the answer.
 	defaultStarts = 10
+	foldStarts    = 3
 	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
 	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
@@ -80,7 +82,8 @@ func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alon
 
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
-func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constraint) ([]*centroid.Problem, error) {
+func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centroid.Problem, error) {
+	use := t.use
 	spec := r.kmeansSpec(clustering.ScaleNone)
 	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
 	weight := w.unit()
@@ -114,6 +117,9 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 		switch start {
 		case clustering.StartKmeansPlusPlus:
 			spec.Restarts = r.starts()
+			if t.fold != allShown {
+				spec.Restarts = min(spec.Restarts, foldStarts)
+			}
 		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}
