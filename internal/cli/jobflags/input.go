@@ -56,8 +56,8 @@ func loadSeeds(path string, rows int, spec *cleavev1.JobSpec) (*table.Table, err
 			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %d has label %d; seeds name clusters, 0..%d for k = %d",
 				path, s.Index, s.Label, int64(spec.K)-1, spec.K)
 		}
-		if s.Probability != 0 && (spec.GetAuto() != nil || spec.GetKernelKmeans() != nil) {
-			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with seeded-kmeans and constrained-kmeans",
+		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
+			return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %d has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
 				path, s.Index)
 		}
 	}

@@ -111,6 +111,9 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
 		result.Units = dataset.StandardUnits(points)
 	}
+	if len(r.supervision.seeds) > 0 {
+		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.seeds))
+	}
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++

@@ -11,7 +11,7 @@ import (
 func (o *Options) Validate(rows int, spec clustering.Spec) error {
 	for at, s := range spec.Seeds {
 		if s.Probability != 0 && o.MatrixOf == "" {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only seeded-kmeans, constrained-kmeans and constrained-spectral understand", at).OnField("spec.supervision.seeds")
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and constrained-spectral understand", at).OnField("spec.supervision.seeds")
 		}
 	}
 	if len(o.Weights) > 0 && len(o.Weights) != rows {

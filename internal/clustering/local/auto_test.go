@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/constraint"
@@ -142,16 +143,15 @@ func TestAutoOnEasySets(t *testing.T) {
 		if score < 1 {
 			t.Errorf("%s: the score is %.3f without constraints, by %+v", name, score, alone.Choice)
 		}
-		for _, count := range []int{1, 20, 100, 300} {
-			if name == "gaussians" && count > 100 {
-				continue // the slowest
-			}
+		for _, count := range []int{1, 20, 100} {
 			with := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))})
 			if got := ari(t, with.Labels, set.truth); got < score-1e-9 {
 				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Choice)
 			}
-			if count < 100 {
-				continue
+		}
+		for _, count := range []int{100, 300} {
+			if name == "gaussians" && count > 100 {
+				continue // the slowest
 			}
 			doubtful := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: pairsOf(t, set.truth, count, 10, clusteringtest.NewRand(6))})
 			if got := ari(t, doubtful.Labels, set.truth); got < score-0.02 {
@@ -229,6 +229,31 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 				if (a.Label == b.Label) != (result.Labels[a.Index] == result.Labels[b.Index]) {
 					t.Errorf("%s: %d and %d are in the clusters %d and %d", name, a.Index, b.Index, result.Labels[a.Index], result.Labels[b.Index])
 				}
+			}
+		}
+	}
+}
+
+// The labels of seeds are the numbers of clusters, and centroids have the same numbers.
+func TestAutoNumbersClustersBySeeds(t *testing.T) {
+	for name, set := range map[string]known{
+		"moons":     found[*dataset.Points](t, 2)(synth.TwoMoons(200, 0.05, clusteringtest.NewRand(1))),
+		"gaussians": found[*dataset.Points](t, 3)(synth.Gaussians(150, 3, 3, 0.5, clusteringtest.NewRand(1))),
+	} {
+		spec := clustering.Spec{K: set.k}
+		for i := range int32(3 * set.k) {
+			spec.Seeds = append(spec.Seeds, clustering.Seed{Index: i, Label: set.truth[i]})
+		}
+		result := solveAuto(t, set.data, spec)
+		if !slices.Equal(result.Labels, set.truth) {
+			t.Errorf("%s: the labels are not those of the seeds", name)
+		}
+		if (result.Model != nil) != (name == "gaussians") {
+			t.Errorf("%s: the way is %+v", name, result.Choice)
+		} else if result.Model != nil {
+			again, err := centroid.Predict(t.Context(), result.Model, set.data, 1)
+			if err != nil || !slices.Equal(again, result.Labels) {
+				t.Errorf("%s: by the centroids labels are others, %v", name, err)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -145,6 +146,29 @@ func TestAutoAlwaysAnswers(t *testing.T) {
 		again, err := local.Solve(t.Context(), data, spec, 3, &clusteringtest.Recorder{})
 		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Choice.Reason != result.Choice.Reason {
 			t.Errorf("%s: on three threads %v, %v instead of %v, %v (%v)", what, again.Labels, again.Objective, result.Labels, result.Objective, err)
+		}
+	}
+}
+
+// Where there are too many rows to find their neighbors, auto takes k-means, says so, and still compares units.
+func TestAutoWithoutNeighbors(t *testing.T) {
+	const n, d, sparseRows = 140_000, 64, 260_000
+	values := make([]float64, n*d)
+	for i := range n {
+		values[i*d], values[i*d+1] = float64(i%2), float64(i%7)
+	}
+	points, err := dataset.NewPoints(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ones := make([]float64, sparseRows)
+	for i := range ones {
+		ones[i] = 1 + float64(i%2)
+	}
+	for name, data := range map[string]dataset.Dataset{"points": points, "sparse points": sparseOf(t, sparseRows, 1, ones)} {
+		result := solveAuto(t, data, clustering.Spec{K: 2, Restarts: 1, MaxIterations: 2, Constraints: []constraint.Constraint{clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1)}})
+		if !strings.Contains(result.Choice.Reason, "too long") || warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] || result.Labels[0] == result.Labels[1] {
+			t.Errorf("%s: %+v, %v", name, result.Choice, result.Warnings)
 		}
 	}
 }

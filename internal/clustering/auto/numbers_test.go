@@ -1,0 +1,39 @@
+package auto
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+func TestNumbersBySeeds(t *testing.T) {
+	labels := []int32{0, 0, 0, 1, 1, 2, 3, 3}
+	for name, c := range map[string]struct {
+		seeds []seed
+		want  []int32
+	}{
+		"none":                      {nil, []int32{0, 1, 2, 3}},
+		"one":                       {[]seed{{point: 0, label: 2}}, []int32{2, 0, 1, 3}},
+		"all":                       {[]seed{{point: 0, label: 3}, {point: 3, label: 2}, {point: 5, label: 1}, {point: 6, label: 0}}, []int32{3, 2, 1, 0}},
+		"two labels in a cluster":   {[]seed{{point: 0, label: 1}, {point: 1, label: 2}, {point: 2, label: 2}}, []int32{2, 0, 1, 3}},
+		"one label in two clusters": {[]seed{{point: 0, label: 1}, {point: 3, label: 1}, {point: 4, label: 1}}, []int32{0, 1, 2, 3}},
+		"equally many":              {[]seed{{point: 6, label: 1}, {point: 0, label: 1}}, []int32{1, 0, 2, 3}},
+	} {
+		if got := numbersBySeeds(4, labels, c.seeds); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestRenumber(t *testing.T) {
+	before := clustering.Result{Labels: []int32{0, 1, 2, 1}, Model: &clustering.Model{K: 3, D: 2, Centroids: []float64{0, 0.5, 1, 1.5, 2, 2.5}}}
+	after := before
+	renumber(&after, []int32{2, 0, 1})
+	if !slices.Equal(after.Labels, []int32{2, 0, 1, 0}) || !slices.Equal(after.Model.Centroids, []float64{1, 1.5, 2, 2.5, 0, 0.5}) {
+		t.Errorf("%v, %v", after.Labels, after.Model.Centroids)
+	}
+	if !slices.Equal(before.Labels, []int32{0, 1, 2, 1}) || before.Model.Centroids[0] != 0 {
+		t.Errorf("the answer of the space has changed: %v", before)
+	}
+}
