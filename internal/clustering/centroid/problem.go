@@ -31,6 +31,7 @@ type Problem struct {
 	seeds    []clustering.SeededPoint // by point
 	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
 	coloring *coloring                // of COP-KMeans
+	blocks   *blocks                  // of PC-KMeans that contracts
 	ranges   []float64                // of the features; nil where no penalty needs them
 }
 
@@ -115,6 +116,9 @@ func (p *Problem) prepareConstraints() error {
 		return err
 	}
 	p.Constraints = set
+	if p.options.Contract {
+		p.blocks = newBlocks(set)
+	}
 	if p.options.Algorithm == CopKmeans {
 		return p.checkFeasible()
 	}
