@@ -74,7 +74,7 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		return err
 	}
 	constrained, err := b.newSpectralRun(ctx, s.points, clustering.Spec{
-		K: s.k, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
+		K: s.k, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper},
 	})
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
 			e, err := b.newSpectralRun(limited, graph, clustering.Spec{
-				K: 2, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained},
+				K: 2, Constraints: pairs, Algorithm: &cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper},
 			})
 			if err != nil {
 				return err

@@ -90,7 +90,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"spectral points k=2 storage=float16", notApplicable, "spec.storage", "another matrix"},
 		{"spectral points k=2 objective=ratio-cut", notApplicable, "spec.spectral.objective", "only normalized-cut or ratio-association"},
 		{"spectral points k=2 beta=1", notApplicable, "spec.spectral.beta", "only to constrained-spectral"},
-		{"constrained-spectral points k=2 seeds=s.csv beta=Inf", "BAD_BETA", "spec.constrained_spectral.beta", "a finite number, auto or strict"},
+		{"constrained-spectral points k=2 seeds=s.csv beta=Inf", "BAD_BETA", "spec.constrained_spectral.beta", "a finite number, auto, paper or strict"},
 		{"constrained-spectral points k=2 seeds=s.csv components=join", notApplicable, "spec.constrained_spectral.components", "for graphs"},
 		{"constrained-spectral points k=2", "NO_BELIEFS", "spec.supervision.constraints", "something to respect"},
 		{"constrained-spectral points k=2 beliefs=b.csv seeds=s.csv", notApplicable, "spec.constrained_spectral.beliefs", "whole constraint matrix"},

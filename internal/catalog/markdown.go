@@ -32,7 +32,7 @@ func algorithmTable() string {
 }
 
 func scopeTable() string {
-	table := "| `--algorithm` | data | options of its own | starts (the first is the default) |\n|---|---|---|---|\n"
+	table := "| `--algorithm` | data | options of its own | starts |\n|---|---|---|---|\n"
 	for _, a := range Algorithms {
 		starts := strings.Join(coded(a.Starts, ""), ", ")
 		switch {
@@ -40,8 +40,6 @@ func scopeTable() string {
 			starts = "its own"
 		case len(a.Starts) == 0:
 			starts = "none: eigenvectors depend on no start"
-		case a.Family == KernelFamily:
-			starts += "; `farthest-first` is the default only with constraints, `seeds` only with seeds"
 		}
 		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)
 	}

@@ -154,6 +154,10 @@ func (o Option) Parse(text string) (string, error) {
 		if !slices.Contains(o.Values, text) {
 			return "", fmt.Errorf("use %s", Or(o.Values))
 		}
+	case Switch:
+		if text != "true" && text != "false" {
+			return "", errors.New("use true or false")
+		}
 	case Number:
 		if slices.Contains(o.Values, text) {
 			return text, nil

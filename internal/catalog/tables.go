@@ -25,7 +25,7 @@ var (
 	impliedByPC       = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "metric": "identity", "penalty": "potts", "empty": "keep", "storage": "auto"}
 	impliedByMPC      = map[string]string{"geometry": "euclidean", "distortion": "euclidean", "empty": "keep", "storage": "auto"}
 	impliedByHMRF     = map[string]string{"empty": "keep", "storage": "auto"}
-	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain"}
+	impliedBySpectral = map[string]string{"empty": "farthest", "discretize": "plain", "paper": "true"}
 	impliedByCuts     = map[string]string{"empty": "farthest", "objective": "normalized-cut"}
 )
 
@@ -45,55 +45,55 @@ var Algorithms = []Algorithm{
 		About: "kernel k-means; ratio association, ratio cut and normalized cut on graphs",
 		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
-			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds"}),
+			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds", "paper"}),
 		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral"},
 	},
 	{
 		Name: "kmeans", Family: CentroidFamily, Supervision: "none",
 		About: "k-means, also spherical",
-		Data:  onPoints, Options: []string{"geometry"}, Implied: impliedByKmeans,
+		Data:  onPoints, Options: []string{"geometry", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"kmeans++", "random", "labels", "centroids"},
 	},
 	{
 		Name: "seeded-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
 		About: "k-means from the means of known labels, which it may change",
-		Data:  onPoints, Options: []string{"geometry", "seeds"}, Implied: impliedByKmeans,
+		Data:  onPoints, Options: []string{"geometry", "seeds", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"seeds"}, Needs: []string{"seeds"},
 	},
 	{
 		Name: "constrained-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2002", Supervision: "seeds",
 		About: "k-means from the means of known labels, which it never changes",
-		Data:  onPoints, Options: []string{"geometry", "seeds"}, Implied: impliedByKmeans,
+		Data:  onPoints, Options: []string{"geometry", "seeds", "paper"}, Implied: impliedByKmeans,
 		Starts: []string{"seeds"}, Needs: []string{"seeds"},
 	},
 	{
 		Name: "pc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
 		About: "k-means that pays for violated constraints",
-		Data:  onPoints, Options: []string{"inference", "constraints", "entail"}, Implied: impliedByPC,
+		Data:  onPoints, Options: []string{"inference", "constraints", "entail", "paper"}, Implied: impliedByPC,
 		Starts: neighborhoodStarts,
 	},
 	{
 		Name: "mpc-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs",
 		About: "k-means with a learned metric that pays for violated constraints",
-		Data:  onPoints, Options: []string{"metric", "penalty", "inference", "constraints", "entail"}, Implied: impliedByMPC,
+		Data:  onPoints, Options: []string{"metric", "penalty", "inference", "constraints", "entail", "paper"}, Implied: impliedByMPC,
 		Starts: neighborhoodStarts,
 	},
 	{
 		Name: "hmrf-kmeans", Family: CentroidFamily, Paper: "Bilenko and Basu 2004", Supervision: "pairs",
 		About: "the same on a hidden Markov random field: also cosines and divergences",
-		Data:  onPoints, Options: []string{"distortion", "metric", "penalty", "inference", "constraints", "entail"}, Implied: impliedByHMRF,
+		Data:  onPoints, Options: []string{"distortion", "metric", "penalty", "inference", "constraints", "entail", "paper"}, Implied: impliedByHMRF,
 		Starts: neighborhoodStarts,
 	},
 	{
 		Name: "m-kmeans", Family: CentroidFamily, Paper: "Basu et al. 2003", Supervision: "pairs, for the start only",
 		About: "k-means with a learned metric",
-		Data:  onPoints, Options: []string{"metric", "constraints", "entail"}, Implied: impliedByMPC,
+		Data:  onPoints, Options: []string{"metric", "constraints", "entail", "paper"}, Implied: impliedByMPC,
 		Starts: neighborhoodStarts,
 	},
 	{
 		Name: "cop-kmeans", Family: CentroidFamily, Supervision: "pairs",
 		About: "k-means under hard constraints",
-		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail"}, Implied: impliedByCop,
+		Data:  onPoints, Options: []string{"geometry", "max-restarts", "constraints", "entail", "paper"}, Implied: impliedByCop,
 		Starts: []string{"random", "kmeans++", "labels", "centroids"},
 	},
 	{
@@ -109,10 +109,10 @@ var Algorithms = []Algorithm{
 	{
 		Name: "constrained-spectral", Family: SpectralFamily, Paper: "Wang et al. 2014",
 		Supervision: "pairs, labels, beliefs, or another graph or metric",
-		About:       "the cheapest cuts that satisfy constraints to a given degree",
+		About:       "cuts that satisfy constraints as well as it pays, by constraints that are held out",
 		Data:        onAll,
 		Options: slices.Concat(affinityOptions,
-			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components"}),
+			[]string{"seeds", "beta", "discretize", "beliefs", "source-graph", "source-data", "components", "paper"}),
 		Implied: impliedByCuts,
 	},
 }
@@ -153,7 +153,8 @@ var Options = []Option{
 	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
 
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
-	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Group: SupervisionGroup, Help: "turn every pair that the constraints imply into a constraint"},
+	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the vector and the kernel family while fewer than 200,000 pairs are implied; with --paper off", Group: SupervisionGroup,
+		Help: "turn every pair that the constraints imply into a constraint; --entail=false never does"},
 	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup, Help: "points of known label in this `FILE` (index,label[,probability])"},
 
 	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
@@ -168,8 +169,8 @@ var Options = []Option{
 		Help: "the diagonal of the affinity, where points or a kernel matrix are cut like a graph"},
 	{Name: "sigma", Field: "shift", Type: Number, Values: []string{"auto"}, Min: -1e150, Max: 1e150, Default: "0", Group: KernelGroup,
 		Help: "diagonal shift; auto is the least that makes the kernel positive semidefinite"},
-	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "shift", Group: KernelGroup,
-		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it"},
+	{Name: "on-rise", Field: "on_rise", Type: Choice, Values: []string{"shift", "stop", "ignore"}, Default: "ignore; with --paper shift", Group: KernelGroup,
+		Help: "when a step raises the objective: shift the diagonal, stop, or ignore it and keep the best labels on the way"},
 	{Name: "empty", Field: "on_empty", Type: Choice, Values: []string{"farthest", "keep"}, Default: "farthest", Group: KernelGroup,
 		Help: "an empty cluster gets the farthest point, or is kept empty"},
 	{Name: "weights", Field: "weights", Type: File, Group: KernelGroup, Help: "point weights in this `FILE` (index,weight)"},
@@ -182,7 +183,7 @@ var Options = []Option{
 		Help: "distance to the mean in hmrf-kmeans"},
 	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: CentroidGroup,
 		Help: "what m-, mpc- and hmrf-kmeans learn"},
-	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "mpc-kmeans basu2003, hmrf-kmeans bilenko2004", Group: CentroidGroup,
+	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "bilenko2004; mpc-kmeans with --paper basu2003", Group: CentroidGroup,
 		Help: "what a violated constraint costs"},
 	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: CentroidGroup,
 		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points together"},
@@ -194,8 +195,8 @@ var Options = []Option{
 	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
 		Help: "parts of the constraints, each held out once to compare ways by; seldom needs another value"},
 
-	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "strict"}, Default: "auto", Group: CutGroup,
-		Help: "how well cuts must satisfy the constraints: by the paper's rule (auto), so well that only k - 1 cuts do (strict), or a number"},
+	{Name: "beta", Field: "beta", Type: Number, Values: []string{"auto", "paper", "strict"}, Default: "auto", Group: CutGroup,
+		Help: "how well cuts must satisfy the constraints: as constraints that are held out choose (auto), by the paper's rule, so well that only k - 1 cuts do (strict), or a number"},
 	{Name: "discretize", Field: "discretization", Type: Choice, Values: []string{"plain", "sign", "weighted"}, Default: "plain", Group: CutGroup,
 		Help: "how cuts become more than two clusters: by k-means on the cuts, on their signs, or on the cuts divided by their costs"},
 	{Name: "components", Field: "components", Type: Choice, Values: []string{"auto", "keep", "join"}, Default: "auto", Group: CutGroup,
@@ -210,13 +211,13 @@ var Options = []Option{
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "kernel-kmeans: seeds, else farthest-first with constraints, else kmeans++; kmeans: kmeans++; cop-kmeans: random; pc-, m-, mpc- and hmrf-kmeans: neighborhoods", Help: "how to `START`"},
+		Default: "seeds where there are any; else restarts start in different ways (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how to `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
-	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "1", Group: RunGroup,
-		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors (10)",
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10; with --paper 1", Group: RunGroup,
+		Help:     "runs from different starts, the best of which wins; in the spectral family those of k-means on the eigenvectors",
 		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,
 		Help:     "iteration limit, 0 only makes the start; in the spectral family that of k-means on the eigenvectors (300)",
@@ -225,4 +226,6 @@ var Options = []Option{
 		Help:     "stop when the objective improves by at most this share, 0 never; in the spectral family what residuals of eigenvectors come down to (1e-8)",
 		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup, Help: "seed of all random choices"},
+	{Name: "paper", Field: "spec.paper_settings", Type: Switch, Group: RunGroup,
+		Help: "what is not given takes the value of the algorithm's paper, for reproducing it, rather than the default"},
 }

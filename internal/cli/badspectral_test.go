@@ -37,9 +37,9 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{constrained + "--beliefs nan.csv", "nan.csv, line 2"},
 		{constrained + "--beliefs none.csv", "none.csv: the file has no beliefs"},
 		{constrained + "--source-graph other.csv", "other.csv, line 3: vertex 6 is outside 0..5"},
-		{constrained + "--constraints links.csv --beta nan", `--beta is "nan"; use a finite number, auto or strict`},
+		{constrained + "--constraints links.csv --beta nan", `--beta is "nan"; use a finite number, auto, paper or strict`},
 		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, and 2 clusters need 1; the largest usable beta is just below 7"},
-		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv", "4 clusters need 3; no beta above 0 does: there are too few beliefs"},
+		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv --beta paper", "4 clusters need 3; no beta above 0 does: there are too few beliefs"},
 		{"--graph e.csv --k 7 --algorithm spectral", "k is 7 but there are only 6 rows"},
 		{"--graph e.csv --k 1 --algorithm spectral", "k is 1; it must be at least 2"},
 		{"--graph e.csv --k 2 --algorithm spectral --tolerance 0", "tolerance is 0; it must be 1e-14 or more and below 1"},
@@ -92,7 +92,7 @@ func TestGraphsInPieces(t *testing.T) {
 			t.Errorf("%s warns of %+v", algorithm, d.Warnings)
 		}
 	}
-	r := invoke(t, "run --quiet --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv")
+	r := invoke(t, "run --quiet --graph pieces.csv --k 2 --algorithm constrained-spectral --constraints links.csv --beta paper")
 	if r.code != 2 || !strings.HasPrefix(r.stderr, "warning: the graph has 2 connected components") || strings.Count(r.stderr, "\ncleave: only 0 of the 1 cuts") != 1 {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}

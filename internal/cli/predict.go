@@ -166,11 +166,15 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		return nil, c.Explain(err)
 	}
 	if spec := response.GetSpec(); spec.GetAuto() != nil || spec.GetKernelKmeans() != nil {
-		old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
-		if err != nil {
-			return nil, err
+		columns := 0 // of kernel k-means: new points may have features that those of the run have not
+		if spec.GetAuto() != nil {
+			old, err := c.DescribeDataset(ctx, spec.GetDatasetId())
+			if err != nil {
+				return nil, err
+			}
+			columns = int(old.GetColumns())
 		}
-		return &predictor{clusters: int(spec.GetK()), columns: int(old.GetColumns()), assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
+		return &predictor{clusters: int(spec.GetK()), columns: columns, assign: func(ctx context.Context, points dataset.Dataset) ([]int32, error) {
 			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
 		}}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -22,9 +23,12 @@ import (
 // byNeighbors assigns new points by a run of auto in a folder that has no centroids: by the labels of the run's points
 // that they are nearest to, which must be given again.
 func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+	space := wire.SpaceOf(result.GetChoice().GetChosen())
 	switch {
-	case result.GetChoice().GetChosen().GetSpace() == cleavev1.Space_SPACE_GRAPH:
+	case space == clustering.SpaceGraph:
 		return nil, fault.Invalid("NO_MODEL", "%s: a graph knows nothing of vertices that it does not have; cluster old and new ones together", f.model)
+	case space == clustering.SpaceRows: // of points there would be centroids
+		return nil, ofKernelMatrix(f)
 	case f.trainedOn == "":
 		return nil, shell.Usage("%s holds a run of auto by nearest neighbors, whose model is its points: a new point is compared with all of them. Give them by --trained-on FILE", f.model)
 	case f.weights != "":
@@ -34,14 +38,36 @@ func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isSymmetric(points) {
+		return nil, ofKernelMatrix(f)
+	}
 	labels, err := labelsOf(f.model, result, filter, points.Rows())
 	if err != nil {
 		return nil, err
 	}
-	space := wire.SpaceOf(result.GetChoice().GetChosen())
 	return &predictor{int(result.GetK()), jobflags.ColumnsOf(points), header, func(ctx context.Context, fresh dataset.Dataset) ([]int32, error) {
 		return auto.Predict(ctx, space, points, labels, fresh, runtime.GOMAXPROCS(0))
 	}}, nil
+}
+
+func ofKernelMatrix(f *predictFlags) error {
+	return fault.Invalid("NO_MODEL", "%s: a kernel matrix knows nothing of points that it does not have; cluster old and new ones together", f.model)
+}
+
+// isSymmetric tells whether points are a kernel matrix: their file does not say.
+func isSymmetric(data dataset.Dataset) bool {
+	points, dense := data.(*dataset.Points)
+	if !dense || points.N != points.D {
+		return false
+	}
+	for i := range points.N {
+		for j := range i {
+			if points.Row(i)[j] != points.Row(j)[i] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // trainedPoints reads the points that a run was made of, without the rows that it dropped.

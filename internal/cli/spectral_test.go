@@ -77,11 +77,18 @@ func TestFilesOfAnEmbedding(t *testing.T) {
 
 	f = startSpectral(t) // solved at once
 	f.result.Spectral.Beta, f.result.Spectral.FeasibleVectors = nil, nil
+	f.result.Spectral.Chosen, f.result.Spectral.Width = cleavev1.CutRule_CUT_RULE_PENCIL, 12
+	f.result.Spectral.Candidates = []*cleavev1.CutCandidate{
+		{Rule: cleavev1.CutRule_CUT_RULE_UNCONSTRAINED, Width: 2, Loss: 0.5, Violated: proto.Float64(0.25)},
+		{Rule: cleavev1.CutRule_CUT_RULE_PENCIL, Width: 12, Theta: proto.Float64(-1), Loss: 0.25, Violated: proto.Float64(0.125)},
+		{Rule: cleavev1.CutRule_CUT_RULE_STRICT, Loss: 0.75},
+	}
 	out := succeed(t, "result job-1 --data p.csv --out o --server "+f.address)
 	if _, err := os.Stat("o/objective.svg"); err == nil {
 		t.Error("the course of an earlier run stays")
 	}
-	if !strings.Contains(out, "eigenvalues  0.25, 0.5") || strings.Contains(out, "beta") {
+	const chosen = "chosen       pencil of 12 eigenvectors; held-out constraints violated: unconstrained 25.0%, pencil 12.5%; not clearly better on held-out constraints: strict\n"
+	if !strings.Contains(out, "eigenvalues  0.25, 0.5") || strings.Contains(out, "beta") || !strings.Contains(out, chosen) {
 		t.Errorf("the summary is %s", out)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/table"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // spectralRuns are runs of the spectral family on three kinds of data, and the NMI that they must reach.
@@ -23,6 +25,7 @@ var spectralRuns = []struct {
 	{"--graph b/edges.csv --k 3 --algorithm spectral --objective ratio-association --constraints b/constraints.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm spectral-learning --constraints b/constraints.csv", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv", 0.9},
+	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta paper", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --constraints b/constraints.csv --beta strict --discretize sign", 0.3},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-graph b/edges.csv --beta strict", 0.9},
 	{"--graph b/edges.csv --k 3 --algorithm constrained-spectral --source-data b/data.csv", 0.9},
@@ -98,9 +101,16 @@ func TestSpectralRuns(t *testing.T) {
 			if (d.Spectral == nil) != strings.Contains(args, "--init") || d.Evaluation.GetNmi() < c.nmi {
 				t.Errorf("NMI %v, %+v", d.Evaluation.GetNmi(), d.Spectral)
 			}
-			if constrained := strings.Contains(args, "constrained-spectral"); d.Spectral != nil && ((d.Spectral.Beta != nil) != constrained ||
-				(d.Spectral.FeasibleVectors != nil) != constrained || (len(d.Spectral.ConstraintSatisfaction) == 2) != constrained) {
-				t.Errorf("reported are %+v", d.Spectral)
+			if d.Spectral == nil {
+				return
+			}
+			// Constraints and seeds choose, where nothing is said about the cuts of the paper; these have a beta.
+			constrained := strings.Contains(args, "constrained-spectral")
+			chosen := constrained && !strings.Contains(args, "--beta") && !strings.Contains(args, "--discretize") && !strings.Contains(args, "--source")
+			cut := constrained && d.Spectral.Chosen != cleavev1.CutRule_CUT_RULE_UNCONSTRAINED && d.Spectral.Width == 0
+			if s := d.Spectral; (s.Beta != nil) != cut || (s.FeasibleVectors != nil) != cut || (len(s.ConstraintSatisfaction) == 2) != cut ||
+				(s.Chosen != cleavev1.CutRule_CUT_RULE_UNSPECIFIED) != chosen || (len(s.Candidates) > 0) != chosen {
+				t.Errorf("reported are %+v", s)
 			}
 		})
 	}

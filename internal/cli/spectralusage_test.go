@@ -39,7 +39,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, the data 4"},
 		{"run --graph e.csv --k 2 --algorithm spectral --seeds s.csv", "--seeds does not apply to spectral"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto or strict`},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto, paper or strict`},
 	} {
 		t.Run(c.args, func(t *testing.T) { refused(t, c.args, c.want) })
 	}

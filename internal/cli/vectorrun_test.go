@@ -142,7 +142,7 @@ func writeSparse(t *testing.T, path string, points *dataset.Points) {
 func TestVectorJobsOfAServer(t *testing.T) {
 	vectorFiles(t)
 	address := startServe(t, "--workers 2 --data-dir state")
-	job := "--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv"
+	job := "--data g/data.csv --k 3 --algorithm mpc-kmeans --constraints g/constraints.csv --restarts 1"
 	succeed(t, "run --quiet "+job+" --out embedded")
 	id := strings.TrimSpace(succeed(t, "submit --wait --quiet "+job+" --server "+address))
 	succeed(t, "result "+id+" --quiet --data g/data.csv --out remote --server "+address)

@@ -11,12 +11,18 @@ import (
 // MaxWeight bounds weights so that their grid and their squares stay representable.
 const MaxWeight = 1e150
 
+// MaxEntailedByDefault is how many pairs constraints may imply to be made constraints themselves when the user does not
+// say whether they should.
+const MaxEntailedByDefault = 200_000
+
 // NewConstraintSet is the constraints of a spec, with those that they imply if the spec asks for them. The weight is
 // that of constraints without one of their own.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
 	set, err := constraint.NewSet(n, spec.Constraints, weight)
 	if err == nil && spec.Entail {
 		set, err = set.Entail(weight)
+	} else if err == nil && spec.EntailSmall {
+		set, err = set.EntailSmall(MaxEntailedByDefault, weight)
 	}
 	if f, isFault := errors.AsType[*fault.Error](err); isFault {
 		return nil, f.OnField("spec.supervision.constraints")

@@ -16,6 +16,12 @@ const (
 	StreamFolds                         // which constraints are held out together
 )
 
+// Those of constrained-spectral where it chooses by its constraints.
+const (
+	StreamHeldOut   uint64 = 1<<63 + 32 + iota // which constraints are held out
+	StreamSeedPairs                            // which seeds are paired
+)
+
 // Random is the generator of one stream.
 func (s Spec) Random(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, stream))

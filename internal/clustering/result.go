@@ -26,12 +26,15 @@ type Result struct {
 	Matrix         *kernel.MatrixSpec // what the entries were; nil: there is no matrix
 	Restart        int                // the one that won
 	Satisfaction   constraint.Satisfaction
-	ClusterSizes   []int
-	Model          *Model       // nil: there are no centroids
-	Inference      *Inference   // nil: nothing was inferred
-	Eigen          *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
-	Embedding      *Embedding
-	Choice         *Choice // nil: the algorithm was given
+	// BehindUnconstrained is by how much the objective is worse than that of the labels that the same algorithm finds
+	// without constraints; 0: it is not, or those labels are not known.
+	BehindUnconstrained float64
+	ClusterSizes        []int
+	Model               *Model       // nil: there are no centroids
+	Inference           *Inference   // nil: nothing was inferred
+	Eigen               *EigenReport // nil, like Embedding, where labels are not made of eigenvectors
+	Embedding           *Embedding
+	Choice              *Choice // nil: the algorithm was given
 }
 
 // Model is what new points are assigned by. Centroids are in the coordinates of the data, or of its rows as
@@ -65,6 +68,38 @@ type EigenReport struct {
 	Satisfaction    []float64 // u' Q u
 	Residuals       []float64
 	Products        int // of the matrix with a vector
+
+	// What the constraints chose, where they choose: which coordinates, how many eigenvectors they are made of (0: all),
+	// and what was compared.
+	Chosen     CutRule
+	Width      int
+	Candidates []CutCandidate
+}
+
+// CutRule is how constraints enter the coordinates of constrained-spectral.
+type CutRule uint8
+
+// The rules.
+const (
+	CutUnconstrained CutRule = iota + 1 // they do not
+	CutPencil                           // the eigenproblem of Wang2014 in the span of the lowest eigenvectors
+	CutCompletion                       // completion of the matrix of pairs in that span
+	CutPaper                            // Wang2014 (19) in the space of all points
+	CutStrict                           // so that exactly k - 1 cuts are feasible there
+)
+
+// String is the name of a rule.
+func (r CutRule) String() string {
+	return [...]string{"", "unconstrained", "pencil", "completion", "paper", "strict"}[r]
+}
+
+// CutCandidate is a rule with its parameters, and how it did on constraints that it did not know.
+type CutCandidate struct {
+	Rule       CutRule
+	Width      int      // eigenvectors; 0: all
+	Theta, Rho *float64 // of the pencil; of the completion
+	Loss       float64  // mean square by which inner products of coordinates miss 1 and 0
+	Violated   *float64 // share of the constraints that its labels violate; nil: it was out of the question by its loss
 }
 
 // Embedding is the coordinates of the points, row by row.

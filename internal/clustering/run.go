@@ -69,6 +69,10 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		}
 		results[at] = j.best.result
 		fill(ctx, j.family, results[at])
+		for _, notice := range AnswerNotices(results[at]) {
+			results[at].Warnings = append(results[at].Warnings, notice)
+			observers[at].Notice(notice)
+		}
 	}
 	return results, nil
 }

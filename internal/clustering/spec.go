@@ -15,17 +15,22 @@ type Spec struct {
 	K    int
 	Seed uint64
 	// The next three are 0 for the algorithms of package cut, which have their own: see cut.Eigenvectors.
-	Restarts      int     // 0 means 1
+	Restarts      int     // 0: see Runs
 	MaxIterations int     // 0: the start is the result
 	Tolerance     float64 // stop when the objective decreases by at most this share; 0: never
 
 	Constraints []constraint.Constraint
 	Entail      bool // turn every pair that the constraints imply into a constraint
+	EntailSmall bool // the same, while there are fewer than MaxEntailedByDefault
 	Seeds       []Seed
 
 	Start         Start
 	InitialLabels []int32 // for StartLabels
 	FarthestMean  bool    // farthest-first by mean instead of total distance
+
+	// Choose tells that what is left open is chosen by the data, where the papers have a fixed value for it: how many
+	// restarts there are, where each begins, and the unit of the constraints' weights.
+	Choose bool
 
 	// Scale is what is done to the columns of dense points first.
 	Scale Scale
@@ -48,12 +53,32 @@ func NewSpec(r catalog.Request) Spec {
 		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
 		Scale: catalog.Named(r.Values["scale"], ScaleNone),
 	}
-	if a, _ := catalog.FindAlgorithm(r.Algorithm); a.Family != catalog.SpectralFamily {
+	if spec.Start == StartDefault && r.Values["farthest"] != "" {
+		spec.Start = StartFarthestFirst // which it is about
+	}
+	a, _ := catalog.FindAlgorithm(r.Algorithm)
+	spec.Choose = a.Takes("paper") && !r.Is("paper", "true")
+	if a.Family != catalog.SpectralFamily {
 		spec.Restarts = int(r.WholeOr("restarts", 0))
 		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
 		spec.Tolerance = r.NumberOr("tolerance", 0)
+		spec.EntailSmall = spec.Choose && r.Values["entail"] == ""
 	}
 	return spec
+}
+
+// DefaultRestarts is how many runs there are by default, so that a poor start costs nothing but time.
+const DefaultRestarts = 10
+
+// Runs is how many runs from different starts there are.
+func (s Spec) Runs() int {
+	switch {
+	case s.Restarts > 0:
+		return s.Restarts
+	case s.Choose:
+		return DefaultRestarts
+	}
+	return 1
 }
 
 // Algorithm is an algorithm with its options.
@@ -75,8 +100,8 @@ type Seed struct {
 // Start is a way to make the first labels.
 type Start uint8
 
-// The starts. StartDefault is, for kernel k-means, from seeds if there are any, else farthest-first if there are
-// constraints, else k-means++; for the others see centroid.Options.
+// The starts. StartDefault is that of the paper, or where Spec.Choose says so a start for each restart: see
+// centroid.Problem and kernelkmeans.Problem.
 const (
 	StartDefault Start = iota
 	StartFarthestFirst

@@ -58,7 +58,6 @@ var badFiles = []struct {
 	{"an asymmetric kernel", map[string]string{"k.csv": "1,0.5\n0.25,1\n"}, "--kernel-matrix k.csv --k 1", "0.25"},
 	{"negative affinities", map[string]string{"k.csv": "1,-1\n-1,1\n"}, "--kernel-matrix k.csv --k 1 --algorithm kernel-kmeans --objective normalized-cut", "-1"},
 	{"a graph with a negative edge", map[string]string{"g.csv": "src,dst,weight\n0,1,-1\n0,2,3\n1,2,3\n"}, "--graph g.csv --k 2 --algorithm kernel-kmeans", "-1"},
-	{"a graph with a lonely vertex", map[string]string{"g.csv": "src,dst\n0,1\n"}, "--graph g.csv --vertices 3 --k 2 --algorithm kernel-kmeans", "2"},
 	{"an edge of three ends", map[string]string{"g.csv": "src,dst\n0,1\n0,1,2,3\n"}, "--graph g.csv --k 1", "line 3"},
 	{"an edge beyond the vertices", map[string]string{"g.csv": "src,dst\n0,9\n"}, "--graph g.csv --vertices 3 --k 1", "9"},
 	{"a vertex beyond all bounds", map[string]string{"g.csv": "src,dst\n0,99999999999\n"}, "--graph g.csv --k 1", "99999999999"},

@@ -35,7 +35,7 @@ func (c Conflict) String() string {
 // CountConflicts is the number of cannot-links inside a must-link component.
 func (s *Set) CountConflicts() int {
 	count := 0
-	for _, p := range s.pairs {
+	for _, p := range s.stated() {
 		if s.isConflict(p) {
 			count++
 		}
@@ -47,7 +47,7 @@ func (s *Set) CountConflicts() int {
 func (s *Set) Conflicts(limit int) []Conflict {
 	var conflicts []Conflict
 	var links adjacency
-	for _, p := range s.pairs {
+	for _, p := range s.stated() {
 		if !s.isConflict(p) {
 			continue
 		}
@@ -71,7 +71,7 @@ type adjacency map[int32][]int32
 
 func (s *Set) mustLinkAdjacency() adjacency {
 	links := adjacency{}
-	for _, p := range s.pairs {
+	for _, p := range s.stated() {
 		if p.Kind == MustLink {
 			links[p.I] = append(links[p.I], p.J)
 			links[p.J] = append(links[p.J], p.I)

@@ -52,6 +52,7 @@ type Pair struct {
 type Set struct {
 	n          int
 	pairs      []Pair // sorted by (I, J, Kind)
+	given      []Pair // those that were given, where pairs has more; nil: all were
 	components *Components
 	apart      map[[2]int32]struct{} // pairs of cannot-linked components, the smaller number first
 }

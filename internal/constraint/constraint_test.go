@@ -158,7 +158,7 @@ func TestEntailKeepsGivenWeights(t *testing.T) {
 func TestSatisfaction(t *testing.T) {
 	s := newSet(t, 4, must(0, 1), must(2, 3), cannot(0, 2), cannot(0, 1))
 	got := s.Satisfaction([]int32{0, 0, 0, 1})
-	if want := (Satisfaction{Total: 4, MustLinkViolated: 1, CannotLinkViolated: 2}); got != want || got.Satisfied() != 1 {
+	if want := (Satisfaction{Total: 4, MustLinks: 2, MustLinkViolated: 1, CannotLinkViolated: 2}); got != want || got.Satisfied() != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -6,14 +6,40 @@ import "github.com/cleave-project/cleave/internal/fault"
 // of the components.
 const MaxEntailed = 20_000_000
 
+// EntailSmall is the set with every entailed pair as a constraint of its own, if there are fewer than a limit, else the set
+// itself. Satisfaction and Conflicts are about those that were given.
+func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
+	if s.countEntailed(limit) >= limit {
+		return s, nil
+	}
+	entailed, err := s.Entail(defaultWeight)
+	if err == nil {
+		entailed.given = s.pairs
+	}
+	return entailed, err
+}
+
+// stated are the constraints that the user knows of.
+func (s *Set) stated() []Pair {
+	if s.given != nil {
+		return s.given
+	}
+	return s.pairs
+}
+
+// countEntailed counts the entailed pairs, up to a limit.
+func (s *Set) countEntailed(limit int) (count int) {
+	s.eachEntailedPair(func(int32, int32, Kind) bool {
+		count++
+		return count < limit
+	})
+	return count
+}
+
 // Entail is the set with every entailed pair as a constraint of its own. Pairs that were given keep
 // their weights; the others get the default weight, computed from the number of all of them.
 func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
-	count := 0
-	s.eachEntailedPair(func(int32, int32, Kind) bool {
-		count++
-		return count <= MaxEntailed
-	})
+	count := s.countEntailed(MaxEntailed + 1)
 	if count > MaxEntailed {
 		return nil, fault.Invalid("TOO_MANY_ENTAILED",
 			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)", MaxEntailed)

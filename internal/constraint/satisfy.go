@@ -3,6 +3,7 @@ package constraint
 // Satisfaction counts the distinct constraints that a labeling violates.
 type Satisfaction struct {
 	Total              int
+	MustLinks          int
 	MustLinkViolated   int
 	CannotLinkViolated int
 }
@@ -15,10 +16,13 @@ func (p Pair) Violates(labels []int32) bool {
 	return (labels[p.I] == labels[p.J]) == (p.Kind == CannotLink)
 }
 
-// Satisfaction checks labels against every constraint.
+// Satisfaction checks labels against every constraint; where pairs were added by EntailSmall, against those given.
 func (s *Set) Satisfaction(labels []int32) Satisfaction {
-	report := Satisfaction{Total: len(s.pairs)}
-	for _, p := range s.pairs {
+	report := Satisfaction{Total: len(s.stated())}
+	for _, p := range s.stated() {
+		if p.Kind == MustLink {
+			report.MustLinks++
+		}
 		switch {
 		case !p.Violates(labels):
 		case p.Kind == MustLink:

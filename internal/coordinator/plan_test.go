@@ -27,7 +27,7 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 		h.t.Fatal(err)
 	}
 	s := spec(d.GetDatasetId())
-	s.K, s.Storage = 4, storage
+	s.K, s.Storage, s.PaperSettings = 4, storage, true // one run, without eigenvectors
 	ready, err := h.c.prepare(h.t.Context(), s)
 	if err != nil {
 		h.t.Fatal(err)

@@ -71,10 +71,10 @@ func (r *kernelRunner) need() planning.Workload {
 		Lanes:         r.problem.Lanes(),
 		Products:      r.problem.VectorsPerProduct(),
 		SparseEntries: 2 * int64(r.problem.Constraints.Len()),
-		Restarts:      r.spec.Restarts,
+		Restarts:      r.problem.Runs(),
 		Shift:         r.spec.Algorithm.(*kernelkmeans.Options).SigmaAuto,
 	}
-	if r.spec.Start == clustering.StartSpectral {
+	if r.problem.StartsSpectral() {
 		n.Eigen = &planning.Eigensolver{Pairs: r.spec.K, OnlyForStart: true, Columns: r.spec.K, Restarts: embedding.DefaultRestarts}
 	}
 	switch r.problem.Objective {
@@ -131,7 +131,7 @@ func (r *vectorRunner) need() planning.Workload {
 		Scaled:       r.problem.Units != nil,
 		K:            r.spec.K,
 		Lanes:        centroid.Lanes(r.problem),
-		Restarts:     r.spec.Restarts,
+		Restarts:     r.problem.Runs(),
 	}
 }
 

@@ -33,7 +33,7 @@ func (r *spectralRunner) need() planning.Workload {
 		Degrees:       true,
 		Eigen: &planning.Eigensolver{
 			Pairs:         r.problem.Eigenpairs(),
-			Generalized:   r.options.Algorithm == cut.Constrained,
+			Generalized:   r.problem.Generalized(),
 			Dense:         r.problem.SolvesDense(),
 			SparseEntries: r.problem.CoordinatorEntries(),
 			Columns:       r.problem.EmbeddingColumns(),

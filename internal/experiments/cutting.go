@@ -55,7 +55,7 @@ func spectralMethod(name string, o cut.Options) cutMethod {
 var (
 	unconstrained = spectralMethod(rowUnconstrained, cut.Options{Algorithm: cut.Spectral})
 	strictCut     = spectralMethod(rowStrict, cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaStrict})
-	autoCut       = spectralMethod(rowAuto, cut.Options{Algorithm: cut.Constrained})
+	autoCut       = spectralMethod(rowAuto, cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})
 	learningCut   = spectralMethod(rowLearning, cut.Options{Algorithm: cut.Learning})
 	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
 		return clustering.Spec{MaxIterations: 100, Algorithm: &kernelkmeans.Options{

@@ -1,5 +1,6 @@
 // Package experiments repeats the experiments of the papers on real data and writes their tables:
-// `make experiments DATA=folder`. It may import any package; none imports it.
+// `make experiments DATA=folder`. What its specs leave open has the papers' values, as by --paper. It may import any
+// package; none imports it.
 package experiments
 
 import (

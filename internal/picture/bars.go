@@ -37,7 +37,8 @@ func Bars(w io.Writer, b BarsPlot) error {
 		if !(bar.Share >= 0 && bar.Share <= 1) {
 			return fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
 		}
-		left = max(left, margin+8+s.textWidth(barText(bar), bar.Name))
+		// Names begin at the margin, with room for a font that is wider than the one they were measured with.
+		left = max(left, margin+8+1.2*s.textWidth(barText(bar), bar.Name))
 	}
 	left = min(left, s.Max.X/2)
 	f := frame{x: x, y: axis{hi: 1}}
@@ -49,7 +50,7 @@ func Bars(w io.Writer, b BarsPlot) error {
 		end := f.at(bar.Share, 0).X
 		s.SetColor(barColor(bar))
 		s.Fill(vg.Rectangle{Min: vg.Point{X: left, Y: y - barHeight/2}, Max: vg.Point{X: end, Y: y + barHeight/2}}.Path())
-		s.write(text, alignRight, left-8, y-3.3, s.fit(text, bar.Name, left-margin-8))
+		s.write(text, alignLeft, margin, y-3.3, s.fit(text, bar.Name, left-margin-8))
 		s.write(text, alignLeft, end+5, y-3.3, fmt.Sprintf("%.2f", bar.Share))
 	}
 	return s.writeTo(w)

@@ -59,8 +59,8 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 	})
 }
 
-// gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
-func gram(n int, x, y [][]float64) [][]float64 {
+// Gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
+func Gram(n int, x, y [][]float64) [][]float64 {
 	total := columns(len(y), len(x))
 	if len(x) == 0 || len(y) == 0 {
 		return total
@@ -163,8 +163,8 @@ func addCombination(to []float64, x [][]float64, rows partition.Range, factors [
 	}
 }
 
-// combination returns X times factors, in new columns.
-func combination(n int, x, factors [][]float64, count int) [][]float64 {
+// Combination returns X times factors, in new columns.
+func Combination(n int, x, factors [][]float64, count int) [][]float64 {
 	y := columns(n, count)
 	combine(n, y, x, factors)
 	return y
@@ -192,7 +192,7 @@ func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 
 // project removes from every column of w its part in the span of the orthonormal columns of v.
 func project(n int, w, v [][]float64) {
-	parts := gram(n, v, w)
+	parts := Gram(n, v, w)
 	for _, row := range parts {
 		for j := range row {
 			row[j] = -row[j]
@@ -205,9 +205,9 @@ func project(n int, w, v [][]float64) {
 // the others.
 const dependent = 1e-8
 
-// orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks,
+// Orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks,
 // and drops those that depend on the rest. Everything is done twice, which is enough (Kahan).
-func orthonormalize(n int, w [][]float64, others ...[][]float64) [][]float64 {
+func Orthonormalize(n int, w [][]float64, others ...[][]float64) [][]float64 {
 	kept := w[:0:0]
 	for _, x := range w {
 		if normalize(x) > 0 {

@@ -162,7 +162,7 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ra
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
 	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
-		values, vectors := DenseEigenpairs(n, flatten(laplacian))
+		values, vectors := DenseEigenpairs(n, Flatten(laplacian))
 		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}

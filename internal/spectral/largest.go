@@ -10,7 +10,7 @@ import (
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an
-// eigenvalue found. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
+// eigenvalue found, or to Options.Scale. SearchColumns tells the memory that it takes. A small matrix on which the search is slow is
 // solved from all its entries.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
@@ -39,9 +39,9 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	if err != nil {
 		return Eigenpairs{}, err
 	}
-	values, vectors := leading(len(rows), flatten(rows), func([]float64) int { return count })
+	values, vectors := leading(len(rows), Flatten(rows), func([]float64) int { return count })
 	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
-	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]))
+	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]), options.Scale)
 	worst := 0.0
 	for j, v := range vectors {
 		rest := make([]float64, len(rows))
@@ -70,7 +70,7 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 
 // largest searches in the complement of some orthonormal eigenvectors.
 func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
-	scale := 0.0
+	scale := options.Scale
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {
 		ax, err = w.multiply(ctx, op, x)

@@ -93,6 +93,30 @@ func TestLargestOfADisconnectedGraph(t *testing.T) {
 	t.Logf("%+v, last value %g", got.Work, got.Values[10])
 }
 
+// Pairs that need to be known only roughly take fewer products; the others are as precise as ever.
+func TestRoughPairsAreFound(t *testing.T) {
+	const exact, count = 4, 16
+	a := blocks(3000, exact, 10, 3, seeded()) // no more structure than its blocks
+	m := a.scaled(a.sums())
+	all, err := Largest(context.Background(), m, count, seeded(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := Largest(context.Background(), m, count, seeded(), Options{Rough: count - exact})
+	if err != nil || !some.Converged || some.Products > all.Products*2/3 {
+		t.Fatalf("%v, converged %t, %d products instead of %d", err, some.Converged, some.Products, all.Products)
+	}
+	for j, residual := range some.Residuals {
+		precision, values := 1e-8, 1e-12
+		if j >= exact {
+			precision, values = rough, rough
+		}
+		if residual > precision || math.Abs(some.Values[j]-all.Values[j]) > values {
+			t.Errorf("pair %d has the value %g instead of %g, with a residual of %g", j, some.Values[j], all.Values[j], residual)
+		}
+	}
+}
+
 // A torus of 40 x 50 vertices has the eigenvalues (cos(2 pi i/40) + cos(2 pi j/50)) / 2, which come in twos and fours
 // and crowd below 1. Its eigenvectors are waves.
 func TestLargestOfATorus(t *testing.T) {

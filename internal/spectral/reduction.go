@@ -41,7 +41,7 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d has %d entries, the graph %d vertices", i, len(z), n)
 		}
 	}
-	if r.null = orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
+	if r.null = Orthonormalize(n, cloneColumns(p.Null)); len(r.null) < len(p.Null) {
 		return nil, fault.New(fault.Internal, "NULL_VECTORS", "%d of %d null vectors are zero, not finite or depend on the others",
 			len(p.Null)-len(r.null), len(p.Null))
 	}
@@ -55,9 +55,9 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 		}
 	}
 	k := len(r.null)
-	forms, rotation := DenseEigenpairs(k, flatten(gram(n, r.null, images)))
-	r.null = combination(n, r.null, transposed(rotation, k), k)
-	r.images = combination(n, images, transposed(rotation, k), k)
+	forms, rotation := DenseEigenpairs(k, Flatten(Gram(n, r.null, images)))
+	r.null = Combination(n, r.null, transposed(rotation, k), k)
+	r.images = Combination(n, images, transposed(rotation, k), k)
 	r.forms = forms
 	var demands [][]float64
 	for i, g := range r.images {
@@ -68,7 +68,7 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 			}
 		}
 	}
-	r.singularImages = orthonormalize(n, demands, r.null)
+	r.singularImages = Orthonormalize(n, demands, r.null)
 	r.excluded = append(append([][]float64(nil), r.null...), r.singularImages...)
 	return r, nil
 }
@@ -103,7 +103,7 @@ func (r *reduction) products(ctx context.Context, work *Work, x [][]float64) (lx
 
 // shares computes the coefficients c of Z, -(Z'B Z)^-1 Z'B x, for every x; 0 for singular z.
 func (r *reduction) shares(x [][]float64) [][]float64 {
-	shares := gram(len(x[0]), r.images, x)
+	shares := Gram(len(x[0]), r.images, x)
 	for i, row := range shares {
 		for j := range row {
 			if r.forms[i] == 0 {
@@ -143,8 +143,8 @@ func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 			images, which = append(images, g), append(which, i)
 		}
 	}
-	squares, sides := gram(n, images, images), gram(n, images, right)
-	values, vectors := DenseEigenpairs(len(images), flatten(squares))
+	squares, sides := Gram(n, images, images), Gram(n, images, right)
+	values, vectors := DenseEigenpairs(len(images), Flatten(squares))
 	for j := range right {
 		for e, value := range values {
 			if value <= float64(vanishing*values[0]) {

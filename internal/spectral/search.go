@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 )
 
@@ -10,8 +11,18 @@ type Options struct {
 	Tolerance   float64        // of residuals; the default is 1e-8
 	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
 	Basis       int            // columns of the basis: more take more memory, but fewer products
+	Rough       int            // so many of the wanted pairs, the last ones, need to be known only roughly
+	Scale       float64        // what residuals of Largest are relative to at least, where a larger eigenvalue is known
 	Observe     func(Progress) // is called after every iteration
 }
+
+// Pairs that need to be known only roughly have residuals of `rough` times their values, since values of a kernel fall
+// quickly, and residuals of small ones are small for any vectors. Values of less than `least` of the largest count as so
+// much.
+const (
+	rough = 1e-2
+	least = 1e-3
+)
 
 // Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
 // iterations from 1.
@@ -101,11 +112,11 @@ func (s *search) randomStart(good [][]float64) [][]float64 {
 func (s *search) run(ctx context.Context, start [][]float64) error {
 	for candidates := start; ; {
 		s.iteration++
-		fresh := orthonormalize(s.rows, candidates, s.excluded, s.basis)
+		fresh := Orthonormalize(s.rows, candidates, s.excluded, s.basis)
 		room := s.rows - len(s.excluded) - len(s.basis)
 		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
 			another := [][]float64{randomUnit(s.rows, s.rng)}
-			fresh = append(fresh, orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
+			fresh = append(fresh, Orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
 		}
 		fresh = fresh[:min(len(fresh), room)]
 		if err := s.expand(ctx, fresh); err != nil {
@@ -150,10 +161,10 @@ func (s *search) expand(ctx context.Context, fresh [][]float64) error {
 	}
 	s.basis = append(s.basis, fresh...)
 	s.a = append(s.a, cloneColumns(a)...)
-	s.forms = extendSymmetric(s.forms, gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	s.forms = extendSymmetric(s.forms, Gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
 	if !s.standard {
 		s.b = append(s.b, cloneColumns(b)...)
-		s.weights = extendSymmetric(s.weights, gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+		s.weights = extendSymmetric(s.weights, Gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
 	}
 	return nil
 }
@@ -187,7 +198,7 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 func (s *search) solve() {
 	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
 	if s.standard {
-		s.values, s.ritz = DenseEigenpairs(len(s.forms), flatten(s.forms))
+		s.values, s.ritz = DenseEigenpairs(len(s.forms), Flatten(s.forms))
 	} else {
 		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
 		for _, y := range s.ritz {
@@ -214,10 +225,15 @@ func (s *search) solve() {
 	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
 	for j, r := range s.residuals {
 		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
-		s.tolerances = append(s.tolerances, s.Tolerance)
+		tolerance := s.Tolerance
+		if s.Rough > 0 && j >= s.count-s.Rough {
+			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
+			tolerance = max(tolerance, float64(rough*min(1, max(share, least))))
+		}
+		s.tolerances = append(s.tolerances, tolerance)
 	}
 	if s.correct != nil {
-		s.x = combination(s.rows, s.basis, factors, s.block)
+		s.x = Combination(s.rows, s.basis, factors, s.block)
 	}
 	if s.unneeded != nil {
 		s.relax()
@@ -269,7 +285,7 @@ func (s *search) restart() {
 		}
 	}
 	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
-	kept = orthonormalize(len(s.basis), kept)
+	kept = Orthonormalize(len(s.basis), kept)
 	factors := transposed(kept, len(s.basis))
 	s.basis = recombineInPlace(s.rows, s.basis, factors)
 	s.a = recombineInPlace(s.rows, s.a, factors)
@@ -283,5 +299,5 @@ func (s *search) restart() {
 
 // vectors returns the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return Combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
 }

@@ -2,8 +2,8 @@ package spectral
 
 import "math"
 
-// flatten concatenates the rows of a square matrix.
-func flatten(m [][]float64) []float64 {
+// Flatten concatenates the rows of a square matrix.
+func Flatten(m [][]float64) []float64 {
 	all := make([]float64, 0, len(m)*len(m))
 	for _, row := range m {
 		all = append(all, row...)
@@ -47,20 +47,20 @@ func congruent(m, c [][]float64) [][]float64 {
 // first, and the vectors of the largest ones: count, given all eigenvalues, returns how many. With B = G G' the
 // eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one.
 func generalized(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
-	g := cholesky(b)
+	g := Cholesky(b)
 	half := forward(g, a) // the rows of A G^-T, since A is symmetric
 	reduced := forward(g, transposed(half, len(a)))
-	values, vectors = leading(len(a), flatten(reduced), count)
+	values, vectors = leading(len(a), Flatten(reduced), count)
 	inParallel(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
-			backward(g, y)
+			Backward(g, y)
 		}
 	})
 	return values, vectors
 }
 
-// cholesky computes the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
-func cholesky(b [][]float64) [][]float64 {
+// Cholesky computes the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
+func Cholesky(b [][]float64) [][]float64 {
 	const panel = 64
 	n := len(b)
 	g := columns(n, n)
@@ -110,8 +110,8 @@ func forward(g, columns [][]float64) [][]float64 {
 	return x
 }
 
-// backward solves G'x = y in place.
-func backward(g [][]float64, y []float64) {
+// Backward solves G'x = y in place.
+func Backward(g [][]float64, y []float64) {
 	for i := len(y) - 1; i >= 0; i-- {
 		y[i] /= g[i][i]
 		subtractMultiple(y[:i], g[i][:i], y[i])

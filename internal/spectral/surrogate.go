@@ -26,7 +26,7 @@ func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]flo
 	n := len(x[0])
 	combine(n, bx, s.images, s.shares(x))
 	lx = cloneColumns(x)
-	shares := gram(n, s.lowest.Vectors, x)
+	shares := Gram(n, s.lowest.Vectors, x)
 	for i, row := range shares {
 		for j := range row {
 			row[j] *= -s.lowest.Values[i]
@@ -76,7 +76,7 @@ func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) 
 		if err != nil {
 			return nil, err
 		}
-		x = orthonormalize(s.Affinity.Rows(), cloneColumns(images))
+		x = Orthonormalize(s.Affinity.Rows(), cloneColumns(images))
 		if len(x) == 0 {
 			break
 		}
@@ -91,7 +91,7 @@ func (s *surrogate) beliefStart(ctx context.Context, count int, rng *rand.Rand) 
 func (s *surrogate) correct(ctx context.Context, residuals [][]float64, mu []float64, x [][]float64) error {
 	const steps = 8
 	n := s.Affinity.Rows()
-	x = orthonormalize(n, cloneColumns(x))
+	x = Orthonormalize(n, cloneColumns(x))
 	within := func(y [][]float64) {
 		project(n, y, s.excluded)
 		project(n, y, x)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -67,7 +68,7 @@ func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
 			for _, value := range valuesOf(o) {
 				p := proto.CloneOf(plain)
 				SetOption(p, o, value)
-				if got, err := Spec(p, 10, nil); err != nil || reflect.DeepEqual(got, absent) && value != o.Default {
+				if got, err := Spec(p, 10, nil); err != nil || reflect.DeepEqual(got, absent) && !strings.HasPrefix(o.Default, value) {
 					t.Errorf("%s: %s %s makes no difference, %v", a.Name, o.Name, value, err)
 				}
 			}

@@ -97,6 +97,12 @@ func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 		feasible := uint32(*s.FeasibleVectors)
 		p.FeasibleVectors = &feasible
 	}
+	p.Chosen, p.Width = cleavev1.CutRule(s.Chosen), uint32(s.Width)
+	for _, c := range s.Candidates {
+		p.Candidates = append(p.Candidates, &cleavev1.CutCandidate{
+			Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated,
+		})
+	}
 	return p
 }
 

@@ -34,10 +34,13 @@ type meaning struct {
 	want clustering.Spec
 }
 
+// checkMeanings reads jobs with the papers' settings; TestDefaults is about the others.
 func checkMeanings(t *testing.T, list []meaning) {
 	t.Helper()
 	for _, c := range list {
-		got, err := Spec(parse(t, c.text), 6, NoTables)
+		p := parse(t, c.text)
+		p.PaperSettings = true
+		got, err := Spec(p, 6, NoTables)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if !reflect.DeepEqual(got, c.want) {

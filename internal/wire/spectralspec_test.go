@@ -18,7 +18,7 @@ func TestSpectralSpec(t *testing.T) {
 	checkMeanings(t, []meaning{
 		{`{"spectral": {}}`, spectral(cut.Options{Algorithm: cut.Spectral})},
 		{`{"spectralLearning": {}}`, spectral(cut.Options{Algorithm: cut.Learning})},
-		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
 		{`{"spectral": {"objective": "OBJECTIVE_RATIO_ASSOCIATION", "affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "kernel": {"rho": 2},
 			"eigenvectors": {"tolerance": 0.125, "kmeansRestarts": 3, "kmeansMaxIterations": 4}}}`,
 			spectral(cut.Options{
@@ -40,6 +40,8 @@ func TestSpectralSpec(t *testing.T) {
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_STRICT"}, "discretization": "DISCRETIZATION_WEIGHTED"}}`, spectral(cut.Options{
 			Algorithm: cut.Constrained, BetaRule: cut.BetaStrict, Discretization: cut.DiscretizeWeighted})},
 		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_AUTO"}}}`, spectral(cut.Options{Algorithm: cut.Constrained})},
+		{`{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_PAPER"}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
+		{`{"constrainedSpectral": {"discretization": "DISCRETIZATION_PLAIN"}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaPaper})},
 		{`{"constrainedSpectral": {"beta": {"value": 0}}}`, spectral(cut.Options{Algorithm: cut.Constrained, BetaRule: cut.BetaGiven})},
 	})
 }

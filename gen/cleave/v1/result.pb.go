@@ -22,6 +22,70 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CutRule is how constraints enter the coordinates that are clustered.
+type CutRule int32
+
+const (
+	CutRule_CUT_RULE_UNSPECIFIED CutRule = 0
+	// They do not: the eigenvectors as they are.
+	CutRule_CUT_RULE_UNCONSTRAINED CutRule = 1
+	// By the eigenproblem of the paper, in the span of the lowest eigenvectors.
+	CutRule_CUT_RULE_PENCIL CutRule = 2
+	// By completion of the matrix of all pairs, in that span.
+	CutRule_CUT_RULE_COMPLETION CutRule = 3
+	// BETA_RULE_PAPER.
+	CutRule_CUT_RULE_PAPER CutRule = 4
+	// BETA_RULE_STRICT.
+	CutRule_CUT_RULE_STRICT CutRule = 5
+)
+
+// Enum value maps for CutRule.
+var (
+	CutRule_name = map[int32]string{
+		0: "CUT_RULE_UNSPECIFIED",
+		1: "CUT_RULE_UNCONSTRAINED",
+		2: "CUT_RULE_PENCIL",
+		3: "CUT_RULE_COMPLETION",
+		4: "CUT_RULE_PAPER",
+		5: "CUT_RULE_STRICT",
+	}
+	CutRule_value = map[string]int32{
+		"CUT_RULE_UNSPECIFIED":   0,
+		"CUT_RULE_UNCONSTRAINED": 1,
+		"CUT_RULE_PENCIL":        2,
+		"CUT_RULE_COMPLETION":    3,
+		"CUT_RULE_PAPER":         4,
+		"CUT_RULE_STRICT":        5,
+	}
+)
+
+func (x CutRule) Enum() *CutRule {
+	p := new(CutRule)
+	*p = x
+	return p
+}
+
+func (x CutRule) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CutRule) Descriptor() protoreflect.EnumDescriptor {
+	return file_cleave_v1_result_proto_enumTypes[0].Descriptor()
+}
+
+func (CutRule) Type() protoreflect.EnumType {
+	return &file_cleave_v1_result_proto_enumTypes[0]
+}
+
+func (x CutRule) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CutRule.Descriptor instead.
+func (CutRule) EnumDescriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{0}
+}
+
 // Result is the outcome of a job that succeeded or was canceled. Of one that was canceled before it had
 // labels, only the state, the stop reason, the plan and the timings are set. The command line writes the
 // JSON of this message to result.json.
@@ -784,7 +848,12 @@ type SpectralReport struct {
 	ConstraintSatisfaction []float64 `protobuf:"fixed64,6,rep,packed,name=constraint_satisfaction,json=constraintSatisfaction,proto3" json:"constraint_satisfaction,omitempty"`
 	Residuals              []float64 `protobuf:"fixed64,7,rep,packed,name=residuals,proto3" json:"residuals,omitempty"`
 	// Products of the matrix with a vector that it took.
-	Products      uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
+	// constrained_spectral by BETA_RULE_AUTO only: what the constraints chose, of how many eigenvectors it is made (0: of
+	// all), and what was compared.
+	Chosen        CutRule         `protobuf:"varint,9,opt,name=chosen,proto3,enum=cleave.v1.CutRule" json:"chosen,omitempty"`
+	Width         uint32          `protobuf:"varint,10,opt,name=width,proto3" json:"width,omitempty"`
+	Candidates    []*CutCandidate `protobuf:"bytes,11,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -875,6 +944,117 @@ func (x *SpectralReport) GetProducts() uint32 {
 	return 0
 }
 
+func (x *SpectralReport) GetChosen() CutRule {
+	if x != nil {
+		return x.Chosen
+	}
+	return CutRule_CUT_RULE_UNSPECIFIED
+}
+
+func (x *SpectralReport) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *SpectralReport) GetCandidates() []*CutCandidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+// CutCandidate is a rule and how it did on constraints that it did not know.
+type CutCandidate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Rule  CutRule                `protobuf:"varint,1,opt,name=rule,proto3,enum=cleave.v1.CutRule" json:"rule,omitempty"`
+	// Eigenvectors; 0: all.
+	Width uint32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
+	// PENCIL: beta relative to an eigenvalue of the constraints' matrix.
+	Theta *float64 `protobuf:"fixed64,3,opt,name=theta,proto3,oneof" json:"theta,omitempty"`
+	// COMPLETION: the weight of the distance from the unconstrained coordinates.
+	Rho *float64 `protobuf:"fixed64,4,opt,name=rho,proto3,oneof" json:"rho,omitempty"`
+	// Mean square by which the inner products of coordinates miss 1 and 0; of PAPER and STRICT the share of violations.
+	Loss float64 `protobuf:"fixed64,5,opt,name=loss,proto3" json:"loss,omitempty"`
+	// Share of the held-out constraints that the labels violate; absent: its loss put it out of the question.
+	Violated      *float64 `protobuf:"fixed64,6,opt,name=violated,proto3,oneof" json:"violated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CutCandidate) Reset() {
+	*x = CutCandidate{}
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CutCandidate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CutCandidate) ProtoMessage() {}
+
+func (x *CutCandidate) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
+func (*CutCandidate) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CutCandidate) GetRule() CutRule {
+	if x != nil {
+		return x.Rule
+	}
+	return CutRule_CUT_RULE_UNSPECIFIED
+}
+
+func (x *CutCandidate) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *CutCandidate) GetTheta() float64 {
+	if x != nil && x.Theta != nil {
+		return *x.Theta
+	}
+	return 0
+}
+
+func (x *CutCandidate) GetRho() float64 {
+	if x != nil && x.Rho != nil {
+		return *x.Rho
+	}
+	return 0
+}
+
+func (x *CutCandidate) GetLoss() float64 {
+	if x != nil {
+		return x.Loss
+	}
+	return 0
+}
+
+func (x *CutCandidate) GetViolated() float64 {
+	if x != nil && x.Violated != nil {
+		return *x.Violated
+	}
+	return 0
+}
+
 // ModelHead says what the values of a model are.
 type ModelHead struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -894,7 +1074,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1086,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1099,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -968,7 +1148,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1160,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1173,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -1025,7 +1205,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1217,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1230,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -1172,7 +1352,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\blp_value\x18\x03 \x01(\x01H\x00R\alpValue\x88\x01\x01\x12\x1c\n" +
 	"\tfallbacks\x18\x04 \x01(\rR\tfallbacks\x12\x16\n" +
 	"\x06rounds\x18\x05 \x01(\rR\x06roundsB\v\n" +
-	"\t_lp_value\"\xba\x02\n" +
+	"\t_lp_value\"\xb5\x03\n" +
 	"\x0eSpectralReport\x12\x17\n" +
 	"\x04beta\x18\x01 \x01(\x01H\x00R\x04beta\x88\x01\x01\x12.\n" +
 	"\x10feasible_vectors\x18\x02 \x01(\rH\x01R\x0ffeasibleVectors\x88\x01\x01\x12\x16\n" +
@@ -1181,9 +1361,25 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x05costs\x18\x05 \x03(\x01R\x05costs\x127\n" +
 	"\x17constraint_satisfaction\x18\x06 \x03(\x01R\x16constraintSatisfaction\x12\x1c\n" +
 	"\tresiduals\x18\a \x03(\x01R\tresiduals\x12\x1a\n" +
-	"\bproducts\x18\b \x01(\rR\bproductsB\a\n" +
+	"\bproducts\x18\b \x01(\rR\bproducts\x12*\n" +
+	"\x06chosen\x18\t \x01(\x0e2\x12.cleave.v1.CutRuleR\x06chosen\x12\x14\n" +
+	"\x05width\x18\n" +
+	" \x01(\rR\x05width\x127\n" +
+	"\n" +
+	"candidates\x18\v \x03(\v2\x17.cleave.v1.CutCandidateR\n" +
+	"candidatesB\a\n" +
 	"\x05_betaB\x13\n" +
-	"\x11_feasible_vectors\"\xad\x01\n" +
+	"\x11_feasible_vectors\"\xd2\x01\n" +
+	"\fCutCandidate\x12&\n" +
+	"\x04rule\x18\x01 \x01(\x0e2\x12.cleave.v1.CutRuleR\x04rule\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\rR\x05width\x12\x19\n" +
+	"\x05theta\x18\x03 \x01(\x01H\x00R\x05theta\x88\x01\x01\x12\x15\n" +
+	"\x03rho\x18\x04 \x01(\x01H\x01R\x03rho\x88\x01\x01\x12\x12\n" +
+	"\x04loss\x18\x05 \x01(\x01R\x04loss\x12\x1f\n" +
+	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
+	"\x06_thetaB\x06\n" +
+	"\x04_rhoB\v\n" +
+	"\t_violated\"\xad\x01\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
@@ -1202,7 +1398,14 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"initialize\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"initialize\x123\n" +
 	"\aiterate\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aiterate\x12/\n" +
-	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05totalB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x05total\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x05total*\x96\x01\n" +
+	"\aCutRule\x12\x18\n" +
+	"\x14CUT_RULE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16CUT_RULE_UNCONSTRAINED\x10\x01\x12\x13\n" +
+	"\x0fCUT_RULE_PENCIL\x10\x02\x12\x17\n" +
+	"\x13CUT_RULE_COMPLETION\x10\x03\x12\x12\n" +
+	"\x0eCUT_RULE_PAPER\x10\x04\x12\x13\n" +
+	"\x0fCUT_RULE_STRICT\x10\x05B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_result_proto_rawDescOnce sync.Once
@@ -1216,67 +1419,73 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_result_proto_rawDescData
 }
 
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_cleave_v1_result_proto_goTypes = []any{
-	(*Result)(nil),              // 0: cleave.v1.Result
-	(*Choice)(nil),              // 1: cleave.v1.Choice
-	(*TriedWay)(nil),            // 2: cleave.v1.TriedWay
-	(*ConstraintReport)(nil),    // 3: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 4: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 5: cleave.v1.KernelReport
-	(*InferenceReport)(nil),     // 6: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 7: cleave.v1.SpectralReport
-	(*ModelHead)(nil),           // 8: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),       // 9: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 10: cleave.v1.Timings
-	(JobState)(0),               // 11: cleave.v1.JobState
-	(StopReason)(0),             // 12: cleave.v1.StopReason
-	(Scale)(0),                  // 13: cleave.v1.Scale
-	(*Notice)(nil),              // 14: cleave.v1.Notice
-	(*Iteration)(nil),           // 15: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 16: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 17: cleave.v1.Plan
-	(*Way)(nil),                 // 18: cleave.v1.Way
-	(KernelFunction)(0),         // 19: cleave.v1.KernelFunction
-	(Inference)(0),              // 20: cleave.v1.Inference
-	(Distortion)(0),             // 21: cleave.v1.Distortion
-	(Metric)(0),                 // 22: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 23: google.protobuf.Duration
+	(CutRule)(0),                // 0: cleave.v1.CutRule
+	(*Result)(nil),              // 1: cleave.v1.Result
+	(*Choice)(nil),              // 2: cleave.v1.Choice
+	(*TriedWay)(nil),            // 3: cleave.v1.TriedWay
+	(*ConstraintReport)(nil),    // 4: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 5: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 6: cleave.v1.KernelReport
+	(*InferenceReport)(nil),     // 7: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 8: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 9: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 10: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),       // 11: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 12: cleave.v1.Timings
+	(JobState)(0),               // 13: cleave.v1.JobState
+	(StopReason)(0),             // 14: cleave.v1.StopReason
+	(Scale)(0),                  // 15: cleave.v1.Scale
+	(*Notice)(nil),              // 16: cleave.v1.Notice
+	(*Iteration)(nil),           // 17: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 18: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 19: cleave.v1.Plan
+	(*Way)(nil),                 // 20: cleave.v1.Way
+	(KernelFunction)(0),         // 21: cleave.v1.KernelFunction
+	(Inference)(0),              // 22: cleave.v1.Inference
+	(Distortion)(0),             // 23: cleave.v1.Distortion
+	(Metric)(0),                 // 24: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 25: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	11, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	12, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	3,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	4,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	5,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	13, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	6,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	7,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	8,  // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	9,  // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	14, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	15, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	16, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	17, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	10, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	1,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	18, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
-	2,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
-	18, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
-	19, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	20, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	21, // 21: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	22, // 22: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	23, // 23: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	23, // 24: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	23, // 25: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	23, // 26: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	23, // 27: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	13, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	14, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	4,  // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	5,  // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
+	6,  // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	15, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	7,  // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	8,  // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	10, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	11, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	16, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	17, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	18, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	19, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	12, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	2,  // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	20, // 16: cleave.v1.Choice.chosen:type_name -> cleave.v1.Way
+	3,  // 17: cleave.v1.Choice.tried:type_name -> cleave.v1.TriedWay
+	20, // 18: cleave.v1.TriedWay.way:type_name -> cleave.v1.Way
+	21, // 19: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	22, // 20: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	0,  // 21: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	9,  // 22: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	0,  // 23: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	23, // 24: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	24, // 25: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	25, // 26: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	25, // 27: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	25, // 28: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	25, // 29: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	25, // 30: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -1292,18 +1501,20 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_result_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   11,
+			NumEnums:      1,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_cleave_v1_result_proto_goTypes,
 		DependencyIndexes: file_cleave_v1_result_proto_depIdxs,
+		EnumInfos:         file_cleave_v1_result_proto_enumTypes,
 		MessageInfos:      file_cleave_v1_result_proto_msgTypes,
 	}.Build()
 	File_cleave_v1_result_proto = out.File

@@ -139,9 +139,11 @@ func (Scale) EnumDescriptor() ([]byte, []int) {
 type Start int32
 
 const (
-	// Kernel family: with seeds SEEDS, else with constraints FARTHEST_FIRST, else KMEANS_PLUS_PLUS.
-	// k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. COP-KMeans: RANDOM. The others:
-	// NEIGHBORHOODS.
+	// Kernel family: with seeds SEEDS. k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. Otherwise
+	// restarts start in different ways: from the answer without constraints, NEIGHBORHOODS and KMEANS_PLUS_PLUS in the
+	// vector family; from that answer, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS in the kernel family.
+	// With paper_settings it is FARTHEST_FIRST with constraints, else KMEANS_PLUS_PLUS in the kernel family; RANDOM for
+	// COP-KMeans; NEIGHBORHOODS for the others.
 	Start_START_UNSPECIFIED      Start = 0
 	Start_START_FARTHEST_FIRST   Start = 1
 	Start_START_RANDOM           Start = 2
@@ -432,13 +434,13 @@ func (ShiftRule) EnumDescriptor() ([]byte, []int) {
 type RisePolicy int32
 
 const (
-	// SHIFT.
+	// IGNORE; with paper_settings SHIFT.
 	RisePolicy_RISE_POLICY_UNSPECIFIED RisePolicy = 0
 	// Undo, set the shift as by auto, go on.
 	RisePolicy_RISE_POLICY_SHIFT RisePolicy = 1
 	// Undo and stop.
 	RisePolicy_RISE_POLICY_STOP RisePolicy = 2
-	// Go on; a repeated labeling ends the run.
+	// Go on; a repeated labeling ends the run. The best labeling on the way is the answer; with paper_settings the last.
 	RisePolicy_RISE_POLICY_IGNORE RisePolicy = 3
 )
 
@@ -872,10 +874,13 @@ type BetaRule int32
 const (
 	// Refused.
 	BetaRule_BETA_RULE_UNSPECIFIED BetaRule = 0
-	// Chosen by equation (19) of the paper.
+	// Constraints that are held out choose how the others enter, or that they do not. With beliefs or a discretization it
+	// is PAPER.
 	BetaRule_BETA_RULE_AUTO BetaRule = 1
 	// Exactly k - 1 vectors are feasible.
 	BetaRule_BETA_RULE_STRICT BetaRule = 2
+	// Chosen by equation (19) of the paper.
+	BetaRule_BETA_RULE_PAPER BetaRule = 3
 )
 
 // Enum value maps for BetaRule.
@@ -884,11 +889,13 @@ var (
 		0: "BETA_RULE_UNSPECIFIED",
 		1: "BETA_RULE_AUTO",
 		2: "BETA_RULE_STRICT",
+		3: "BETA_RULE_PAPER",
 	}
 	BetaRule_value = map[string]int32{
 		"BETA_RULE_UNSPECIFIED": 0,
 		"BETA_RULE_AUTO":        1,
 		"BETA_RULE_STRICT":      2,
+		"BETA_RULE_PAPER":       3,
 	}
 )
 
@@ -1043,8 +1050,8 @@ type JobSpec struct {
 	// The number of clusters, 1 to n.
 	K    uint32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
 	Seed uint64 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Runs from different starts, the best of which wins; 0 means 1. This, max_iterations and tolerance are
-	// refused in the spectral family, whose Eigenvectors say the like of their k-means.
+	// Runs from different starts, the best of which wins; 0 means 10, with paper_settings 1. This, max_iterations and
+	// tolerance are refused in the spectral family, whose Eigenvectors say the like of their k-means.
 	Restarts uint32 `protobuf:"varint,5,opt,name=restarts,proto3" json:"restarts,omitempty"`
 	// 0 only initializes: the labels are the start. Absent means 100.
 	MaxIterations *uint32 `protobuf:"varint,6,opt,name=max_iterations,json=maxIterations,proto3,oneof" json:"max_iterations,omitempty"`
@@ -1056,6 +1063,8 @@ type JobSpec struct {
 	// What is done to the columns of dense points before they are clustered. AUTO and ZSCORE are refused for
 	// other data, which have no columns to scale, and for divergences, whose values are at least 0.
 	Scale Scale `protobuf:"varint,11,opt,name=scale,proto3,enum=cleave.v1.Scale" json:"scale,omitempty"`
+	// What is left open here takes the value of the algorithm's paper, for reproducing it, rather than the default.
+	PaperSettings bool `protobuf:"varint,12,opt,name=paper_settings,json=paperSettings,proto3" json:"paper_settings,omitempty"`
 	// Unset it is auto, or, where something above is not for auto, the first algorithm that takes all of it. The spec of
 	// the job says which.
 	//
@@ -1184,6 +1193,13 @@ func (x *JobSpec) GetScale() Scale {
 		return x.Scale
 	}
 	return Scale_SCALE_UNSPECIFIED
+}
+
+func (x *JobSpec) GetPaperSettings() bool {
+	if x != nil {
+		return x.PaperSettings
+	}
+	return false
 }
 
 func (x *JobSpec) GetAlgorithm() isJobSpec_Algorithm {
@@ -1399,15 +1415,17 @@ func (*JobSpec_ConstrainedSpectral) isJobSpec_Algorithm() {}
 // Supervision is what the user knows about the answer. See TableService for the columns of the tables.
 type Supervision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Pairs that belong together, or apart. Weights are positive; without one a pair has the algorithm's
-	// default: n / (k m) for the kernel family, else 1.
+	// Pairs that belong together, or apart. Weights are positive, and 1 where there is none. In the kernel family and
+	// with PENALTY_POTTS a weight is a multiple of a unit that is found from the answer without constraints. With
+	// paper_settings it is a number of its own, and a pair without one has n / (k m) in the kernel family.
 	Constraints *TableInput `protobuf:"bytes,1,opt,name=constraints,proto3" json:"constraints,omitempty"`
 	// Points whose label is known, or one of their labels and how likely it is. Without a probability a label
 	// is certain. Several seeds of one point with different labels are a distribution, which is scaled to the
 	// sum 1; for seeded_kmeans and constrained_kmeans.
 	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
-	// Turns every pair that the closure of the constraints implies into a constraint.
-	Entail        bool `protobuf:"varint,3,opt,name=entail,proto3" json:"entail,omitempty"`
+	// Turns every pair that the closure of the constraints implies into a constraint. Absent, the vector and the kernel
+	// family do so while there are fewer than 200,000 such pairs; with paper_settings no algorithm does.
+	Entail        *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1457,8 +1475,8 @@ func (x *Supervision) GetSeeds() *TableInput {
 }
 
 func (x *Supervision) GetEntail() bool {
-	if x != nil {
-		return x.Entail
+	if x != nil && x.Entail != nil {
+		return *x.Entail
 	}
 	return false
 }
@@ -2130,7 +2148,7 @@ func (x *MKmeans) GetMetric() Metric {
 // MpcKmeans is metric pairwise constrained k-means (Basu et al. 2003 (4)).
 type MpcKmeans struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// BASU2003 when unspecified.
+	// BILENKO2004 when unspecified; with paper_settings BASU2003.
 	Penalty Penalty `protobuf:"varint,1,opt,name=penalty,proto3,enum=cleave.v1.Penalty" json:"penalty,omitempty"`
 	// DIAGONAL when unspecified.
 	Metric        Metric    `protobuf:"varint,2,opt,name=metric,proto3,enum=cleave.v1.Metric" json:"metric,omitempty"`
@@ -2419,7 +2437,7 @@ type ConstrainedSpectral struct {
 	// A whole constraint matrix Q instead of constraints: each unordered pair at most once, also i = j.
 	// Above 0 together, below 0 apart.
 	Beliefs *TableInput `protobuf:"bytes,5,opt,name=beliefs,proto3" json:"beliefs,omitempty"`
-	// Q is a graph of its own (transfer learning), which changes what beta auto is.
+	// Q is a graph of its own (transfer learning), which changes what beta is by the paper's rule.
 	Transfer      bool            `protobuf:"varint,6,opt,name=transfer,proto3" json:"transfer,omitempty"`
 	Components    ComponentPolicy `protobuf:"varint,7,opt,name=components,proto3,enum=cleave.v1.ComponentPolicy" json:"components,omitempty"`
 	Eigenvectors  *Eigenvectors   `protobuf:"bytes,8,opt,name=eigenvectors,proto3" json:"eigenvectors,omitempty"`
@@ -2578,7 +2596,7 @@ func (x *Eigenvectors) GetKmeansMaxIterations() uint32 {
 	return 0
 }
 
-// Beta is the lower bound of the constraints' satisfaction; unset it is AUTO.
+// Beta is the lower bound of the constraints' satisfaction, or how they enter instead; unset it is AUTO.
 type Beta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Kind:
@@ -2665,7 +2683,8 @@ var File_cleave_v1_spec_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\n" +
-	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\xe1\t\n" +
+	"\x14cleave/v1/spec.proto\x12\tcleave.v1\x1a\x15cleave/v1/table.proto\"\x88\n" +
+	"\n" +
 	"\aJobSpec\x12!\n" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12\x1d\n" +
 	"\n" +
@@ -2680,6 +2699,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\astorage\x18\n" +
 	" \x01(\x0e2\x16.cleave.v1.StorageModeR\astorage\x12&\n" +
 	"\x05scale\x18\v \x01(\x0e2\x10.cleave.v1.ScaleR\x05scale\x12%\n" +
+	"\x0epaper_settings\x18\f \x01(\bR\rpaperSettings\x12%\n" +
 	"\x04auto\x18  \x01(\v2\x0f.cleave.v1.AutoH\x00R\x04auto\x12>\n" +
 	"\rkernel_kmeans\x18\x14 \x01(\v2\x17.cleave.v1.KernelKmeansH\x00R\fkernelKmeans\x12+\n" +
 	"\x06kmeans\x18\x15 \x01(\v2\x11.cleave.v1.KmeansH\x00R\x06kmeans\x12>\n" +
@@ -2699,11 +2719,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\talgorithmB\x11\n" +
 	"\x0f_max_iterationsB\f\n" +
 	"\n" +
-	"_tolerance\"\x8b\x01\n" +
+	"_tolerance\"\x9b\x01\n" +
 	"\vSupervision\x127\n" +
 	"\vconstraints\x18\x01 \x01(\v2\x15.cleave.v1.TableInputR\vconstraints\x12+\n" +
-	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x16\n" +
-	"\x06entail\x18\x03 \x01(\bR\x06entail\"\xba\x01\n" +
+	"\x05seeds\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x05seeds\x12\x1b\n" +
+	"\x06entail\x18\x03 \x01(\bH\x00R\x06entail\x88\x01\x01B\t\n" +
+	"\a_entail\"\xba\x01\n" +
 	"\x0eInitialization\x12&\n" +
 	"\x05start\x18\x01 \x01(\x0e2\x10.cleave.v1.StartR\x05start\x12-\n" +
 	"\x06labels\x18\x02 \x01(\v2\x15.cleave.v1.TableInputR\x06labels\x123\n" +
@@ -2885,11 +2906,12 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\rINFERENCE_ICM\x10\x01\x12\x10\n" +
 	"\fINFERENCE_BP\x10\x02\x12\x10\n" +
 	"\fINFERENCE_LP\x10\x03\x12\x13\n" +
-	"\x0fINFERENCE_EXACT\x10\x04*O\n" +
+	"\x0fINFERENCE_EXACT\x10\x04*d\n" +
 	"\bBetaRule\x12\x19\n" +
 	"\x15BETA_RULE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eBETA_RULE_AUTO\x10\x01\x12\x14\n" +
-	"\x10BETA_RULE_STRICT\x10\x02*\x80\x01\n" +
+	"\x10BETA_RULE_STRICT\x10\x02\x12\x13\n" +
+	"\x0fBETA_RULE_PAPER\x10\x03*\x80\x01\n" +
 	"\x0eDiscretization\x12\x1e\n" +
 	"\x1aDISCRETIZATION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DISCRETIZATION_PLAIN\x10\x01\x12\x17\n" +
@@ -3046,6 +3068,7 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
+	file_cleave_v1_spec_proto_msgTypes[1].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[5].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{

@@ -21,7 +21,7 @@ func TestFlagsChooseTheAlgorithm(t *testing.T) {
 		{"--data p.csv --k 2 --metric full --inference bp --constraints c.csv", "mpc-kmeans",
 			"--metric and --inference are options of mpc-kmeans, which is used; --algorithm names another"},
 		{"--data p.csv --k 2 --init centroids:m.csv", "kmeans", "--init is an option of kmeans, which is used; --algorithm names another"},
-		{"--data x.svm --k 2 --init random", "kmeans", "--init is an option of kmeans, which is used; --algorithm names another"},
+		{"--data x.svm --k 2 --init random", "kernel-kmeans", "--init is an option of kernel-kmeans, which is used; --algorithm names another"},
 		{"--data p.csv -f byid.yaml --storage none", "kernel-kmeans", "--storage is an option of kernel-kmeans, which is used; --algorithm names another"},
 	} {
 		j, err := prepareFlags(t, c.args)
@@ -37,7 +37,6 @@ func TestFlagsThatNoAlgorithmTakes(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for args, says := range map[string]string{
 		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho goes with kernel-kmeans, ",
-		"--data x.svm --k 2 --rho 1":               "kernel-kmeans takes points, a graph or a kernel matrix, not sparse points",
 		"--graph e.csv --k 2 --inference bp":       "pc-kmeans takes points or sparse points, not a graph",
 	} {
 		if _, err := prepareFlags(t, args); err == nil || !strings.HasPrefix(err.Error(), says) {

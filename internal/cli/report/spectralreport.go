@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/picture"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -19,7 +22,35 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	if s.FeasibleVectors != nil {
 		line("feasible", "%s", text.Plural(int(s.GetFeasibleVectors()), "vector"))
 	}
+	if s.GetChosen() != cleavev1.CutRule_CUT_RULE_UNSPECIFIED {
+		line("chosen", "%s", describeCandidates(s))
+	}
 	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
+}
+
+// describeCandidates names what the constraints chose, how much each finalist violated of those that were held out, and
+// what was no finalist.
+func describeCandidates(s *cleavev1.SpectralReport) string {
+	var compared, others []string
+	for _, c := range s.GetCandidates() {
+		name := wire.EnumWord(c.GetRule())
+		if c.Violated != nil {
+			compared = append(compared, fmt.Sprintf("%s %.1f%%", name, 100*c.GetViolated()))
+		} else if c.GetRule() != cleavev1.CutRule_CUT_RULE_UNCONSTRAINED {
+			others = append(others, name)
+		}
+	}
+	what := wire.EnumWord(s.GetChosen())
+	if s.GetWidth() > 0 {
+		what += " of " + text.Plural(int(s.GetWidth()), "eigenvector")
+	}
+	if len(compared) > 0 {
+		what += "; held-out constraints violated: " + strings.Join(compared, ", ")
+	}
+	if len(others) > 0 {
+		what += "; not clearly better on held-out constraints: " + strings.Join(others, ", ")
+	}
+	return what
 }
 
 // embeddingFiles is embedding.csv: a row for each point that was clustered, with its row number in the data

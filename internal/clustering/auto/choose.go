@@ -7,7 +7,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -18,13 +17,15 @@ const (
 	minClusterSize = 50
 	// enoughPairs is how many pairs it takes to compare ways by folds.
 	enoughPairs = 50
-	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted: if
-	// one in ten was wrong, this would happen once in twenty-five times.
-	enoughChecks = 30
+	// enoughChecks is how many constraints must follow from others, without one contradiction, for all to be trusted. A
+	// check is about three constraints or more, of which none is wrong with a chance of at most .9^3 = .73 if one in ten of
+	// all is: ten checks would be passed once in twenty-five times.
+	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
-	// are few, or contradict each other, by more.
-	leastAdvantage       = 1.0
-	leastAdvantageUnsure = 1.5
+	// are few, or contradict each other, by more; where they are trusted, if it is not clearly worse.
+	leastAdvantage        = 1.0
+	leastAdvantageUnsure  = 1.5
+	leastAdvantageTrusted = -1.0
 )
 
 // choose finds the way and its answer.
@@ -35,10 +36,10 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	}
 	must, cannot := r.supervision.kinds()
 	switch {
-	case must+cannot == 0:
+	case len(r.supervision.shown(allShown)) == 0:
 		return base.alone, choice, nil
-	case must == 0 || cannot == 0:
-		choice.Reason += fmt.Sprintf("; with %s of one kind only, ways cannot be compared", text.Plural(must+cannot, "constraint"))
+	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
+		r.noticeOneKind(must, cannot)
 		choice.Chosen.Use = r.firmUse()
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
@@ -67,9 +68,17 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
-	if len(names) == 1 {
-		choice.Reason = fmt.Sprintf("%s are clustered by eigenvectors", map[clustering.Space]string{
-			clustering.SpaceGraph: "graphs", clustering.SpaceNeighbors: "the nearest neighbors of sparse points"}[first.name])
+	switch first.name {
+	case clustering.SpaceGraph:
+		r.noticeLeftOut(first)
+		choice.Reason = "eigenvectors, as always for graphs"
+		return first, choice, nil
+	case clustering.SpaceNeighbors:
+		choice.Reason = "eigenvectors of the graph of nearest neighbors, as always for sparse points"
+		return first, choice, nil
+	}
+	if len(names) == 1 || !ofNeighbors(names[1]) {
+		choice.Reason = "k-means, because neighbors would take too long to find"
 		return first, choice, nil
 	}
 	near, err := r.open(ctx, names[1])
@@ -98,7 +107,8 @@ func (r *run) firmUse() clustering.Use {
 	return clustering.UseHard
 }
 
-// chooseByFew compares the spaces' answers without constraints by all pairs.
+// chooseByFew compares the spaces' answers without constraints by all pairs. In the best space constraints are
+// used, unless folds tell that they make the answer worse.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
 	best := r.right(base.alone)
 	for _, name := range r.names {
@@ -107,70 +117,112 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 			return err
 		}
 		right := r.right(s.alone)
-		advantage := r.advantage(right, best)
-		way := clustering.Way{Space: name, Use: clustering.UseNone}
-		choice.Trials = append(choice.Trials, clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: advantage})
-		r.o.Trial(choice.Trials[len(choice.Trials)-1].Trial)
-		if advantage > leastAdvantageUnsure {
+		tried := r.tried(clustering.Way{Space: name, Use: clustering.UseNone}, right, best)
+		choice.Trials = append(choice.Trials, tried)
+		r.o.Trial(tried.Trial)
+		if tried.Advantage > leastAdvantageUnsure {
 			base, best = s, right
-			choice.Reason = fmt.Sprintf("without constraints this space has %.0f %% of them right, better by %.2g standard errors than the one that would be taken", 100*r.trial(way, right, allShown).Share(), advantage)
+			choice.Reason = fmt.Sprintf("without constraints this space has %.0f %% of them right, better by %.2g standard errors than the one that would be taken", 100*tried.Share(), tried.Advantage)
 		}
 	}
-	choice.Chosen = clustering.Way{Space: base.name, Use: r.firmUse()}
 	r.noticeFew(len(r.supervision.held))
+	way := clustering.Way{Space: base.name, Use: r.firmUse()}
+	rights, err := r.crossValidate(ctx, base, []clustering.Use{way.Use})
+	if err != nil {
+		return err
+	}
+	tried := r.tried(way, rights[0], best)
+	choice.Trials = append(choice.Trials, tried)
+	choice.Chosen = way
+	if tried.Advantage < leastAdvantageTrusted {
+		choice.Chosen.Use = clustering.UseNone
+		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them fewer of the others are right (%.0f %%)", 100*tried.Share())
+	}
 	return nil
+}
+
+// crossValidate tells for each use of constraints in a space which held-out pairs it has right.
+func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Use) ([][]bool, error) {
+	var tasks []task
+	for _, use := range uses {
+		for fold := range r.folds {
+			tasks = append(tasks, task{use, fold})
+		}
+	}
+	answers, err := r.fit(ctx, s, tasks)
+	if err != nil {
+		return nil, err
+	}
+	rights := make([][]bool, len(uses))
+	for at, use := range uses {
+		rights[at] = r.right(answers[at*r.folds : (at+1)*r.folds]...)
+		for fold := range r.folds {
+			r.o.Trial(r.trial(clustering.Way{Space: s.name, Use: use}, rights[at], fold))
+		}
+	}
+	return rights, nil
+}
+
+// tried is a way with its score over all folds.
+func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay {
+	return clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, base)}
 }
 
 // chooseByFolds compares the ways by what they have right of the constraints that they were not shown.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
 	baseRight := r.right(base.alone)
-	var best *clustering.TriedWay
+	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
 	ways, rights := r.ways(), map[clustering.Way][]bool{}
 	for _, name := range r.names {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return err
 		}
-		var tasks []task
-		for _, use := range ways[name] {
-			for fold := range r.folds {
-				tasks = append(tasks, task{use, fold})
-			}
-		}
-		answers, err := r.fit(ctx, s, tasks)
+		found, err := r.crossValidate(ctx, s, ways[name])
 		if err != nil {
 			return err
 		}
 		for at, use := range ways[name] {
 			way := clustering.Way{Space: name, Use: use}
-			right := r.right(answers[at*r.folds : (at+1)*r.folds]...)
-			for fold := range r.folds {
-				r.o.Trial(r.trial(way, right, fold))
-			}
-			tried := clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, baseRight)}
-			choice.Trials, rights[way] = append(choice.Trials, tried), right
-			if best == nil || tried.Share() > best.Share() || tried.Share() == best.Share() && best.Use == clustering.UseNone {
+			tried := r.tried(way, found[at], baseRight)
+			choice.Trials, rights[way] = append(choice.Trials, tried), found[at]
+			if better(&tried, best) {
 				best = &tried
+			}
+			if r.mayReplace(tried) && better(&tried, taken) {
+				taken = &tried
 			}
 		}
 	}
-	least := leastAdvantage
-	if r.supervision.contradictions > 0 {
-		least = leastAdvantageUnsure
-	}
 	baseShare := r.trial(choice.Chosen, baseRight, allShown).Share()
 	switch {
+	case taken == nil:
+		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the answer without them, %.0f %%; that is by %s", 100*baseShare, choice.Reason)
 	case r.trusted():
-		choice.Chosen = best.Way
-		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*best.Share(), r.supervision.checked)
-	case best.Advantage > least:
-		choice.Chosen = best.Way
-		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, where the answer without constraints has %.0f %%: better by %.2g standard errors", 100*best.Share(), 100*baseShare, best.Advantage)
+		choice.Chosen = taken.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*taken.Share(), r.supervision.checked)
 	default:
-		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the %.0f %% of the answer without them; that is %s", 100*baseShare, choice.Reason)
+		choice.Chosen = taken.Way
+		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, where the answer without constraints has %.0f %%: better by %.2g standard errors", 100*taken.Share(), 100*baseShare, taken.Advantage)
 	}
 	r.noticeTrials(best, rights)
 	return nil
+}
+
+// better tells whether a way has more right than another, which may be nil. Of equals those that use constraints win.
+func better(a, b *clustering.TriedWay) bool {
+	return b == nil || a.Share() > b.Share() || a.Share() == b.Share() && b.Use == clustering.UseNone
+}
+
+// mayReplace tells whether a way is good enough to replace the answer without constraints.
+func (r *run) mayReplace(w clustering.TriedWay) bool {
+	switch {
+	case r.trusted():
+		return w.Advantage >= leastAdvantageTrusted
+	case r.supervision.contradictions > 0:
+		return w.Advantage > leastAdvantageUnsure
+	}
+	return w.Advantage > leastAdvantage
 }
 
 // trusted tells whether the constraints vouch for each other.
@@ -189,7 +241,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		}
 		if r.supervision.contradictions == 0 {
 			ways[name] = append(ways[name], clustering.UseHard)
-			if dense && at == 0 {
+			if dense && at == 0 && r.opened[name].rows.learnable() {
 				ways[name] = append(ways[name], clustering.UseMetric)
 			}
 		}

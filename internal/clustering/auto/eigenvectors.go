@@ -28,22 +28,20 @@ type coordinates struct {
 
 // contraction is the operator
 //
-//	H B H,  B = P A P' without the edges within a block,  H = diag(1 / sqrt(d_b + t))
+//	H B H,  B = P A P' without the edges between vertices of a block,  H = diag(1 / sqrt(d_b + t))
 //
 // where P adds up the vertices of each block (a must-link component), d are the row sums of B over the kept blocks and
 // t is the regularization. The products of A are computed wherever its rows live.
 type contraction struct {
 	adjacency embedding.Multiplier
 	block     []int32   // of each vertex, -1: left out
-	within    []float64 // of each block: the sum of its inner edges, both directions
+	within    []float64 // of each block: the sum of the edges between its vertices, both directions
 	factor    []float64 // of each block: 1 / sqrt(d + t)
-	inner     *dataset.Graph
-	merged    bool // some block has several vertices
 }
 
 // newContraction numbers the blocks that are kept.
 func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components) *contraction {
-	c := &contraction{adjacency: adjacency, inner: g, block: make([]int32, g.N)}
+	c := &contraction{adjacency: adjacency, block: make([]int32, g.N)}
 	number := map[int32]int32{}
 	for i := range c.block {
 		c.block[i] = -1
@@ -53,11 +51,10 @@ func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []boo
 		component := components.Of(int32(i))
 		if _, known := number[component]; !known {
 			number[component] = int32(len(number))
-		} else {
-			c.merged = true
 		}
 		c.block[i] = number[component]
 	}
+	c.within = make([]float64, len(number))
 	degree := make([]float64, len(number))
 	for i, b := range c.block {
 		if b < 0 {
@@ -65,7 +62,10 @@ func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []boo
 		}
 		neighbors, weights := g.Row(i)
 		for at, j := range neighbors {
-			if other := c.block[j]; other >= 0 && (other != b || int(j) == i) {
+			switch other := c.block[j]; {
+			case other == b && int(j) != i:
+				c.within[b] += weights[at]
+			case other >= 0:
 				degree[b] += weights[at]
 			}
 		}
@@ -109,39 +109,12 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 				narrow[v][b] += products[v][i]
 			}
 		}
-		if c.merged {
-			c.subtractInner(narrow[v], wide[v])
-		}
 		for b, f := range c.factor {
-			narrow[v][b] *= f
+			inner := float64(c.within[b] * float64(columns[v][b]*f))
+			narrow[v][b] = float64((narrow[v][b] - inner) * f)
 		}
 	}
 	return narrow, nil
-}
-
-// subtractInner takes out the edges between vertices of the same block.
-func (c *contraction) subtractInner(narrow, wide []float64) {
-	if c.within == nil {
-		c.within = make([]float64, len(c.factor))
-		for i, b := range c.block {
-			if b < 0 {
-				continue
-			}
-			neighbors, weights := c.inner.Row(i)
-			for at, j := range neighbors {
-				if c.block[j] == b && int(j) != i {
-					c.within[b] += weights[at]
-				}
-			}
-		}
-	}
-	done := make([]bool, len(c.factor))
-	for i, b := range c.block {
-		if b >= 0 && !done[b] {
-			done[b] = true
-			narrow[b] -= float64(c.within[b] * wide[i])
-		}
-	}
 }
 
 // keep tells which vertices have a part in the eigenvectors: those of pieces that are large enough, or all of them if

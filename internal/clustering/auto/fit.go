@@ -21,31 +21,27 @@ const allShown = -1
 
 // fit answers several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
-	answers := make([]*answer, len(tasks))
-	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on constraints
-	for at, t := range tasks {
-		switch {
-		case t.use == clustering.UseNone:
-			answers[at] = s.alone
-		case t.use == clustering.UseHard && s.graph != nil:
-			contracted = append(contracted, at)
-		default:
-			shared = append(shared, at)
-		}
-	}
+	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
+	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on must-links
 	var fits [][]*centroid.Problem
-	sets := make([]*constraint.Set, len(tasks))
-	for _, at := range shared {
-		shown := r.shown(tasks[at])
-		var err error
+	for at, t := range tasks {
+		if t.use == clustering.UseNone {
+			answers[at] = s.alone
+			continue
+		}
+		shown, err := r.shown(t), error(nil)
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
-		problems, err := r.variants(s.rows, tasks[at].use, among(s.plain, r.n, shown))
+		if t.use == clustering.UseHard && s.graph != nil && sets[at].Components().Count() < r.n {
+			contracted = append(contracted, at)
+			continue
+		}
+		problems, err := r.variants(s.rows, t, among(s.plain, r.n, shown))
 		if err != nil {
 			return nil, err
 		}
-		fits = append(fits, problems)
+		shared, fits = append(shared, at), append(fits, problems)
 	}
 	results, err := leastOf(ctx, s.rows, fits)
 	if err != nil {
@@ -59,7 +55,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	}
 	err = parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(contracted), func(place int) (err error) {
 		at := contracted[place]
-		answers[at], err = r.fitContracted(ctx, s, tasks[at])
+		answers[at], err = r.fitContracted(ctx, s, tasks[at], sets[at])
 		return err
 	})
 	return answers, err
@@ -76,22 +72,16 @@ func (r *run) shown(t task) []constraint.Constraint {
 }
 
 // fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
-func (r *run) fitContracted(ctx context.Context, s *space, t task) (*answer, error) {
-	shown := r.shown(t)
-	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	at, err := r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts})
 	if err != nil {
 		return nil, err
 	}
-	at, w := s.plain, s.rows
-	if set.Components().Count() < r.n {
-		if at, err = r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts}); err != nil {
-			return nil, err
-		}
-		if w, err = r.localRows(ctx, at); err != nil {
-			return nil, err
-		}
+	w, err := r.localRows(ctx, at)
+	if err != nil {
+		return nil, err
 	}
-	problems, err := r.variants(w, t.use, among(at, r.n, shown))
+	problems, err := r.variants(w, t, among(at, r.n, r.shown(t)))
 	if err != nil {
 		return nil, err
 	}

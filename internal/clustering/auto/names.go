@@ -45,6 +45,11 @@ func (p *Problem) spaceNames() []clustering.Space {
 	return raw
 }
 
+// ofNeighbors tells whether a space is eigenvectors of a graph of nearest neighbors.
+func ofNeighbors(name clustering.Space) bool {
+	return name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors
+}
+
 // Rows is the problem of k-means on the rows of points in the units that come first, which a plan can be made of.
 func (p *Problem) Rows() (*centroid.Problem, error) {
 	scale := clustering.ScaleNone

@@ -12,7 +12,43 @@ import (
 // noticeFew says that there are too few constraints to compare ways by.
 func (r *run) noticeFew(pairs int) {
 	r.notice(clustering.Notice{Code: "FEW_CONSTRAINTS", Message: fmt.Sprintf(
-		"%s are too few to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", text.Plural(pairs, "constraint"), enoughPairs)})
+		"too few constraints (%d) to tell which way suits the data; from %d on, ways are compared by what they have right of those that they are not shown", pairs, enoughPairs)})
+}
+
+// noticeOneKind says that must-links or cannot-links alone cannot tell ways apart: putting all points together, or all
+// apart, satisfies them.
+func (r *run) noticeOneKind(must, cannot int) {
+	what := fmt.Sprintf("all constraints (%d) are must-links", must)
+	switch {
+	case must+cannot == 0:
+		what = "the seeds are so few that none can be held out"
+	case must == 0:
+		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
+	}
+	r.notice(clustering.Notice{Code: "ONE_KIND_OF_CONSTRAINTS", Message: what +
+		", which cannot tell which way suits the data; they are used in the way that is taken without constraints"})
+}
+
+// noticeLeftOut says which vertices of a graph have no part in its eigenvectors.
+func (r *run) noticeLeftOut(s *space) {
+	if left := r.n - len(s.plain.kept); left > 0 {
+		r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
+			"%d of %d vertices are isolated or in pieces too small to be clusters; each piece joins the cluster that its constraints speak for, or the loosest one", left, r.n)})
+	}
+}
+
+// noticeUnits warns where one column decides what is near, if units were for auto to choose.
+func (r *run) noticeUnits(chosen clustering.Space) {
+	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
+		return
+	}
+	_, _, notices, err := clustering.InUnits(r.data, clustering.ScaleDefault)
+	if err != nil {
+		return // not of points
+	}
+	for _, notice := range notices {
+		r.notice(notice)
+	}
 }
 
 const (
@@ -61,5 +97,5 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way]
 		against = append(against, fmt.Sprintf("and %d more", count-listed))
 	}
 	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-		"%s contradict what the data and the others say, by every good way: %s; check them", text.Plural(count, "constraint"), strings.Join(against, ", "))})
+		"%s speak against the data: no good way that is not shown them has them right: %s; they are wrong, or between clusters that touch", text.Plural(count, "constraint"), strings.Join(against, ", "))})
 }

@@ -34,6 +34,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
+	spec.Entail = false // where constraints are hard, so is what they imply
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, data: data, n: data.Rows(),
@@ -68,7 +69,7 @@ type run struct {
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
 	r := &run{
 		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: newSupervision(p.spec, p.n, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
+		supervision: newSupervision(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds)), opened: map[clustering.Space]*space{},
 	}
 	defer func() {
 		for _, release := range r.releases {
@@ -98,7 +99,7 @@ func (r *run) notice(n clustering.Notice) {
 // report makes the result of the answer. Its history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
-	result.Labels, result.Choice, result.Warnings = found.labels, choice, r.notices
+	result.Labels, result.Choice = found.labels, choice
 	r.o.Phase(clustering.PhaseIterate)
 	for _, entry := range result.History {
 		r.o.Iteration(result.Restart, entry)
@@ -107,11 +108,19 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Model = nil
 		result.Embedding = found.at.embedding(r.n)
 	}
+	if points, dense := r.data.(*dataset.Points); dense && choice.Chosen.Space == clustering.SpaceStandardizedNeighbors {
+		result.Units = dataset.StandardUnits(points)
+	}
 	result.ClusterSizes = make([]int, r.spec.K)
 	for _, c := range result.Labels {
 		result.ClusterSizes[c]++
 	}
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
+	r.noticeUnits(choice.Chosen.Space)
+	for _, notice := range clustering.AnswerNotices(&result) {
+		r.notice(notice)
+	}
+	result.Warnings = r.notices
 	return &result
 }
 

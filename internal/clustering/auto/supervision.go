@@ -35,13 +35,17 @@ type heldOut struct {
 // maxSeedPairs bounds how many pairs of seeds are compared in each fold: they grow with the square of the seeds.
 const maxSeedPairs = 3000
 
-// newSupervision divides supervision into folds at random, all of about the same size.
-func newSupervision(spec clustering.Spec, n, folds int, rng *rand.Rand) *supervision {
-	s := &supervision{constraints: spec.Constraints, fold: make([]int, len(spec.Constraints))}
+// newSupervision divides supervision into folds at random, all of about the same size. A pair that is given twice is one
+// constraint: it is in one fold, and does not vouch for itself.
+func newSupervision(set *constraint.Set, seeds []clustering.Seed, k, folds int, rng *rand.Rand) *supervision {
+	s := &supervision{fold: make([]int, set.Len())}
+	for _, p := range set.Pairs() {
+		s.constraints = append(s.constraints, constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true})
+	}
 	for at, place := range rng.Perm(len(s.constraints)) {
 		s.fold[place] = at % folds
 	}
-	gathered := clustering.GatherSeeds(spec.Seeds)
+	gathered := clustering.GatherSeeds(seeds)
 	s.seeds = make([]seed, len(gathered))
 	for at, place := range rng.Perm(len(gathered)) {
 		given := gathered[place]
@@ -54,16 +58,14 @@ func newSupervision(spec clustering.Spec, n, folds int, rng *rand.Rand) *supervi
 		s.seeds[place] = seed{given.Point, given.Labels[best], given.Chances[best], at % folds}
 	}
 	for at, c := range s.constraints {
-		if c.I != c.J {
-			s.held = append(s.held, heldOut{c.I, c.J, c.Kind == constraint.MustLink, s.fold[at]})
-		}
+		s.held = append(s.held, heldOut{c.I, c.J, c.Kind == constraint.MustLink, s.fold[at]})
 	}
 	for fold := range folds {
 		s.holdOutSeeds(fold)
 	}
 	// Seeds are pairs that cannot contradict each other, so that they vouch for nothing.
-	s.checked, _ = constraint.Checks(n, spec.K, s.constraints)
-	_, s.contradictions = constraint.Checks(n, spec.K, s.shown(allShown))
+	s.checked, _ = constraint.Checks(set.Points(), k, s.constraints)
+	_, s.contradictions = constraint.Checks(set.Points(), k, s.shown(allShown))
 	return s
 }
 
@@ -91,19 +93,14 @@ func (s *supervision) holdOutSeeds(fold int) {
 	}
 }
 
-// shown are the constraints outside a fold; without allShown they are all. A constraint without a weight has the weight
-// 1. Seeds become a must-link with the one before of the same label, and a cannot-link with the last one of every other
-// label, from which all other pairs follow.
+// shown are the constraints outside a fold; without allShown they are all. Seeds become a must-link with the one before of
+// the same label, and a cannot-link with the last one of every other label, from which all other pairs follow.
 func (s *supervision) shown(without int) []constraint.Constraint {
 	var shown []constraint.Constraint
 	for at, c := range s.constraints {
-		if s.fold[at] == without {
-			continue
+		if s.fold[at] != without {
+			shown = append(shown, c)
 		}
-		if !c.Weighted {
-			c.Weight, c.Weighted = 1, true
-		}
-		shown = append(shown, c)
 	}
 	last := map[int32]int32{} // the last point of each label
 	var labels []int32        // those met so far

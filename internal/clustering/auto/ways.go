@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -11,10 +12,10 @@ import (
 )
 
 const (
-	// starts is how often a fit starts by k-means++.
-	starts = 10
-	// maxIterations is the limit of each start.
-	maxIterations = 100
+	// defaultStarts is how often a fit starts by k-means++, and foldStarts how often in a fold: comparing ways takes less
+	// care than the answer.
+	defaultStarts = 10
+	foldStarts    = 3
 	// hardWeight is the weight of a hard constraint, in mean distortions: no point is so far away that it would pay to
 	// violate one for its sake, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
@@ -29,10 +30,13 @@ type rows struct {
 	alone   *clustering.Result // the answer without constraints
 }
 
+// starts is how often a fit starts by k-means++.
+func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
+
 // kmeansSpec is the spec of k-means from several starts.
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
-		K: p.spec.K, Seed: p.spec.Seed, Restarts: starts, MaxIterations: maxIterations, Scale: scale,
+		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
 		Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
 	}
 }
@@ -58,16 +62,29 @@ func (r *run) localRows(ctx context.Context, e *coordinates) (*rows, error) {
 // unit is the mean distortion of the answer without constraints: a violated constraint of this weight costs as much as
 // a point in the wrong place. Where there is none, because points coincide, any weight does.
 func (w *rows) unit() float64 {
-	if w.alone.Objective > 0 {
-		return w.alone.Objective / float64(w.problem.Rows())
+	if unit := w.alone.Objective / float64(w.problem.Rows()); unit > 0 {
+		return unit
 	}
 	return 1
 }
 
+// extreme is beyond what weights and units are, or below its inverse, if they mean anything.
+const extreme = 1e50
+
+// inRange keeps weights in any unit so that they, and metrics that are learned with them, can be computed with.
+func inRange(weight, unit float64) float64 {
+	return min(max(weight, 1/extreme), extreme) * min(max(unit, 1/extreme/extreme), extreme*extreme/hardWeight)
+}
+
+// learnable tells whether the values of a metric, which are about the inverse of the mean distortion, can be computed
+// with.
+func (w *rows) learnable() bool { return w.alone.Objective > 1/extreme && w.alone.Objective < extreme }
+
 // variants are the problems of one fit: PC-KMeans, or MPC-KMeans, from several kinds of starts. The least objective
 // wins.
-func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constraint) ([]*centroid.Problem, error) {
-	spec := clustering.Spec{K: r.spec.K, Seed: r.spec.Seed, MaxIterations: maxIterations, Scale: clustering.ScaleNone}
+func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*centroid.Problem, error) {
+	use := t.use
+	spec := r.kmeansSpec(clustering.ScaleNone)
 	options := &centroid.Options{Algorithm: centroid.PCKmeans, Contract: use == clustering.UseHard}
 	weight := w.unit()
 	switch use {
@@ -84,7 +101,7 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
-		c.Weight *= weight
+		c.Weight = inRange(c.Weight, weight)
 		spec.Constraints = append(spec.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
@@ -99,7 +116,10 @@ func (r *run) variants(w *rows, use clustering.Use, shown []constraint.Constrain
 		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
 		switch start {
 		case clustering.StartKmeansPlusPlus:
-			spec.Restarts = starts
+			spec.Restarts = r.starts()
+			if t.fold != allShown {
+				spec.Restarts = min(spec.Restarts, foldStarts)
+			}
 		case clustering.StartLabels:
 			spec.InitialLabels = w.alone.Labels
 		}

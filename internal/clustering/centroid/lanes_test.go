@@ -47,7 +47,7 @@ func solveAlone(t *testing.T, p *Problem, data dataset.Dataset, lanes int) solut
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := min(lanes, p.restarts()); x.Shape().Lanes != want {
+	if want := min(lanes, p.Restarts()); x.Shape().Lanes != want {
 		t.Fatalf("%d lanes, want %d", x.Shape().Lanes, want)
 	}
 	var s solution

@@ -30,7 +30,7 @@ func (a Algorithm) String() string {
 	return [...]string{"", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans"}[a]
 }
 
-// Options are an algorithm and its options. A field of 0 takes the algorithm's default:
+// Options are an algorithm and its options. A field of 0 takes the value of the algorithm's paper:
 //
 //	algorithm                          start           distortion         penalty       metric
 //	kmeans                             kmeans++        squared Euclidean
@@ -60,7 +60,7 @@ func NewOptions(r catalog.Request) *Options {
 	distortions := map[string]metric.Distortion{
 		"euclidean": metric.SquaredEuclidean, "spherical": metric.Cosine, "cosine": metric.Cosine, "kl": metric.KL, "i-divergence": metric.IDivergence,
 	}
-	return &Options{
+	o := &Options{
 		Algorithm:   catalog.Named(r.Algorithm, HMRFKmeans),
 		Distortion:  distortions[cmp.Or(r.Values["distortion"], r.Values["geometry"])],
 		Metric:      catalog.Named(r.Values["metric"], metric.Full),
@@ -68,6 +68,10 @@ func NewOptions(r catalog.Request) *Options {
 		Inference:   catalog.Named(r.Values["inference"], inference.Exact),
 		MaxRestarts: int(r.WholeOr("max-restarts", 0)),
 	}
+	if o.Algorithm == MPCKmeans && !r.Is("paper", "true") {
+		setDefault(&o.Penalty, metric.Bilenko2004)
+	}
+	return o
 }
 
 // constrained tells whether the algorithm weighs constraints against distortions.

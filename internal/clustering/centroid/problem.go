@@ -34,6 +34,7 @@ type Problem struct {
 	blocks   *blocks                  // of PC-KMeans that contracts
 	ranges   []float64                // of the features; nil where no penalty needs them
 	draws    *draws                   // of all problems on the same rows
+	free     *unconstrained           // nil: it is not known
 }
 
 // Rows is n.
@@ -175,14 +176,19 @@ func (p *Problem) prepareLinks() error {
 // prepareSeeds gathers the seeds and warns of clusters that have none.
 func (p *Problem) prepareSeeds() {
 	p.seeds = clustering.GatherSeeds(p.spec.Seeds)
+	if named := p.seededClusters(); named > 0 && named < p.spec.K {
+		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
+			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", named, p.spec.K)})
+	}
+}
+
+// seededClusters is how many clusters have seeds.
+func (p *Problem) seededClusters() int {
 	named := map[int32]bool{}
 	for _, s := range p.spec.Seeds {
 		named[s.Label] = true
 	}
-	if len(p.seeds) > 0 && len(named) < p.spec.K {
-		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
-			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", len(named), p.spec.K)})
-	}
+	return len(named)
 }
 
 // heldLabels are the labels that points have before the first assignment: those of certain seeds in

@@ -50,7 +50,7 @@ const maxLaneValues = 1 << 25
 func Lanes(problems ...*Problem) int {
 	restarts, most := 0, vector.MaxLanes
 	for _, p := range problems {
-		restarts += p.restarts()
+		restarts += p.Restarts()
 		if p.MaxLanes > 0 {
 			most = min(most, p.MaxLanes)
 		}
@@ -59,19 +59,20 @@ func Lanes(problems ...*Problem) int {
 	return max(1, min(restarts, most, maxLaneValues/sums))
 }
 
-func (p *Problem) restarts() int { return max(1, p.spec.Restarts) }
-
 // Notices implements clustering.Job.
 func (f family) Notices() []clustering.Notice { return f.p.Warnings }
 
 // Begin implements clustering.Job.
-func (f family) Begin(context.Context, clustering.Observer) (clustering.Family, error) { return f, nil }
+func (f family) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Family, err error) {
+	f.p, err = f.p.withUnconstrained(ctx, f.x)
+	return f, err
+}
 
 // K implements clustering.Family.
 func (f family) K() int { return f.p.spec.K }
 
 // Restarts implements clustering.Family.
-func (f family) Restarts() int { return f.p.restarts() }
+func (f family) Restarts() int { return f.p.Restarts() }
 
 // MaxIterations implements clustering.Family.
 func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
@@ -86,4 +87,7 @@ func (f family) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
 	r.ObjectiveName, r.Units = f.p.options.Algorithm.String(), f.p.Units
 	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
+	if f.p.free != nil {
+		r.BehindUnconstrained = max(0, r.Objective-f.p.objectiveOf(f.p.free))
+	}
 }

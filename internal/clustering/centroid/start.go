@@ -25,7 +25,7 @@ func (s *state) start() error {
 		}
 		s.metric = unit
 	}
-	switch s.p.startKind() {
+	switch s.p.startOf(s.restart) {
 	case clustering.StartLabels:
 		if err := s.load(s.p.spec.InitialLabels); err != nil {
 			return err
@@ -251,7 +251,7 @@ func (s *state) neighborhoods() error {
 	size := func(c int32) int { return len(components.Members(c)) }
 	slices.SortStableFunc(neighborhoods, func(a, b int32) int { return cmp.Compare(size(b), size(a)) })
 	k := s.p.spec.K
-	if s.p.startKind() == clustering.StartWeightedFarthestFirst {
+	if s.p.startOf(s.restart) == clustering.StartWeightedFarthestFirst {
 		chosen, err := s.weightedFarthestFirst(neighborhoods)
 		if err != nil {
 			return err

@@ -43,16 +43,7 @@ func (p *Problem) allBeliefs() (beliefs, error) {
 	}
 	var parts sumOfBeliefs
 	if len(p.given.Pairs()) > 0 {
-		q := newSymmetric(p.n)
-		for _, pair := range p.given.Pairs() {
-			sign := 1.0
-			if pair.Kind == constraint.CannotLink {
-				sign = -1
-			}
-			q.add(pair.I, pair.J, sign*pair.Weight)
-		}
-		q.finish()
-		parts = append(parts, pairBeliefs{q})
+		parts = append(parts, beliefsOf(p.n, p.given.Pairs()))
 	}
 	if seeds := clustering.GatherSeeds(p.spec.Seeds); len(seeds) > 0 {
 		parts = append(parts, newLabelBeliefs(seeds, p.spec.K))
@@ -61,6 +52,20 @@ func (p *Problem) allBeliefs() (beliefs, error) {
 		return parts[0], nil
 	}
 	return parts, nil
+}
+
+// beliefsOf is the Q of pairs: plus or minus their weights.
+func beliefsOf(n int, pairs []constraint.Pair) beliefs {
+	q := newSymmetric(n)
+	for _, pair := range pairs {
+		sign := 1.0
+		if pair.Kind == constraint.CannotLink {
+			sign = -1
+		}
+		q.add(pair.I, pair.J, sign*pair.Weight)
+	}
+	q.finish()
+	return pairBeliefs{q}
 }
 
 // givenBeliefs takes the whole of Q from the spec.

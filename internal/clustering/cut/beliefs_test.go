@@ -142,8 +142,8 @@ func TestCutsByChanceAreReported(t *testing.T) {
 		spec     clustering.Spec
 		byChance bool
 	}{
-		{clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained}}, true},
-		{clustering.Spec{K: 3, Seeds: labels, Algorithm: &Options{Algorithm: Constrained}}, false},
+		{clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, true},
+		{clustering.Spec{K: 3, Seeds: labels, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, false},
 	} {
 		result, err := trySolve(graph, c.spec)
 		if err != nil {

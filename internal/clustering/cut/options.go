@@ -59,10 +59,15 @@ func NewOptions(r catalog.Request) *Options {
 		Discretization: catalog.Named(r.Values["discretize"], DiscretizeWeighted),
 		Components:     catalog.Named(r.Values["components"], ComponentsJoin),
 	}
-	if beta := r.Number("beta"); beta != nil {
+	switch beta := r.Number("beta"); {
+	case beta != nil:
 		o.BetaRule, o.Beta = BetaGiven, *beta
-	} else if r.Is("beta", "strict") {
+	case r.Is("beta", "strict"):
 		o.BetaRule = BetaStrict
+	case r.Is("beta", "paper") || r.Values["discretize"] != "": // which is about the cuts of the paper
+		o.BetaRule = BetaPaper
+	case r.Values["beta"] == "" && r.Is("paper", "true") && o.Algorithm == Constrained:
+		o.BetaRule = BetaPaper
 	}
 	return o
 }
@@ -99,7 +104,8 @@ type BetaRule uint8
 
 // The rules for beta.
 const (
-	BetaAuto   BetaRule = iota // Wang2014 (19)
+	BetaAuto   BetaRule = iota // constraints that are held out choose; BetaPaper where Q is given as a whole
+	BetaPaper                  // Wang2014 (19)
 	BetaStrict                 // such that exactly k - 1 cuts are feasible
 	BetaGiven
 )

@@ -18,7 +18,7 @@ func TestPlainObjectiveCountsEdges(t *testing.T) {
 	links := clusteringtest.RandomConstraints(clusteringtest.NewRand(6), 90, k, 40)
 	for _, o := range []Options{
 		{Algorithm: Spectral}, {Algorithm: Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation},
-		{Algorithm: Learning}, {Algorithm: Constrained},
+		{Algorithm: Learning}, {Algorithm: Constrained}, {Algorithm: Constrained, BetaRule: BetaPaper},
 	} {
 		result, err := trySolve(g, clustering.Spec{K: k, Seed: 1, Constraints: links, Algorithm: &o})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Problem is a spec of the spectral family made exact for its data. The affinity and the objective that is
@@ -14,9 +15,10 @@ type Problem struct {
 	options Options
 	spec    clustering.Spec // as it is given; that of the embedded problem is about the matrix alone
 	n       int
-	data    dataset.Dataset // for single affinities
-	beliefs beliefs         // Q of Constrained
-	given   *constraint.Set // the constraints, also where they are not part of the matrix
+	data    dataset.Dataset   // for single affinities
+	beliefs beliefs           // Q of Constrained
+	given   *constraint.Set   // the constraints, also where they are not part of the matrix
+	pairs   []constraint.Pair // of Constrained by BetaAuto: constraints and seeds
 }
 
 // Prepare checks a spec against the data and resolves it.
@@ -27,7 +29,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	o := *spec.Algorithm.(*Options)
 	p := &Problem{options: o, spec: spec, n: data.Rows()}
 	base := spec
-	base.Restarts = 1
+	base.Restarts, base.Choose = 1, false
 	matrix := &kernelkmeans.Options{
 		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiagonal: o.KeepDiagonal,
 		MatrixOf: o.Algorithm.String(),
@@ -55,7 +57,14 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting && o.Algorithm != Spectral {
 		p.Warnings = append(p.Warnings, notice)
 	}
-	if o.Algorithm == Constrained {
+	switch {
+	case o.Algorithm != Constrained:
+	case p.choosesByPairs():
+		p.pairs = p.allPairs()
+		if len(p.pairs) == 0 {
+			err = fault.Invalid("NO_BELIEFS", "no two points are constrained: the constraints are of points with themselves, or the seeds are as likely equal as not").OnField("spec.supervision.constraints")
+		}
+	default:
 		p.beliefs, err = p.allBeliefs()
 	}
 	return p, err

@@ -93,11 +93,14 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	case Learning:
 		err = m.learning(ctx, &result)
 	case Constrained:
-		if m.rows() < m.spec.K {
+		switch {
+		case m.rows() < m.spec.K:
 			m.oneEach(&result)
-			break
+		case m.choosesByPairs():
+			err = m.chosen(ctx, &result)
+		default:
+			err = m.constrained(ctx, &result)
 		}
-		err = m.constrained(ctx, &result)
 	default:
 		err = fmt.Errorf("cut: there is no algorithm %v", m.options.Algorithm)
 	}
@@ -108,7 +111,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if result.Eigen.Beta != nil {
+	if m.Generalized() && result.Eigen.Beta != nil {
 		m.warnCutsByChance(&result)
 	}
 	m.result = result
@@ -166,23 +169,31 @@ func (m *method) solverOptions() spectral.Options {
 
 // Eigenpairs is how many eigenpairs a search looks for.
 func (p *Problem) Eigenpairs() int {
-	if p.options.Algorithm != Constrained {
+	switch {
+	case p.options.Algorithm != Constrained:
 		return p.spec.K
+	case p.choosesByPairs():
+		return max(1, p.size()-1)
 	}
 	return p.spec.K - 1 + extraCuts
 }
 
-// SolvesDense tells whether the problem is small enough to be solved from all its entries.
-func (p *Problem) SolvesDense() bool {
-	return p.options.Algorithm == Constrained && p.n <= maxExactRows
+// Generalized tells whether the eigenpairs are those of two matrices.
+func (p *Problem) Generalized() bool {
+	return p.options.Algorithm == Constrained && !p.choosesByPairs()
 }
 
-// EmbeddingColumns is how many columns the embedding has.
+// SolvesDense tells whether the problem is small enough to be solved from all its entries.
+func (p *Problem) SolvesDense() bool {
+	return p.Generalized() && p.n <= maxExactRows || p.asksPaper()
+}
+
+// EmbeddingColumns is how many columns the embedding has at most.
 func (p *Problem) EmbeddingColumns() int {
-	if p.options.Algorithm != Constrained {
-		return p.spec.K
+	if p.Generalized() {
+		return p.spec.K - 1
 	}
-	return p.spec.K - 1
+	return p.spec.K
 }
 
 // CoordinatorEntries is how many entries the sparse matrix has that the coordinator keeps and multiplies with itself:
@@ -190,6 +201,9 @@ func (p *Problem) EmbeddingColumns() int {
 func (p *Problem) CoordinatorEntries() int64 {
 	switch p.options.Algorithm {
 	case Constrained:
+		if p.choosesByPairs() {
+			return 2 * int64(len(p.pairs))
+		}
 		return int64(p.beliefs.stored())
 	case Learning:
 		return 2 * int64(p.given.Len())

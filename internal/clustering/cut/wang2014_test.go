@@ -167,7 +167,7 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, algorithm := range []Algorithm{Spectral, Learning, Constrained} {
-		spec := clustering.Spec{K: 3, Algorithm: &Options{Algorithm: algorithm}}
+		spec := clustering.Spec{K: 3, Algorithm: &Options{Algorithm: algorithm, BetaRule: BetaPaper}}
 		if algorithm != Spectral {
 			spec.Constraints = pairs(clusteringtest.NewRand(2), blocks, 200)
 		}
@@ -176,7 +176,7 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 		}
 	}
 	for _, d := range []Discretization{DiscretizePlain, DiscretizeSign, DiscretizeWeighted} {
-		if ari := score(g, blocks, clustering.Spec{K: 3, Constraints: pairs(clusteringtest.NewRand(2), blocks, 300), Algorithm: &Options{Algorithm: Constrained, Discretization: d}}); ari < 0.8 {
+		if ari := score(g, blocks, clustering.Spec{K: 3, Constraints: pairs(clusteringtest.NewRand(2), blocks, 300), Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Discretization: d}}); ari < 0.8 {
 			t.Errorf("discretization %d: ARI %.2f", d, ari)
 		}
 	}
@@ -203,7 +203,7 @@ func TestDisconnectedGraph(t *testing.T) {
 		if join {
 			policy = ComponentsJoin
 		}
-		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, Components: policy}})
+		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy}})
 		if !join { // nothing but the cut between them is feasible
 			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "components: join connects them")
 			continue

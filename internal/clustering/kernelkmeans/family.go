@@ -36,6 +36,8 @@ type Family struct {
 	diagonalTerm float64         // sum_i M_ii / a_i
 	diagonalSize float64         // sum_i |M_ii| / a_i
 	shift        *float64        // that autoShift found; nil: not yet known
+	freeValue    float64         // J of the labels that are found without constraints, where they are known
+	freeReported float64         // and their objective
 	notices      []clustering.Notice
 }
 
@@ -67,8 +69,12 @@ func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observe
 			f.weights[i] = 1
 		}
 	}
+	id := uint64(1)
+	if p.free != nil { // after those of the problem without constraints
+		id = 2
+	}
 	err := x.SetOperands(ctx, kernel.Operands{
-		ID: 1, K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
+		ID: id, K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
 		Sparse: sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil),
 	})
 	if err != nil {
@@ -102,7 +108,7 @@ const heavyConstraint = 5
 // so heavy that clusters shrink to the constrained pairs.
 func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	count := f.p.Constraints.Len()
-	if count == 0 || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+	if count == 0 || f.p.spec.Choose || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
 		return
 	}
 	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
@@ -123,6 +129,9 @@ func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
 		if c >= 0 {
 			sizes[c]++
 		}
+	}
+	if f.p.mixesStarts() { // other restarts start otherwise
+		return nil
 	}
 	start := f.p.start()
 	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&

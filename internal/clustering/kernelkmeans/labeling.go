@@ -55,6 +55,12 @@ func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) 
 	return sum, magnitude, clusters
 }
 
+// value is J = sum_i M_ii/a_i - sum_c Q_c/s_c, which is minimized whatever the objective.
+func (f *Family) value(l labeling) float64 {
+	association, _, _ := f.association(l)
+	return f.diagonalTerm - association
+}
+
 // objective is the value in its paper's own form, without shift.
 func (f *Family) objective(l labeling) float64 {
 	association, _, clusters := f.association(l)

@@ -24,21 +24,39 @@ type method struct {
 	sigma     float64
 	iteration int
 	labeling
+	best *labeling                  // the best so far, where it is the answer rather than the last
 	seen map[[sha256.Size]byte]bool // hashes of accepted labelings, to notice cycles
 }
 
 // Labels implements clustering.Method.
-func (m *method) Labels() []int32 { return m.attached(m.labels) }
+func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 
 // FillResult implements clustering.Method.
 func (m *method) FillResult(r *clustering.Result) {
-	r.Sigma, r.PlainObjective = m.p.FromUnit(m.sigma), m.plainObjective(m.labeling)
+	answer := m.answer()
+	r.Sigma, r.Objective, r.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
+	if m.p.free != nil && m.Value() > m.freeValue {
+		r.BehindUnconstrained = math.Abs(r.Objective - m.freeReported)
+	}
 }
 
-// Value implements clustering.Method: J = sum_i M_ii/a_i - sum_c Q_c/s_c.
-func (m *method) Value() float64 {
-	association, _, _ := m.association(m.labeling)
-	return m.diagonalTerm - association
+// Value implements clustering.Method.
+func (m *method) Value() float64 { return m.value(m.answer()) }
+
+// answer is the labeling that is the answer if the run ends now.
+func (m *method) answer() labeling {
+	if m.best != nil {
+		return *m.best
+	}
+	return m.labeling
+}
+
+// keepBest remembers the labeling if it is the best so far.
+func (m *method) keepBest() {
+	if m.p.options.KeepBest && (m.best == nil || m.value(m.labeling) < m.value(*m.best)) {
+		best := m.labeling.clone()
+		m.best = &best
+	}
 }
 
 // Init makes the first labels and their sums.
@@ -56,6 +74,11 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.fillEmpty(ctx); err != nil {
 		return clustering.Report{}, err
 	}
+	m.keepBest()
+	if err := m.unite(ctx); err != nil {
+		return clustering.Report{}, err
+	}
+	m.keepBest()
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
 	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.objective(m.labeling)}}
 	if m.restart == 0 {
@@ -68,7 +91,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 // the objective rose or the labeling was seen before.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	before := m.labeling.clone()
-	valueBefore, shiftedBefore := m.Value(), m.shiftedValue()
+	valueBefore, shiftedBefore := m.value(m.labeling), m.shiftedValue()
 	if err := m.batch(ctx); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
 	}
@@ -86,9 +109,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return m.afterUndo(ctx, repeated)
 	}
 	m.seen[hash] = true
+	m.keepBest()
 	m.iteration++
 	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: len(moves)}}
-	switch decrease := valueBefore - m.Value(); {
+	switch decrease := valueBefore - m.value(m.labeling); {
 	case repeated:
 		report.Stop = clustering.StopCycle
 	case m.p.spec.Tolerance > 0 && decrease <= m.p.spec.Tolerance*math.Abs(valueBefore):

@@ -23,6 +23,7 @@ type Options struct {
 	Sigma        float64         // the diagonal shift
 	SigmaAuto    bool            // the least shift that makes the kernel positive semidefinite
 	OnRise       RisePolicy
+	KeepBest     bool // the best labeling of a run is its answer, not the last
 	KeepEmpty    bool // leave empty clusters empty instead of filling them
 	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
 	Weights      []float64
@@ -33,7 +34,7 @@ type Options struct {
 
 // NewOptions are what a request asks for, which the catalog has accepted, without the weights.
 func NewOptions(r catalog.Request) *Options {
-	return &Options{
+	o := &Options{
 		Objective: catalog.Named(r.Values["objective"], ObjectiveNormalizedCut),
 		Function:  kernel.FunctionNamed(r.Values["kernel"]),
 		Rho:       r.NumberOr("rho", 0), Gamma: r.Number("gamma"), Coef0: r.Number("coef0"), Degree: int(r.WholeOr("degree", 0)),
@@ -41,6 +42,13 @@ func NewOptions(r catalog.Request) *Options {
 		OnRise:    catalog.Named(r.Values["on-rise"], RiseIgnore),
 		KeepEmpty: r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
 	}
+	if !r.Is("paper", "true") {
+		o.KeepBest = true
+		if r.Values["on-rise"] == "" {
+			o.OnRise = RiseIgnore
+		}
+	}
+	return o
 }
 
 // Name implements clustering.Algorithm.

@@ -28,6 +28,8 @@ type Problem struct {
 	n          int
 	weights    []float64 // a_i on the weight grid; nil: degrees (normalized cut) or all 1
 	weightGrid kernel.Grid
+	maxUnit    float64        // what the unit of the constraints' weights is at most, where it is chosen
+	free       []int32        // the labels that are found without constraints; nil: they are not known
 	graph      *dataset.Graph // nil: the data are not a graph
 	unit       int            // the matrix is 2^unit times the weights of the graph
 }
@@ -71,11 +73,16 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 }
 
 func (p *Problem) prepareConstraints() error {
-	spec := p.spec
-	spec.Constraints = p.inUnit(spec.Constraints)
-	set, err := clustering.NewConstraintSet(p.n, spec, constraint.KulisWeight(p.n, p.spec.K))
+	spec, weight := p.spec, constraint.UnitWeight
+	if !p.spec.Choose {
+		spec.Constraints, weight = p.inUnit(spec.Constraints), constraint.KulisWeight(p.n, p.spec.K)
+	}
+	set, err := clustering.NewConstraintSet(p.n, spec, weight)
 	if err != nil {
 		return err
+	}
+	if p.spec.Choose {
+		set = set.Evened()
 	}
 	p.Constraints = set
 	if notice, conflicting := clustering.ConflictNotice(set); conflicting {
@@ -138,7 +145,12 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 		sum *= 2 // A - D
 	}
 	// Constraints share the grid but coarsen it only when they outweigh the data.
-	m.Grid = kernel.GridFor(max(sum, heaviestRow(p.n, p.Constraints)))
+	heaviest := heaviestRow(p.n, p.Constraints)
+	if p.spec.Choose && heaviest > 0 { // in a unit that is not known yet
+		p.maxUnit = min(2*sum, clustering.MaxWeight/heaviest)
+		heaviest *= p.maxUnit
+	}
+	m.Grid = kernel.GridFor(max(sum, heaviest))
 	if p.spec.HalfPrecision {
 		m.HalfScale = bound.HalfScale()
 	}

@@ -23,9 +23,20 @@ func (j job) Notices() []clustering.Notice { return j.p.Warnings }
 
 // Begin implements clustering.Job.
 func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
-	f, err := NewFamily(ctx, j.p, j.x, o)
+	p, err := j.p.withUnconstrained(ctx, j.x)
 	if err != nil {
 		return nil, err
+	}
+	f, err := NewFamily(ctx, p, j.x, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.free != nil {
+		free, err := f.labelingOf(ctx, p.free)
+		if err != nil {
+			return nil, err
+		}
+		f.freeValue, f.freeReported = f.value(free), f.objective(free)
 	}
 	f.warnIsolated(o)
 	if f.Restarts() < j.p.spec.Restarts {
@@ -38,7 +49,7 @@ func (j job) Begin(ctx context.Context, o clustering.Observer) (clustering.Famil
 func (f *Family) K() int { return f.p.spec.K }
 
 // Restarts implements clustering.Family.
-func (f *Family) Restarts() int { return f.p.restarts() }
+func (f *Family) Restarts() int { return f.p.Restarts() }
 
 // Lanes implements clustering.Server.
 func (f *Family) Lanes() int { return f.lanes }
@@ -60,12 +71,12 @@ func (f *Family) FillResult(r *clustering.Result) {
 	r.Units, r.Satisfaction = f.p.Units, f.p.Constraints.Satisfaction(r.Labels)
 }
 
-// restarts is how many runs there are: one where the start does not depend on chance.
-func (p *Problem) restarts() int {
-	if !p.start().Random() {
+// Restarts is how many runs there are: one where the start does not depend on chance.
+func (p *Problem) Restarts() int {
+	if !p.mixesStarts() && !p.start().Random() {
 		return 1
 	}
-	return max(1, p.spec.Restarts)
+	return p.spec.Runs()
 }
 
 // rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a
@@ -79,7 +90,7 @@ func (p *Problem) Lanes() int {
 	if p.Matrix.Function == kernel.Adjacency {
 		return 1
 	}
-	lanes := min(p.restarts(), kernel.MaxLanes, p.n/(rowsPerLaneK*p.spec.K))
+	lanes := min(p.Restarts(), kernel.MaxLanes, p.n/(rowsPerLaneK*p.spec.K))
 	if p.MaxLanes > 0 {
 		lanes = min(lanes, p.MaxLanes)
 	}

@@ -52,7 +52,7 @@ func (m *method) largePieces() embedding.Subset {
 
 // VectorsPerProduct is how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int {
-	if p.start() == clustering.StartSpectral {
+	if p.StartsSpectral() {
 		return embedding.ProductsAtOnce
 	}
 	return 1

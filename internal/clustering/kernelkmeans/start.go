@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 )
 
-// start resolves the default start.
+// start is that of the paper, unless the user named one.
 func (p *Problem) start() clustering.Start {
 	switch {
 	case p.spec.Start != clustering.StartDefault:
@@ -22,7 +22,7 @@ func (p *Problem) start() clustering.Start {
 
 // start makes the first labels; some clusters may be empty.
 func (m *method) start(ctx context.Context) error {
-	switch m.p.start() {
+	switch m.p.startOf(m.restart) {
 	case clustering.StartLabels:
 		return m.load(ctx, m.p.spec.InitialLabels)
 	case clustering.StartRandom:

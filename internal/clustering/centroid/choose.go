@@ -1,0 +1,122 @@
+package centroid
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/metric"
+)
+
+// unconstrained is the answer of k-means without constraints. It is a start, and it tells in which unit distortions are.
+type unconstrained struct {
+	labels     []int32
+	distortion float64 // of all points
+}
+
+// withUnconstrained is the problem with its unconstrained answer, where what the user left open is chosen. There the
+// penalty Potts, whose weights have no unit of their own, gets that of the distortion: a violated constraint costs its
+// weight times the mean distortion of a point.
+func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
+	if !p.needsUnconstrained() {
+		return p, nil
+	}
+	spec := p.spec
+	spec.Constraints, spec.Start, spec.InitialLabels = nil, clustering.StartKmeansPlusPlus, nil
+	spec.Restarts, spec.MaxIterations = p.Restarts(), max(spec.MaxIterations, 1)
+	spec.Algorithm = &Options{Algorithm: Kmeans, Distortion: p.options.Distortion}
+	free, err := p.WithSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := Run(ctx, free, x, clustering.NopObserver{})
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	distortion := answer.Objective
+	if p.options.Distortion == metric.Cosine { // the sum of cosines is reported
+		distortion = float64(p.n) - distortion
+	}
+	chosen := *p
+	chosen.free = &unconstrained{answer.Labels, distortion}
+	if p.mixesStarts() {
+		chosen.spec.InitialLabels = answer.Labels
+	}
+	if unit := distortion / float64(p.n); p.options.Penalty == metric.Potts && unit > 0 {
+		chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+			return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
+		})
+		chosen.links = slices.Clone(p.links)
+		for at, pair := range chosen.Constraints.Pairs() {
+			chosen.links[at].Weight = pair.Weight
+		}
+	}
+	return &chosen, nil
+}
+
+func (p *Problem) needsUnconstrained() bool {
+	return p.spec.Choose && p.options.Algorithm.constrained() && p.Constraints.Len() > 0
+}
+
+// Runs is how many runs a job takes: its restarts, and those of the unconstrained answer.
+func (p *Problem) Runs() int {
+	if p.needsUnconstrained() {
+		return 2 * p.Restarts()
+	}
+	return p.Restarts()
+}
+
+// objectiveOf is J of the unconstrained answer, before any metric is learned.
+func (p *Problem) objectiveOf(answer *unconstrained) float64 {
+	links := slices.Clone(p.links)
+	for at, pair := range p.Constraints.Pairs() {
+		links[at].Violated = pair.Violates(answer.labels)
+	}
+	measure := metric.Measure{Distortion: p.options.Distortion, Metric: metric.NewIdentity(p.d)}
+	must, cannot := measure.Penalties(p.options.Penalty, links, measure.Bound(p.options.Penalty, links, p.ranges))
+	return answer.distortion + must + cannot
+}
+
+// mixesStarts tells whether each restart has a start of its own.
+func (p *Problem) mixesStarts() bool {
+	return p.spec.Choose && p.spec.Start == clustering.StartDefault && (p.options.Algorithm.hasParts() || p.options.Algorithm == CopKmeans)
+}
+
+// startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer, so that no
+// constraint can make the objective worse than it was without, then the paper's start, then k-means++.
+func (p *Problem) startOf(restart int) clustering.Start {
+	if !p.mixesStarts() {
+		return p.startKind()
+	}
+	var starts []clustering.Start
+	if p.free != nil {
+		starts = append(starts, clustering.StartLabels)
+	}
+	if p.options.Algorithm == CopKmeans || p.Constraints.Len() > 0 {
+		starts = append(starts, p.startKind())
+	}
+	if restart < len(starts) {
+		return starts[restart]
+	}
+	return clustering.StartKmeansPlusPlus
+}
+
+// Restarts is how many runs there are. Unless the user says so, there is one where the start leaves nothing to chance.
+func (p *Problem) Restarts() int {
+	certain := false
+	switch p.startKind() {
+	case clustering.StartLabels, clustering.StartCentroids:
+		certain = true
+	case clustering.StartSeeds:
+		certain = p.seededClusters() == p.spec.K
+	}
+	if p.spec.Restarts == 0 && certain {
+		return 1
+	}
+	return p.spec.Runs()
+}

@@ -1,0 +1,46 @@
+package cut
+
+import (
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// maxSeedPairs is about how many pairs are made of seeds: each fit takes time for every pair, and a point that is linked
+// to many others of its label is known as well as one that is linked to all.
+const maxSeedPairs = 20_000
+
+// allPairs are the constraints and, of the seeds, must-links between equal labels and cannot-links between others.
+func (p *Problem) allPairs() []constraint.Pair {
+	pairs := p.given.Pairs()
+	seeds := clustering.GatherSeeds(p.spec.Seeds)
+	if len(seeds) == 0 {
+		return pairs
+	}
+	return append(pairs[:len(pairs):len(pairs)], p.seedPairs(seeds)...)
+}
+
+// seedPairs are pairs of seeds with what is believed of them, 2 pi_i'pi_j - 1, as weight. Of many seeds, in random order
+// and in a circle, each is linked to the next few.
+func (p *Problem) seedPairs(seeds []clustering.SeededPoint) []constraint.Pair {
+	s := len(seeds)
+	reach := min(s/2, max(1, maxSeedPairs/s)) // farther than half of the circle, links would be there twice
+	order := p.spec.Random(clustering.StreamSeedPairs).Perm(s)
+	q := newLabelBeliefs(seeds, p.spec.K)
+	var pairs []constraint.Pair
+	for step := 1; step <= reach; step++ {
+		for at := range order {
+			if 2*step == s && at >= s/2 {
+				break // the other half of the circle has the same links
+			}
+			i, j := seeds[order[at]].Point, seeds[order[(at+step)%s]].Point
+			pair := constraint.Pair{I: min(i, j), J: max(i, j), Kind: constraint.MustLink, Weight: q.entry(i, j)}
+			if pair.Weight < 0 {
+				pair.Kind, pair.Weight = constraint.CannotLink, -pair.Weight
+			}
+			if pair.Weight > 0 {
+				pairs = append(pairs, pair)
+			}
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,150 @@
+package local_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/auto"
+	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+)
+
+// oddData are small data sets of every kind, many of them degenerate: constant, with duplicates, of one column, in any
+// unit, with columns that do not vary, without edges.
+func oddData(t *testing.T, rng *rand.Rand, n int) (string, dataset.Dataset) {
+	t.Helper()
+	d, distinct, unit := 1+rng.IntN(4), 1+rng.IntN(n), []float64{1, 1, 1, 1e-170, 1e-80, 1e60}[rng.IntN(6)]
+	values := make([]float64, n*d)
+	for i := range values {
+		if place := i - distinct*d; place >= 0 && rng.IntN(8) > 0 {
+			values[i] = values[place]
+		} else if i%d != 2 {
+			values[i] = unit * rng.NormFloat64()
+		}
+	}
+	var data dataset.Dataset
+	var err error
+	kind := []string{"points", "points", "graph", "sparse", "kernel"}[rng.IntN(5)]
+	switch kind {
+	case "points":
+		data, err = dataset.NewPoints(n, d, values)
+	case "graph":
+		data = graphOf(t, n, scatteredEdges(rng, n), []int{0, 0, -900, 500}[rng.IntN(4)])
+	case "sparse":
+		data = sparseOf(t, n, d, values)
+	case "kernel":
+		entries := make([]float64, n*n)
+		for i := range n {
+			for j := range n {
+				for f := range d {
+					entries[i*n+j] += values[i*d+f] / unit * values[j*d+f] / unit
+				}
+				if rng.IntN(40) == 0 { // not of points
+					entries[i*n+j]--
+				}
+				entries[j*n+i] = entries[i*n+j]
+			}
+		}
+		for at := range entries {
+			entries[at] *= min(unit, 1e30)
+		}
+		data, err = dataset.NewKernel(n, n, entries)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind, data
+}
+
+// sparseOf leaves out a half of the values.
+func sparseOf(t *testing.T, n, d int, values []float64) *dataset.SparsePoints {
+	t.Helper()
+	starts, columns, kept := []int64{0}, []int32{}, []float64{}
+	for i := range n {
+		for f := range d {
+			if v := values[i*d+f]; v > 0 {
+				columns, kept = append(columns, int32(f)), append(kept, v)
+			}
+		}
+		starts = append(starts, int64(len(columns)))
+	}
+	data, err := dataset.NewSparsePoints(n, d, starts, columns, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// oddSupervision is constraints, seeds or both, right and wrong, of every size: none, some, more than there are pairs.
+func oddSupervision(rng *rand.Rand, n, k int) (constraints []constraint.Constraint, seeds []clustering.Seed) {
+	truth := clusteringtest.RandomLabels(rng, n, k)
+	wrong, kinds, weight := rng.IntN(2)*rng.IntN(10), rng.IntN(4), []float64{0, 0, 1e-160, 1e147}[rng.IntN(4)]
+	for range []int{0, 1, 4, 60, 200}[rng.IntN(5)] {
+		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		must := truth[i] == truth[j]
+		if rng.IntN(10) < wrong {
+			must = !must
+		}
+		switch {
+		case kinds == 0, i == j:
+			constraints = append(constraints, clusteringtest.MustLink(i, j))
+		case kinds == 1 || !must:
+			constraints = append(constraints, clusteringtest.CannotLink(i, j))
+		default:
+			constraints = append(constraints, clusteringtest.MustLink(i, j))
+		}
+		if weight > 0 && rng.IntN(2) == 0 {
+			last := &constraints[len(constraints)-1]
+			last.Weight, last.Weighted = weight, true
+		}
+	}
+	for i := range min(n, []int{0, 0, 1, 3, n}[rng.IntN(5)]) {
+		s := clustering.Seed{Index: int32(i), Label: truth[i]}
+		if rng.IntN(2) == 0 {
+			s.Probability = 0.75
+			seeds = append(seeds, clustering.Seed{Index: int32(i), Label: (truth[i] + 1) % int32(k), Probability: 0.25})
+		}
+		seeds = append(seeds, s)
+	}
+	return constraints, seeds
+}
+
+// Whatever the data and the constraints are like, auto answers, with labels from 0 to k-1, the same on any number of
+// threads.
+func TestAutoAlwaysAnswers(t *testing.T) {
+	for seed := range uint64(150) {
+		rng := clusteringtest.NewRand(seed)
+		n := []int{1, 2, 3, 5, 12, 40}[rng.IntN(6)]
+		k := []int{1, 2, 1 + rng.IntN(n), n}[rng.IntN(4)]
+		k = min(k, n)
+		kind, data := oddData(t, rng, n)
+		spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 100, Algorithm: &auto.Options{}}
+		spec.Constraints, spec.Seeds = oddSupervision(rng, n, k)
+		if kind == "points" {
+			spec.Scale = clustering.Scale(rng.IntN(4))
+		}
+		what := fmt.Sprintf("seed %d: %s, n = %d, k = %d, %d constraints, %d seeds", seed, kind, n, k, len(spec.Constraints), len(spec.Seeds))
+		heard := &clusteringtest.Recorder{}
+		result, err := local.Solve(t.Context(), data, spec, 1, heard)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if len(result.Labels) != n || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k || result.Choice.Reason == "" {
+			t.Errorf("%s: labels %v, %+v", what, result.Labels, result.Choice)
+		}
+		if math.IsNaN(result.Objective) {
+			t.Errorf("%s: the objective is not a number", what)
+		}
+		again, err := local.Solve(t.Context(), data, spec, 3, &clusteringtest.Recorder{})
+		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Choice.Reason != result.Choice.Reason {
+			t.Errorf("%s: on three threads %v, %v instead of %v, %v (%v)", what, again.Labels, again.Objective, result.Labels, result.Objective, err)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package clustering
+
+import (
+	"fmt"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// AnswerNotices warn of answers that are hardly what was meant, whatever the algorithm: what can be told from the result
+// alone.
+func AnswerNotices(r *Result) []Notice {
+	var notices []Notice
+	for _, find := range []func(*Result) (code, message string){worseThanUnconstrained, singletons, manyViolated} {
+		if code, message := find(r); code != "" {
+			notices = append(notices, Notice{code, message})
+		}
+	}
+	return notices
+}
+
+// worseThanUnconstrained leaves room for rounding.
+func worseThanUnconstrained(r *Result) (code, message string) {
+	if !(r.BehindUnconstrained > 1e-9*max(r.Objective, -r.Objective)) {
+		return "", ""
+	}
+	return "WORSE_THAN_UNCONSTRAINED", fmt.Sprintf(
+		"by its own objective, constraints included, the answer is worse by %.4g than the labels that are found without constraints: the start was a poor one; leave the start open, or give more restarts",
+		r.BehindUnconstrained)
+}
+
+// singletons needs more points than twice the clusters: with fewer, single points are to be expected.
+func singletons(r *Result) (code, message string) {
+	var alone []int
+	for c, size := range r.ClusterSizes {
+		if size == 1 {
+			alone = append(alone, c)
+		}
+	}
+	if len(alone) == 0 || len(r.Labels) <= 2*len(r.ClusterSizes) {
+		return "", ""
+	}
+	return "SINGLETON_CLUSTERS", fmt.Sprintf("%s a single point: %s; such a point is far from all others, or constraints outweigh the data; fewer clusters may fit better",
+		map[bool]string{true: "one cluster has", false: text.Plural(len(alone), "cluster") + " have"}[len(alone) == 1], text.First(alone, 10))
+}
+
+// fewConstraints is how many constraints tell nothing about chance.
+const fewConstraints = 10
+
+// manyViolated compares with labels that know nothing of the constraints: two points share a cluster with probability
+// q = sum_c n_c (n_c - 1) / (n (n - 1)), and then chance violates a share 1 - q of the must-links and q of the cannot-links.
+func manyViolated(r *Result) (code, message string) {
+	s, n := r.Satisfaction, float64(len(r.Labels))
+	if s.Total < fewConstraints || n < 2 {
+		return "", ""
+	}
+	together := 0.0
+	for _, size := range r.ClusterSizes {
+		together += float64(size) * float64(size-1) / (n * (n - 1))
+	}
+	chance := float64((1-together)*float64(s.MustLinks)) + float64(together*float64(s.Total-s.MustLinks))
+	if violated := s.Total - s.Satisfied(); float64(violated) <= chance {
+		return "", ""
+	}
+	return "MANY_VIOLATED", fmt.Sprintf(
+		"the labels violate %d of %s; labels of the same sizes drawn by chance would violate about %.0f: the constraints contradict the data, or what is clustered by is not what they are about",
+		s.Total-s.Satisfied(), text.Plural(s.Total, "constraint"), chance)
+}

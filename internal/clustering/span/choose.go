@@ -1,0 +1,253 @@
+package span
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/parallel"
+)
+
+// Problem is what labels are chosen from.
+type Problem struct {
+	K       int
+	Vectors [][]float64 // of the least eigenvalues of Lbar, D^1/2 1 / |D^1/2 1| first
+	Costs   []float64   // these eigenvalues
+	Pairs   []constraint.Pair
+	Random  *rand.Rand
+	Starts  int // of k-means on the coordinates; 0: as spectral clustering has
+	// Iterations of each of them; 0: likewise.
+	Iterations int
+	// Paper are the labels of the rules of Wang2014 with some of the pairs, nil if these allow no cut. Where it is nil
+	// itself, the rules are not asked.
+	Paper func(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) ([]int32, error)
+}
+
+// Answer is the rule that was chosen, with its labels and coordinates; of a rule of the paper there are none.
+type Answer struct {
+	Chosen     clustering.CutCandidate
+	Candidates []clustering.CutCandidate
+	Labels     []int32
+	Embedding  *clustering.Embedding // nil: by a rule of the paper, which was asked last
+}
+
+// chooser is a choice while it is made.
+type chooser struct {
+	*Problem
+	*basis
+	*links
+	folds   []fold
+	pool    *parallel.Pool
+	threads int
+	seeds   []uint64 // of the labels of every fold, and of the last ones
+	// The points whose labels are compared, and their rows of V.
+	sample  []int32
+	columns [][]float64
+}
+
+// Choose chooses coordinates by the pairs and rounds them to labels.
+func Choose(ctx context.Context, p *Problem) (*Answer, error) {
+	threads := runtime.GOMAXPROCS(0)
+	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
+	c.links = c.newLinks(p.Pairs)
+	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), firstOnes(len(c.all))), c.links)
+	plain.fit = func([]int) factors { return c.unconstrained() }
+	trials, best := []*trial{plain}, plain
+	if c.canCompare() {
+		c.folds = newFolds(c.links, c.n, p.Random)
+		others, err := c.candidates(ctx, plain)
+		if err != nil {
+			return nil, err
+		}
+		trials = append(trials, others...)
+	}
+	for range len(c.folds) + 1 {
+		c.seeds = append(c.seeds, p.Random.Uint64())
+	}
+	finalists := slices.DeleteFunc(slices.Clone(trials), func(t *trial) bool { return t != plain && !t.beats(plain, c.links) })
+	if len(finalists) > 1 {
+		if err := c.compare(ctx, finalists); err != nil {
+			return nil, err
+		}
+		for _, t := range finalists {
+			if t.better(best) {
+				best = t
+			}
+		}
+	}
+	answer := &Answer{}
+	for _, t := range trials {
+		answer.Candidates = append(answer.Candidates, t.CutCandidate)
+	}
+	return answer, c.finish(ctx, best, plain, answer)
+}
+
+// canCompare tells whether pairs can be held out. Must-links alone cannot tell: all points in one place have all of them
+// right.
+func (c *chooser) canCompare() bool {
+	return c.K > 1 && len(c.all) > 1 && slices.ContainsFunc(c.all, func(l link) bool { return !l.must })
+}
+
+// candidates are the best pencil and the best completion, and the rules of the paper where they are asked.
+func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error) {
+	best, err := c.bestPencil(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := []*trial{best}
+	completed, err := c.bestCompletion(ctx, plain)
+	if err != nil {
+		return nil, err
+	}
+	if completed != nil {
+		found = append(found, completed)
+	}
+	if c.Paper == nil {
+		return found, nil
+	}
+	for _, rule := range []clustering.CutRule{clustering.CutPaper, clustering.CutStrict} {
+		t, err := c.paperTrial(ctx, rule, plain)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, t)
+	}
+	return found, nil
+}
+
+// bestPencil tries every width and every theta on every fold.
+func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
+	matrices := make([][][]float64, len(c.folds))
+	err := c.pool.Run(ctx, c.threads, len(c.folds), func(at int) error {
+		matrices[at] = c.pairMatrix(c.links, c.folds[at].known)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	widths := c.widths()
+	losses := make([][]float64, len(widths)*len(thetas)) // of every link
+	for at := range losses {
+		losses[at] = make([]float64, len(c.all))
+	}
+	err = c.pool.Run(ctx, c.threads, len(c.folds)*len(widths), func(task int) error {
+		fold, width := task%len(c.folds), task/len(c.folds)
+		p, held := c.newPencil(widths[width], matrices[fold]), c.folds[fold].held
+		for at, theta := range thetas {
+			missed := clustering.Ones(len(held)) // of a theta that means nothing here
+			if f := p.factors(theta); f != nil {
+				missed = c.losses(f, held)
+			}
+			scatter(losses[width*len(thetas)+at], missed, held)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var best *trial
+	for at := range losses {
+		t := newTrial(clustering.CutPencil, widths[at/len(thetas)], losses[at], c.links)
+		if best != nil && best.Loss <= t.Loss {
+			continue
+		}
+		theta := thetas[at%len(thetas)]
+		best, t.Theta = t, &theta
+		t.fit = func(of []int) factors { return c.newPencil(t.Width, c.pairMatrix(c.links, of)).factors(theta) }
+	}
+	return best, nil
+}
+
+// maxLeftOut is how many links are left out one by one.
+const maxLeftOut = 600
+
+// bestCompletion chooses the width and rho by leaving out links one by one, and tries that completion on every fold;
+// nil: none has a smaller loss than the coordinates without constraints.
+func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, error) {
+	some := firstOnes(len(c.all))
+	if len(some) > maxLeftOut {
+		some = c.Random.Perm(len(some))[:maxLeftOut]
+		slices.Sort(some)
+	}
+	sum := func(loss func(at int) float64) (total float64) {
+		for at, which := range some {
+			total += float64(c.all[which].weight * loss(at))
+		}
+		return total
+	}
+	widths := c.widths()
+	losses := make([][][]float64, len(widths))
+	err := c.pool.Run(ctx, c.threads, len(widths), func(at int) error {
+		losses[at] = c.newCompletion(c.links, widths[at]).leftOut(some)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	least := sum(func(at int) float64 { return plain.losses[some[at]] })
+	width, rho := 0, 0.0
+	for w := range widths {
+		for r := range rhos {
+			if total := sum(func(at int) float64 { return losses[w][r][at] }); total < least {
+				least, width, rho = total, widths[w], rhos[r]
+			}
+		}
+	}
+	if width == 0 {
+		return nil, nil
+	}
+	c.half() // before several threads need it
+	completion := c.newCompletion(c.links, width)
+	heldOut := make([]float64, len(c.all))
+	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
+		held := c.folds[fold].held
+		scatter(heldOut, c.losses(completion.factors(rho, c.folds[fold].known), held), held)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
+	t.Rho, t.fit = &rho, func(of []int) factors { return completion.factors(rho, of) }
+	return t, nil
+}
+
+// paperTrial fits a rule of the paper to what is known on every fold. The loss is the share of violations; a fold without an
+// answer violates everything. Each fit takes long, so that there are no more of them once the rule cannot beat the
+// coordinates without constraints, even if it violated nothing else.
+func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain *trial) (*trial, error) {
+	heldOut := clustering.Ones(len(c.all))
+	limit, lost, tried := 0.0, 0.0, 0.0
+	for which, v := range plain.losses {
+		limit += float64(c.all[which].weight * v)
+	}
+	for _, fold := range c.folds {
+		found, err := c.Paper(ctx, rule, c.some(fold.known))
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			scatter(heldOut, c.violations(func(point int) int32 { return found[c.links.points[point]] }, fold.held), fold.held)
+		}
+		for _, which := range fold.held {
+			lost += float64(c.all[which].weight * heldOut[which])
+			tried += c.all[which].weight
+		}
+		if lost >= limit {
+			break
+		}
+	}
+	t := newTrial(rule, 0, heldOut, c.links)
+	t.Loss = lost / tried
+	return t, nil
+}
+
+// scatter puts the values of some links to their places among all.
+func scatter(all, values []float64, of []int) {
+	for at, which := range of {
+		all[which] = values[at]
+	}
+}

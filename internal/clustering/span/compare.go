@@ -1,0 +1,135 @@
+package span
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/constraint"
+)
+
+// maxSample is how many points are rounded to labels when finalists are compared.
+const maxSample = 20_000
+
+// compare fits every finalist to all folds but one, rounds the coordinates to labels, and notes the share of the links
+// in that fold which they violate.
+func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
+	c.takeSample(c.Random)
+	violated := make([][]float64, len(finalists)) // every link
+	for at := range violated {
+		violated[at] = make([]float64, len(c.all))
+	}
+	err := c.pool.Run(ctx, c.threads, len(c.folds)*len(finalists), func(task int) error {
+		fold, t := task%len(c.folds), finalists[task/len(c.folds)]
+		if t.fit == nil {
+			return nil
+		}
+		values, err := c.violatedBy(ctx, t, fold)
+		if err == nil {
+			scatter(violated[task/len(c.folds)], values, c.folds[fold].held)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for at, t := range finalists {
+		share := t.Loss // of the rules of the paper
+		if t.fit != nil {
+			share = c.mean(violated[at])
+		}
+		t.Violated = &share
+	}
+	return nil
+}
+
+// violatedBy are the violations of a fold by a fit to the others, which goes on as PC-KMeans from the best of three
+// starts. A fit that means nothing violates everything.
+func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64, error) {
+	known, held := c.folds[fold].known, c.folds[fold].held
+	f := t.fit(known)
+	if f == nil {
+		return clustering.Ones(len(held)), nil
+	}
+	r := rounding{k: c.K, starts: 3, goOn: 1, iterations: 10, ofStarts: c.Iterations, seed: c.seeds[fold], threads: 1}
+	pairs := c.some(known)
+	for at := range pairs {
+		pairs[at].I, pairs[at].J = c.place(pairs[at].I), c.place(pairs[at].J)
+	}
+	labels, err := r.run(ctx, coordinates(c.columns, f), pairs)
+	if err != nil {
+		return nil, err
+	}
+	return c.violations(func(point int) int32 { return labels[c.place(c.links.points[point])] }, held), nil
+}
+
+// takeSample takes all constrained points and as many others as there is room for.
+func (c *chooser) takeSample(rng *rand.Rand) {
+	if c.n <= maxSample {
+		c.columns = c.vectors
+		return
+	}
+	taken := make([]bool, c.n)
+	c.sample = slices.Clone(c.links.points)
+	for _, point := range c.sample {
+		taken[point] = true
+	}
+	for len(c.sample) < maxSample {
+		if point := rng.IntN(c.n); !taken[point] {
+			taken[point] = true
+			c.sample = append(c.sample, int32(point))
+		}
+	}
+	slices.Sort(c.sample)
+	c.columns = make([][]float64, len(c.vectors))
+	for a, v := range c.vectors {
+		c.columns[a] = make([]float64, len(c.sample))
+		for at, point := range c.sample {
+			c.columns[a][at] = v[point]
+		}
+	}
+}
+
+// place is where a point is in the sample.
+func (c *chooser) place(point int32) int32 {
+	if c.sample == nil {
+		return point
+	}
+	at, _ := slices.BinarySearch(c.sample, point)
+	return int32(at)
+}
+
+// finish fits the winner to all pairs and rounds it: the best two starts go on as PC-KMeans. Where the winner means
+// nothing on all pairs, though it did on the folds, it is the coordinates without constraints.
+func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answer) (err error) {
+	answer.Chosen = winner.CutCandidate
+	if winner.fit == nil {
+		if answer.Labels, err = c.Paper(ctx, winner.Rule, c.Pairs); err != nil || answer.Labels != nil {
+			return err
+		}
+		return c.finish(ctx, plain, plain, answer)
+	}
+	f := winner.fit(firstOnes(len(c.all)))
+	if f == nil {
+		return c.finish(ctx, plain, plain, answer)
+	}
+	answer.Embedding = coordinates(c.vectors, f)
+	r := rounding{
+		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), goOn: 2, iterations: 30, ofStarts: c.Iterations,
+		seed: c.seeds[len(c.seeds)-1], threads: c.threads,
+	}
+	answer.Labels, err = r.run(ctx, answer.Embedding, c.Pairs)
+	return err
+}
+
+// some are the pairs of some links.
+func (c *chooser) some(of []int) []constraint.Pair {
+	pairs := make([]constraint.Pair, len(of))
+	for at, which := range of {
+		pairs[at] = c.Pairs[which]
+	}
+	return pairs
+}

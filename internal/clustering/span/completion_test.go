@@ -1,0 +1,152 @@
+package span
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+)
+
+// X by conjugate gradients is the solution of the least squares problem in all entries of the upper triangle.
+func TestCompletionSolvesLeastSquares(t *testing.T) {
+	const n, k, width = 30, 3, 6
+	rng := clusteringtest.NewRand(5)
+	for _, m := range []int{1, 10, 80} { // fewer and more than unknowns
+		b := randomBasis(rng, n, k, 9)
+		c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
+		for _, rho := range []float64{30, 1, 0.03} {
+			x := c.solve(rho, firstOnes(m))
+			want := leastSquares(c, rho, firstOnes(m))
+			for a := range width {
+				for d := range width {
+					near(t, "an entry of X", x[a][d], want.At(a, d), 1e-5)
+				}
+			}
+		}
+	}
+}
+
+// leastSquares solves (2) by its normal equations, in the entries a <= d of X.
+func leastSquares(c *completion, rho float64, of []int) *mat.SymDense {
+	type place struct{ a, d int }
+	var places []place
+	for a := range c.width {
+		for d := a; d < c.width; d++ {
+			places = append(places, place{a, d})
+		}
+	}
+	normal, right := mat.NewDense(len(places), len(places), nil), mat.NewVecDense(len(places), nil)
+	for at, p := range places {
+		normal.Set(at, at, rho)
+		if p.a != p.d {
+			normal.Set(at, at, 2*rho) // such an entry is there twice
+		}
+	}
+	for _, which := range of {
+		pair := c.all[which]
+		row := make([]float64, len(places))
+		for at, p := range places {
+			row[at] = c.damped[p.a][pair.i] * c.damped[p.d][pair.j]
+			if p.a != p.d {
+				row[at] += c.damped[p.d][pair.i] * c.damped[p.a][pair.j]
+			}
+		}
+		for at, v := range row {
+			right.SetVec(at, right.AtVec(at)+pair.weight*v*c.residual(pair))
+			for other, u := range row {
+				normal.Set(at, other, normal.At(at, other)+pair.weight*v*u)
+			}
+		}
+	}
+	var solved mat.VecDense
+	if err := solved.SolveVec(normal, right); err != nil {
+		panic(err)
+	}
+	x := mat.NewSymDense(c.width, nil)
+	for at, p := range places {
+		x.SetSym(p.a, p.d, solved.AtVec(at))
+	}
+	return x
+}
+
+// The damping is 1 for the first k vectors and falls with the cost.
+func TestDamping(t *testing.T) {
+	b := randomBasis(clusteringtest.NewRand(6), 30, 3, 9)
+	c := b.newCompletion(b.newLinks(randomPairs(clusteringtest.NewRand(6), 30, 5)), 9)
+	for a, root := range c.damping {
+		want := 1.0
+		if a >= 3 {
+			want = math.Exp(1 - math.Log1p(-b.costs[a])/math.Log1p(-b.costs[2]))
+		}
+		near(t, "a damping", root*root, want, 1e-12)
+	}
+}
+
+// Coordinates are the best approximation of Y M Y' by inner products of k coordinates: its k leading eigenpairs.
+func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
+	const n, k, width, rho = 25, 3, 6, 0.3
+	rng := clusteringtest.NewRand(7)
+	b := randomBasis(rng, n, k, width)
+	c := b.newCompletion(b.newLinks(randomPairs(rng, n, 30)), width)
+	all := firstOnes(30)
+	f := c.factors(rho, all)
+	m, x := mat.NewDense(width, width, nil), c.solve(rho, all)
+	for a := range width {
+		for d := range width {
+			m.Set(a, d, c.damping[a]*x[a][d]*c.damping[d])
+			if a == d && a < k {
+				m.Set(a, d, m.At(a, d)+1)
+			}
+		}
+	}
+	y := scaledRows(b, width)
+	var similar mat.Dense
+	similar.Product(y, m, y.T())
+	var eigen mat.EigenSym
+	eigen.Factorize(symmetrized(&similar), true)
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	want := make([][]float64, n)
+	for i := range want {
+		for at := n - k; at < n; at++ {
+			want[i] = append(want[i], vectors.At(i, at)*math.Sqrt(values[at]))
+		}
+	}
+	e := coordinates(b.vectors, f)
+	for i := range n {
+		for j := range n {
+			got := dot(e.Values[i*k:(i+1)*k], e.Values[j*k:(j+1)*k])
+			near(t, "an inner product", got, dot(want[i], want[j])/math.Sqrt(dot(want[i], want[i])*dot(want[j], want[j])), 1e-7)
+		}
+	}
+}
+
+// What is missed of a link that is left out is what a completion of the others really misses.
+func TestLeftOutEqualsRefits(t *testing.T) {
+	const n, k, m, width = 25, 3, 20, 7
+	rng := clusteringtest.NewRand(8)
+	b := randomBasis(rng, n, k, 8)
+	c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
+	losses := c.leftOut(firstOnes(m))
+	for at, rho := range rhos {
+		for left, pair := range c.all {
+			var rest []int
+			for other := range c.all {
+				if other != left {
+					rest = append(rest, other)
+				}
+			}
+			x := leastSquares(c, rho, rest)
+			predicted := pair.target() - c.residual(pair)
+			for a := range width {
+				for d := range width {
+					predicted += c.damped[a][pair.i] * x.At(a, d) * c.damped[d][pair.j]
+				}
+			}
+			near(t, "a loss", losses[at][left], loss(predicted, pair), 1e-8)
+		}
+	}
+}

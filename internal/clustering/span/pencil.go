@@ -1,0 +1,108 @@
+package span
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// thetas are the demands that are tried: how much the cuts must satisfy the pairs, relative to the most that they can.
+var thetas = []float64{-4, -1, 0, 0.25, 0.5}
+
+// pairMatrix is G = Z'QZ of some links, Z = V[:,2..r] / l: what the constraints of Wang2014 are within the span. Q has 1
+// for a must-link and -1/(k-1) for a cannot-link, times their weights: k equal clusters that satisfy everything have
+// (k-1) times as many pairs apart as together.
+func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
+	size := len(b.vectors) - 1
+	g := newFactors(size, size)
+	for _, which := range of {
+		pair := l.all[which]
+		q := pair.weight
+		if !pair.must {
+			q /= -float64(max(1, b.k-1))
+		}
+		x, y := l.scaled[pair.i][1:], l.scaled[pair.j][1:]
+		for a := range g {
+			row, byX, byY := g[a], float64(q*x[a]), float64(q*y[a])
+			for c := range row {
+				row[c] += float64(byX*y[c]) + float64(byY*x[c])
+			}
+		}
+	}
+	return g
+}
+
+// pencil is Wang2014 (13) within the span of the first vectors,
+//
+//	(G - beta I) c = mu diag(w_2..w_width) c
+//
+// where large mu are cheap cuts that satisfy the pairs: c'Gc > beta c'c.
+type pencil struct {
+	*basis
+	width       int
+	g           [][]float64
+	eigenvalues []float64 // of the part of G within the width, descending
+}
+
+func (b *basis) newPencil(width int, g [][]float64) *pencil {
+	p := &pencil{basis: b, width: width, g: g}
+	p.eigenvalues = spectral.DenseEigenvalues(width-1, p.matrix(func(a, c int) float64 { return g[a][c] }))
+	return p
+}
+
+// matrix is a symmetric matrix of width - 1 rows, one after the other.
+func (p *pencil) matrix(entry func(a, c int) float64) []float64 {
+	size := p.width - 1
+	values := make([]float64, size*size)
+	for a := range size {
+		for c := range size {
+			values[a*size+c] = entry(a, c)
+		}
+	}
+	return values
+}
+
+// beta is theta times the largest eigenvalue of G or, where theta is above 0, so that all k - 1 cuts reach it,
+// times the (k-1)-th; false: that has the wrong sign, and theta means nothing.
+func (p *pencil) beta(theta float64) (float64, bool) {
+	if theta > 0 {
+		value := p.eigenvalues[p.k-2]
+		return float64(theta * value), value > 0
+	}
+	return float64(theta * p.eigenvalues[0]), p.eigenvalues[0] >= 0
+}
+
+// factors are those of [v_1, V[:,2..width] C], where the columns of C are the k - 1 vectors c of the largest mu, made
+// orthonormal; nil: theta means nothing here.
+func (p *pencil) factors(theta float64) factors {
+	beta, usable := p.beta(theta)
+	if !usable {
+		return nil
+	}
+	size := p.width - 1
+	roots := make([]float64, size) // diag(w)^1/2
+	for a := range roots {
+		roots[a] = math.Sqrt(p.costs[a+1])
+	}
+	_, vectors := spectral.DenseEigenpairs(size, p.matrix(func(a, c int) float64 {
+		v := p.g[a][c]
+		if a == c {
+			v -= beta
+		}
+		return v / float64(roots[a]*roots[c])
+	}))
+	cuts := vectors[:p.k-1]
+	for _, c := range cuts {
+		for a := range c {
+			c[a] /= roots[a]
+		}
+	}
+	f := newFactors(p.width, p.k)
+	f[0][0] = 1
+	for at, c := range spectral.Orthonormalize(size, cuts) {
+		for a, v := range c {
+			f[a+1][at+1] = v
+		}
+	}
+	return f
+}

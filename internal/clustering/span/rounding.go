@@ -1,0 +1,87 @@
+package span
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/inference"
+)
+
+// rounding makes labels of coordinates. Several starts of k-means, which know nothing of the pairs, are ranked by their
+// inertia and the weights of the pairs that they violate; the best go on as PC-KMeans, whose objective that is.
+type rounding struct {
+	k            int
+	starts, goOn int
+	iterations   int // of PC-KMeans
+	ofStarts     int // iterations of k-means; 0: as spectral clustering has
+	seed         uint64
+	threads      int
+}
+
+type rounded struct {
+	labels    []int32
+	objective float64
+}
+
+// run rounds the rows of coordinates. The points of pairs are rows.
+func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) ([]int32, error) {
+	points, err := dataset.NewPoints(rows.Rows, rows.Columns, rows.Values)
+	if err != nil {
+		return nil, err
+	}
+	var found []rounded
+	for start := range r.starts {
+		one, err := r.cluster(ctx, points, clustering.Spec{
+			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.ofStarts, embedding.DefaultIterations), Algorithm: &centroid.Options{Algorithm: centroid.Kmeans},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			if p.Violates(one.labels) {
+				one.objective += p.Weight
+			}
+		}
+		found = append(found, one)
+	}
+	byObjective := func(a, b rounded) int { return cmp.Compare(a.objective, b.objective) }
+	slices.SortStableFunc(found, byObjective)
+	found = found[:min(r.goOn, len(found))]
+	links := make([]constraint.Constraint, len(pairs))
+	for at, p := range pairs {
+		links[at] = constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true}
+	}
+	for at, one := range found {
+		found[at], err = r.cluster(ctx, points, clustering.Spec{
+			Seed: r.seed, MaxIterations: r.iterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
+			Algorithm: &centroid.Options{Algorithm: centroid.PCKmeans, Inference: inference.ICM},
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.MinFunc(found, byObjective).labels, nil
+}
+
+func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {
+	spec.K = r.k
+	p, err := centroid.Prepare(points, spec)
+	if err != nil {
+		return rounded{}, err
+	}
+	x, err := centroid.NewLocal(ctx, p, points, r.threads)
+	if err != nil {
+		return rounded{}, err
+	}
+	result, err := centroid.Run(ctx, p, x, clustering.NopObserver{})
+	if err != nil {
+		return rounded{}, err
+	}
+	return rounded{result.Labels, result.Objective}, nil
+}

@@ -1,0 +1,196 @@
+// Package span clusters points in the span of a few eigenvectors, by coordinates that pairs of points which belong
+// together or apart choose. Several kinds of coordinates compete (pencil.go, completion.go), beside those that spectral
+// clustering takes without any pair; folds of the pairs are held out to see which of them is best (choose.go), and
+// k-means that pays for violated pairs makes labels of the winner (rounding.go).
+//
+// V are the eigenvectors of Lbar = I - D^-1/2 A D^-1/2 with the least eigenvalues w, one column each, V[i,:k] the first
+// k entries of row i. All coordinates are of the form
+//
+//	E = rows of V[:,:width] F, scaled to length 1                                                  (1)
+//
+// with a matrix F of width x k factors, and differ in F alone.
+package span
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/spectral"
+)
+
+// Size is how many eigenvectors m pairs between n points can choose k coordinates from,
+//
+//	r = max(k+1, min(8k, k + ceil(2 sqrt(m))))
+//
+// and not more than 4k where there are so many points that each of them takes long.
+func Size(n, k, m int) int {
+	const manyPoints = 1_000_000
+	widest := 8 * k
+	if n >= manyPoints {
+		widest = 4 * k
+	}
+	return min(n, max(k+1, min(widest, k+int(math.Ceil(2*math.Sqrt(float64(m)))))))
+}
+
+// basis is the eigenvectors with what all fits take from them.
+type basis struct {
+	n, k    int
+	vectors [][]float64 // V
+	costs   []float64   // w, floored
+	lengths []float64   // l_i = |V[i,:k]|, floored
+	whole   [][]float64 // R with R R' = Y'Y/n, Y = V/l; nil before it is needed
+}
+
+// newBasis floors what is divided by later: w_i are at least 1e-3 w_k + 1e-12 and at most 1 - 1e-6, and l_i at
+// least 1e-3 sqrt(k/n), a thousandth of what it is on average.
+func newBasis(vectors [][]float64, costs []float64, k int) *basis {
+	n := len(vectors[0])
+	b := &basis{n: n, k: k, vectors: vectors, costs: slices.Clone(costs), lengths: make([]float64, n)}
+	least := float64(1e-3*max(0, costs[k-1])) + 1e-12
+	for a, w := range costs {
+		b.costs[a] = min(max(w, least), 1-1e-6)
+	}
+	shortest := 1e-3 * math.Sqrt(float64(k)/float64(n))
+	for i := range b.lengths {
+		square := 0.0
+		for _, v := range vectors[:k] {
+			square += float64(v[i] * v[i])
+		}
+		b.lengths[i] = max(math.Sqrt(square), shortest)
+	}
+	return b
+}
+
+// widths are how many of the eigenvectors are tried: k+1, max(2k, k+2), 4k and 8k, as far as there are so many.
+func (b *basis) widths() []int {
+	var widths []int
+	for _, width := range []int{b.k + 1, max(2*b.k, b.k+2), 4 * b.k, 8 * b.k} {
+		if width = min(width, len(b.vectors)); !slices.Contains(widths, width) {
+			widths = append(widths, width)
+		}
+	}
+	return widths
+}
+
+// factors are F of (1), row by row.
+type factors [][]float64
+
+func newFactors(width, k int) factors {
+	f, all := make(factors, width), make([]float64, width*k)
+	for a := range f {
+		f[a] = all[a*k : (a+1)*k]
+	}
+	return f
+}
+
+// unconstrained are the factors of the coordinates that spectral clustering takes: the first k vectors.
+func (b *basis) unconstrained() factors {
+	f := newFactors(b.k, b.k)
+	for a := range f {
+		f[a][a] = 1
+	}
+	return f
+}
+
+// coordinates are (1) for the rows of some columns: those of all points, or of a sample.
+func coordinates(columns [][]float64, f factors) *clustering.Embedding {
+	k := len(f[0])
+	return embedding.New(spectral.Combination(len(columns[0]), columns[:len(f)], f, k), true)
+}
+
+// link is a pair of constrained points by their places in links.points. Weights have the mean 1.
+type link struct {
+	i, j   int
+	must   bool
+	weight float64
+}
+
+// target is what the inner product of the two points' coordinates should be.
+func (l link) target() float64 {
+	if l.must {
+		return 1
+	}
+	return 0
+}
+
+// links are pairs with the rows of V that they need.
+type links struct {
+	points []int32     // those that have pairs, ascending
+	rows   [][]float64 // V[i,:]
+	scaled [][]float64 // Y: V[i,:] / l_i
+	all    []link
+}
+
+func (b *basis) newLinks(pairs []constraint.Pair) *links {
+	l := &links{}
+	total := 0.0
+	for _, p := range pairs {
+		l.points = append(l.points, p.I, p.J)
+		total += p.Weight
+	}
+	slices.Sort(l.points)
+	l.points = slices.Compact(l.points)
+	mean := total / float64(len(pairs))
+	for _, p := range pairs {
+		i, _ := slices.BinarySearch(l.points, p.I)
+		j, _ := slices.BinarySearch(l.points, p.J)
+		l.all = append(l.all, link{i, j, p.Kind == constraint.MustLink, p.Weight / mean})
+	}
+	for _, point := range l.points {
+		row, scaled := make([]float64, len(b.vectors)), make([]float64, len(b.vectors))
+		for a, v := range b.vectors {
+			row[a], scaled[a] = v[point], v[point]/b.lengths[point]
+		}
+		l.rows, l.scaled = append(l.rows, row), append(l.scaled, scaled)
+	}
+	return l
+}
+
+// losses are (e_i'e_j - [must])^2 of some links, with inner products outside of 0 to 1 taken for 0 and 1.
+func (l *links) losses(f factors, of []int) []float64 {
+	known := make([][]float64, len(l.rows))
+	at := func(point int) []float64 {
+		if known[point] == nil {
+			known[point] = unitRow(l.rows[point], f)
+		}
+		return known[point]
+	}
+	losses := make([]float64, len(of))
+	for place, which := range of {
+		pair := l.all[which]
+		losses[place] = loss(dot(at(pair.i), at(pair.j)), pair)
+	}
+	return losses
+}
+
+func loss(product float64, pair link) float64 {
+	miss := min(max(product, 0), 1) - pair.target()
+	return float64(miss * miss)
+}
+
+// unitRow is (1) for one row.
+func unitRow(row []float64, f factors) []float64 {
+	e := make([]float64, len(f[0]))
+	for a, part := range f {
+		for c, v := range part {
+			e[c] += float64(row[a] * v)
+		}
+	}
+	if length := math.Sqrt(dot(e, e)); length > 0 {
+		for c := range e {
+			e[c] /= length
+		}
+	}
+	return e
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * y[i])
+	}
+	return sum
+}

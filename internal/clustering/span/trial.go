@@ -1,0 +1,70 @@
+package span
+
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+)
+
+// trial is a candidate and how it did on every link when that was held out.
+type trial struct {
+	clustering.CutCandidate
+	losses []float64
+	fit    func(of []int) factors // to some links; nil for the rules of the paper, whose losses are violations already
+}
+
+func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *trial {
+	return &trial{CutCandidate: clustering.CutCandidate{Rule: rule, Width: width, Loss: l.mean(losses)}, losses: losses}
+}
+
+// mean is the mean of some number of all links, by their weights.
+func (l *links) mean(values []float64) float64 {
+	sum, weights := 0.0, 0.0
+	for at, v := range values {
+		sum += float64(l.all[at].weight * v)
+		weights += l.all[at].weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// beats tells whether losses are certainly less than those of another trial: by more than two standard errors,
+//
+//	sum(other - loss) > 2 sqrt(m) std(other - loss)
+//
+// or else chance among a hundred fits would decide.
+func (t *trial) beats(other *trial, l *links) bool {
+	m := float64(len(t.losses))
+	sum, differences := 0.0, make([]float64, len(t.losses))
+	for at, v := range t.losses {
+		differences[at] = float64(l.all[at].weight * (other.losses[at] - v))
+		sum += differences[at]
+	}
+	mean, square := sum/m, 0.0
+	for _, d := range differences {
+		square += float64((d - mean) * (d - mean))
+	}
+	return sum > 2*math.Sqrt(m)*math.Sqrt(square/m)
+}
+
+// better tells whether labels of fits violated fewer of the links that were held out; of as many, the loss decides.
+func (t *trial) better(other *trial) bool {
+	if *t.Violated != *other.Violated {
+		return *t.Violated < *other.Violated
+	}
+	return t.Loss < other.Loss
+}
+
+// violations are 1 for every link of some that labels violate, else 0. Labels are those of the points of links.
+func (l *links) violations(labels func(point int) int32, of []int) []float64 {
+	values := make([]float64, len(of))
+	for at, which := range of {
+		pair := l.all[which]
+		if (labels(pair.i) == labels(pair.j)) != pair.must {
+			values[at] = 1
+		}
+	}
+	return values
+}
