@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -14,25 +15,23 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// autoRunner runs a job that tries several ways. The workers find neighbors, hold rows in both units and the graphs of
-// neighbors, and multiply these with the vectors of eigensolvers, which run in the coordinator. Graphs of neighbors are
-// data sets that only the workers see.
+// autoRunner runs a job that tries several ways. The workers hold rows in both units, find neighbors, and multiply a
+// given matrix with the vectors of eigensolvers, which run in the coordinator.
 type autoRunner struct {
 	problem  *auto.Problem
 	spec     clustering.Spec
 	data     dataset.Dataset
 	bytes    int64
-	datasets *datasetStore
 	rows     *centroid.Problem // k-means on the rows of points, for the plan; nil: they are not points
 	maxLanes int
 }
 
-func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, datasets *datasetStore) (*autoRunner, error) {
+func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*autoRunner, error) {
 	problem, err := auto.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
-	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes, datasets: datasets}
+	r := &autoRunner{problem: problem, spec: spec, data: data, bytes: bytes}
 	switch data.(type) {
 	case *dataset.Points, *dataset.SparsePoints:
 		r.rows, err = problem.Rows()
@@ -51,7 +50,7 @@ func (r *autoRunner) need() planning.Workload {
 	if err != nil { // the run will say so
 		return planning.NeighborWorkload(r.data, r.bytes, 1)
 	}
-	return r.matrixNeed(matrix, r.bytes)
+	return r.matrixNeed(matrix)
 }
 
 func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
@@ -65,9 +64,9 @@ func (r *autoRunner) rowsNeed(p *centroid.Problem) planning.Workload {
 	}
 }
 
-func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem, bytes int64) planning.Workload {
+func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
 	return planning.Workload{
-		Matrix: p.Matrix, DatasetBytes: bytes, K: 1, Products: embedding.ProductsAtOnce,
+		Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce,
 		Eigen: &planning.Eigensolver{Pairs: r.spec.K, Columns: r.spec.K, Restarts: embedding.DefaultRestarts},
 	}
 }
@@ -77,7 +76,7 @@ func (r *autoRunner) limitLanes(lanes int) { r.maxLanes = lanes }
 func (r *autoRunner) execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	x := &autoExecutors{autoRunner: r, fleet: f, task: task}
 	result, err := auto.Run(ctx, r.problem, x, o)
-	return result, x.used, err
+	return result, cmp.Or(x.used, x.searched), err
 }
 
 // autoExecutors implements auto.Executors on the workers.
@@ -85,7 +84,8 @@ type autoExecutors struct {
 	*autoRunner
 	fleet *fleet.Fleet
 	task  fleet.Task
-	used  *fleet.Usage // by the first executor: the largest
+	// What is used by the first executor, the largest, and by the last search for neighbors.
+	used, searched *fleet.Usage
 }
 
 // release is called once an executor is not needed any more.
@@ -119,35 +119,26 @@ func (x *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, cou
 	if kernel, given := x.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
-	return x.fleet.Neighbors(ctx, task)
+	found, used, err := x.fleet.Neighbors(ctx, task)
+	x.searched = &used
+	return found, err
 }
 
 // Matrix implements auto.Executors.
-func (x *autoExecutors) Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error) {
-	p, err := auto.MatrixProblem(data)
+func (x *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
+	p, err := auto.MatrixProblem(x.data)
 	if err != nil {
 		return nil, nil, err
 	}
-	task, bytes, forget := x.task, x.bytes, func() {}
-	if data != x.data {
-		if task.DatasetID, bytes, err = x.datasets.addTemporary(data); err != nil {
-			return nil, nil, err
-		}
-		forget = func() { x.datasets.release(task.DatasetID) }
-	}
-	task.Need = x.matrixNeed(p, bytes)
+	task := x.task
+	task.Need = x.matrixNeed(p)
 	e, err := x.fleet.NewExecutor(ctx, task)
 	if err != nil {
-		forget()
 		return nil, nil, err
-	}
-	release := func() {
-		x.release(e)
-		forget()
 	}
 	if _, err := kernelkmeans.NewFamily(ctx, p, e, clustering.NopObserver{}); err != nil {
-		release()
+		e.Release()
 		return nil, nil, err
 	}
-	return e, release, nil
+	return e, func() { x.release(e) }, nil
 }

@@ -29,10 +29,10 @@ type runner interface {
 }
 
 // newRunner prepares a job; bytes is the size of the data set.
-func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, datasets *datasetStore) (runner, error) {
+func newRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (runner, error) {
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
-		return newAutoRunner(data, spec, bytes, datasets)
+		return newAutoRunner(data, spec, bytes)
 	case *centroid.Options:
 		problem, err := centroid.Prepare(data, spec)
 		if err != nil {

@@ -14,11 +14,12 @@ import (
 
 // Neighbors finds the nearest neighbors of all rows of a data set on the workers, as neighbor.Search.All does:
 // task.Need.Neighbors.Count of them for each row. Workers find those of a tile when they build it, so that the
-// status of the task tells how far they are. Of a kernel matrix the task has the diagonal.
-func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, error) {
+// status of the task tells how far they are. Of a kernel matrix the task has the diagonal. Neighbors also tells what
+// the search used.
+func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error) {
 	need := task.Need.Neighbors
 	if need == nil || need.Given != (task.Diagonal != nil) {
-		return nil, errors.New("fleet: a search for neighbors that is not described")
+		return nil, Usage{}, errors.New("fleet: a search for neighbors that is not described")
 	}
 	j := f.newJob(task)
 	var diagonal *payload
@@ -31,10 +32,11 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, error) {
 		}}
 	}
 	if err := j.start(ctx); err != nil {
-		return nil, err
+		return nil, Usage{}, err
 	}
 	defer j.Release()
-	return j.neighbors(ctx, need.Count)
+	found, err := j.neighbors(ctx, need.Count)
+	return found, j.Usage(), err
 }
 
 // neighbors collects what the tiles have found.

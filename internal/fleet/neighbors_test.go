@@ -63,7 +63,7 @@ func (p *neighborProblem) check(c *cluster, task fleet.Task) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	got, err := c.fleet.Neighbors(c.ctx, task)
+	got, _, err := c.fleet.Neighbors(c.ctx, task)
 	if err != nil || !slices.Equal(got, want) {
 		c.Fatalf("got %d neighbors, want %d; %v", len(got), len(want), err)
 	}
@@ -131,7 +131,7 @@ func TestNeighborsKeepWithinMemory(t *testing.T) {
 			}
 			planned = max(planned, task.Need.MinFreeBytes(2))
 			c.startWorker("tiny", func(cfg *worker.Config) { cfg.MemoryBytes = uint64(planned) - 1 })
-			if _, err := c.fleet.Neighbors(c.ctx, task); !fault.Is(err, planning.DoesNotFit) {
+			if _, _, err := c.fleet.Neighbors(c.ctx, task); !fault.Is(err, planning.DoesNotFit) {
 				t.Fatalf("got %v", err)
 			}
 			if _, err := c.fleet.Drain("tiny"); err != nil {
@@ -160,7 +160,7 @@ func TestImpossibleNeighborsAreNotBelieved(t *testing.T) {
 	stopHeartbeats()
 	c.fleet.Close()
 	<-ended
-	if _, err := c.fleet.Neighbors(c.ctx, fleet.Task{}); err == nil {
+	if _, _, err := c.fleet.Neighbors(c.ctx, fleet.Task{}); err == nil {
 		t.Error("a search that is not described was started")
 	}
 }

@@ -1,10 +1,6 @@
 package inference
 
-import (
-	"context"
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // icm is Iterated Conditional Modes (Bilenko2004 3.2). Each pass visits the points in a new random order, and each
 // point takes the label that is cheapest given the others, until a pass changes nothing. A point moves only if that
@@ -12,20 +8,20 @@ import (
 //
 // A point without a label (-1) takes the cheapest one at its first visit. Neighbors without labels do not count. The
 // labels are changed in place; the result is the number of passes.
-func icm(ctx context.Context, g *graph, labels []int32, rng *rand.Rand) (int, error) {
-	order := make([]int32, g.size())
-	for i := range order {
-		order[i] = int32(i)
+func (s *solver) icm(g *graph, labels []int32) (int, error) {
+	s.order, s.cost = s.order[:0], append(s.cost[:0], make([]float64, g.k)...)
+	for i := range int32(g.size()) {
+		s.order = append(s.order, i)
 	}
-	cost := make([]float64, g.k)
+	order := s.order
 	for pass := 1; ; pass++ {
-		if err := ctx.Err(); err != nil {
+		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		rng.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+		s.rng.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		changed := false
 		for _, i := range order {
-			changed = g.improve(i, labels, cost) || changed
+			changed = g.improve(i, labels, s.cost) || changed
 		}
 		if !changed {
 			return pass, nil

@@ -149,17 +149,51 @@ const (
 // means no label. If energies are equal, the current labels are kept, so that a caller that repeats the step
 // converges.
 func Solve(ctx context.Context, engine Engine, p *PairwiseEnergy, current []int32, rng *rand.Rand, o Options) (Result, error) {
+	return NewRepeated(p.K, p.Pairs).Solve(ctx, engine, p.Unary, current, rng, o)
+}
+
+// Repeated is an energy that is solved again and again while only the unary costs change: the components that its pairs
+// make of the points are found once.
+type Repeated struct {
+	energy     PairwiseEnergy
+	points     int
+	components []*graph // of so many points; nil: not known yet
+}
+
+// NewRepeated is the energy of some pairs, which must not change any more.
+func NewRepeated(k int, pairs []Pair) *Repeated {
+	return &Repeated{energy: PairwiseEnergy{K: k, Pairs: pairs}}
+}
+
+// Solve is the function Solve for the given unary costs.
+func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand, o Options) (Result, error) {
+	p := &r.energy
+	p.Unary = unary
 	if err := check(engine, p, current, o); err != nil {
 		return Result{}, err
+	}
+	if r.components == nil || r.points != p.Points() {
+		r.points = p.Points()
+		r.components = split(wholeGraph(p))
+	} else {
+		for _, g := range r.components {
+			for at, point := range g.points {
+				copy(g.row(int32(at)), p.Unary[int(point)*p.K:])
+			}
+		}
 	}
 	s := &solver{ctx: ctx, engine: engine, rng: rng, options: o.withDefaults()}
 	s.result.Labels = make([]int32, len(current))
 	s.result.Exact = true
-	for _, g := range split(wholeGraph(p)) {
+	for _, g := range r.components {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
 		}
-		labels, err := s.solveComponent(g, pick(current, g.points))
+		s.labels = s.labels[:0]
+		for _, point := range g.points {
+			s.labels = append(s.labels, current[point])
+		}
+		labels, err := s.solveComponent(g, s.labels)
 		if err != nil {
 			return Result{}, err
 		}

@@ -153,6 +153,27 @@ func TestSameBits(t *testing.T) {
 }
 
 // No engine moves away from labels of least energy to others of equal energy.
+func TestSolvingAgainIsSolvingAnew(t *testing.T) {
+	rng := newRand(31)
+	for range 60 {
+		p := randomProblem(rng, 2+rng.IntN(30), 1+rng.IntN(4), rng.IntN(40))
+		for _, engine := range engines {
+			repeated := NewRepeated(p.K, p.Pairs)
+			for seed := range uint64(4) {
+				for at := range p.Unary {
+					p.Unary[at] = rng.NormFloat64()
+				}
+				current := randomLabels(rng, p)
+				want := solve(t, engine, p, current, seed, Options{})
+				got, err := repeated.Solve(t.Context(), engine, p.Unary, current, newRand(seed), Options{})
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Fatalf("%v: solved again it is %+v, solved anew %+v (%v)", engine, got, want, err)
+				}
+			}
+		}
+	}
+}
+
 func TestOptimaStay(t *testing.T) {
 	rng := newRand(5)
 	several := 0

@@ -51,7 +51,7 @@ func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	least := math.Inf(1)
 	candidate := a.labels // start with the ascent's labels
 	for try := 0; ; try++ {
-		if _, err := icm(s.ctx, g, candidate, s.rng); err != nil {
+		if _, err := s.icm(g, candidate); err != nil {
 			return outcome{}, "", err
 		}
 		if energy := g.energy(candidate); energy < least {

@@ -27,7 +27,7 @@ func TestICMMovesLowerTheEnergy(t *testing.T) {
 				}
 			}
 		}
-		if _, err := icm(t.Context(), g, labels, rng); err != nil {
+		if _, err := (&solver{ctx: t.Context(), rng: rng}).icm(g, labels); err != nil {
 			t.Fatal(err)
 		}
 		rest := p.Energy(labels)

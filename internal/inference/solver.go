@@ -14,6 +14,9 @@ type solver struct {
 	options Options
 	result  Result
 	bound   float64 // LP: the sum of the components' bounds
+	// What one component after the other uses.
+	labels, order []int32
+	cost          []float64
 }
 
 // outcome is the result of an engine for one piece of a reduced component.
@@ -33,8 +36,11 @@ func (s *solver) solveComponent(g *graph, labels []int32) ([]int32, error) {
 		s.bound += g.constant + g.unary[labels[0]]
 		return labels, nil
 	}
-	current := slices.Clone(labels)
-	passes, err := icm(s.ctx, g, labels, s.rng)
+	var current []int32
+	if s.engine != ICM {
+		current = slices.Clone(labels)
+	}
+	passes, err := s.icm(g, labels)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +92,7 @@ func (s *solver) solveReduced(g *graph, current []int32) ([]int32, *int, error) 
 	s.bound += bound
 	s.result.Exact = s.result.Exact && exact
 	if !exact {
-		if _, err := icm(s.ctx, g, labels, s.rng); err != nil {
+		if _, err := s.icm(g, labels); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -138,7 +144,7 @@ func (s *solver) solveBP(g *graph, prefer []int32) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	_, err = icm(s.ctx, g, labels, s.rng)
+	_, err = s.icm(g, labels)
 	return outcome{labels: labels, by: BP, rounds: rounds}, err
 }
 

@@ -68,9 +68,7 @@ func Gram(n int, x, y [][]float64) [][]float64 {
 	parts := make([][][]float64, partition.TileCount(n))
 	overTiles(n, func(tile int, rows partition.Range) {
 		part := columns(len(y), len(x))
-		for i := range x {
-			dots(x[i][rows.From:rows.To], y, rows, part[i])
-		}
+		dots(x, y, rows, part)
 		parts[tile] = part
 	})
 	for _, part := range parts {
@@ -83,16 +81,27 @@ func Gram(n int, x, y [][]float64) [][]float64 {
 	return total
 }
 
-// dots computes x'y of some rows for every column y.
-func dots(x []float64, y [][]float64, rows partition.Range, into []float64) {
-	j := 0
-	for ; j+groupColumns <= len(y); j += groupColumns {
-		four := four(y[j:], rows)
-		products := plainDots(x, &four)
-		copy(into[j:], products[:])
+// dots computes x'y of some rows for every x and every y, four by four of them at a time.
+func dots(x, y [][]float64, rows partition.Range, into [][]float64) {
+	i := 0
+	for ; i+groupColumns <= len(x); i += groupColumns {
+		left, j := four(x[i:], rows), 0
+		for ; j+groupColumns <= len(y); j += groupColumns {
+			right := four(y[j:], rows)
+			for at, product := range plainDotBlock(&left, &right) {
+				into[i+at/groupColumns][j+at%groupColumns] = product
+			}
+		}
+		for ; j < len(y); j++ {
+			for at, product := range plainDots(y[j][rows.From:rows.To], &left) {
+				into[i+at][j] = product
+			}
+		}
 	}
-	for ; j < len(y); j++ {
-		into[j] = plainDot(x, y[j][rows.From:rows.To])
+	for ; i < len(x); i++ {
+		for j := range y {
+			into[i][j] = plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])
+		}
 	}
 }
 
@@ -110,10 +119,36 @@ func combine(n int, y, x, factors [][]float64) {
 		return
 	}
 	overTiles(n, func(_ int, rows partition.Range) {
+		parts := make([][]float64, len(y))
 		for j := range y {
-			addCombination(y[j][rows.From:rows.To], x, rows, factors, j)
+			parts[j] = y[j][rows.From:rows.To]
 		}
+		addCombinations(parts, x, rows, factors)
 	})
+}
+
+// addCombinations adds X c_j to every column for some rows, four columns of X to four others at a time.
+func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float64) {
+	j := 0
+	for ; j+groupColumns <= len(to); j += groupColumns {
+		some, i := [groupColumns][]float64(to[j:]), 0
+		for ; i+groupColumns <= len(x); i += groupColumns {
+			var block [groupColumns * groupColumns]float64
+			for at := range block {
+				block[at] = factors[i+at%groupColumns][j+at/groupColumns]
+			}
+			four := four(x[i:], rows)
+			addBlock(&some, &four, &block)
+		}
+		for ; i < len(x); i++ {
+			for at, column := range some {
+				subtractMultiple(column, x[i][rows.From:rows.To], -factors[i][j+at])
+			}
+		}
+	}
+	for ; j < len(to); j++ {
+		addCombination(to[j], x, rows, factors, j)
+	}
 }
 
 // addCombination adds X c_j for some rows, four columns of X at a time.
@@ -138,14 +173,18 @@ func Combination(n int, x, factors [][]float64, count int) [][]float64 {
 // recombineInPlace replaces the first columns of X by X times factors, and returns them.
 func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 	count := len(factors[0])
+	pool := sync.Pool{New: func() any { return columns(partition.TileRows(n), count) }}
 	overTiles(n, func(_ int, rows partition.Range) {
-		strips := columns(rows.Len(), count)
-		for j, strip := range strips {
-			addCombination(strip, x, rows, factors, j)
+		strips := pool.Get().([][]float64)
+		for j := range strips {
+			strips[j] = strips[j][:rows.Len()]
+			clear(strips[j])
 		}
+		addCombinations(strips, x, rows, factors)
 		for j, strip := range strips {
 			copy(x[j][rows.From:rows.To], strip)
 		}
+		pool.Put(strips)
 	})
 	clear(x[count:])
 	return x[:count]

@@ -38,6 +38,21 @@ func mixColumns4Portable(to, a, b, c, d []float64, factors *[groupColumns]float6
 	}
 }
 
+// dotBlockByColumns multiplies four columns x with four columns y, one x at a time.
+func dotBlockByColumns(sums *[groupColumns * groupColumns * lanes]float64, x, y *[groupColumns][]float64) {
+	const size = groupColumns * lanes
+	for i := range x {
+		dotLanes4((*[size]float64)(sums[i*size:]), x[i], y[0], y[1], y[2], y[3])
+	}
+}
+
+// mixBlockByColumns adds multiples of four columns x to four columns y, one y at a time.
+func mixBlockByColumns(y, x *[groupColumns][]float64, factors *[groupColumns * groupColumns]float64) {
+	for j := range y {
+		mixColumns4(y[j], x[0], x[1], x[2], x[3], (*[groupColumns]float64)(factors[j*groupColumns:]))
+	}
+}
+
 func spreadColumn4Portable(a, b, c, d, x []float64, factors *[groupColumns]float64) {
 	for i, y := range [groupColumns][]float64{a, b, c, d} {
 		mixColumnPortable(y, x, factors[i])

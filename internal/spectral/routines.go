@@ -41,6 +41,28 @@ func plainDots(x []float64, y *[groupColumns][]float64) (products [groupColumns]
 	return products
 }
 
+// plainDotBlock is plainDot for four x and four y: the products of the first x, then those of the next.
+func plainDotBlock(x, y *[groupColumns][]float64) (products [groupColumns * groupColumns]float64) {
+	var sums [groupColumns * groupColumns * lanes]float64
+	whole := len(x[0]) / lanes * lanes
+	if whole > 0 {
+		a, b := upTo(x, whole), upTo(y, whole)
+		dotBlock(&sums, &a, &b)
+	}
+	for at := range products {
+		products[at] = folded(sums[at*lanes:][:lanes], x[at/groupColumns][whole:], y[at%groupColumns][whole:])
+	}
+	return products
+}
+
+// upTo are the first values of four columns.
+func upTo(x *[groupColumns][]float64, count int) (first [groupColumns][]float64) {
+	for c := range x {
+		first[c] = x[c][:count]
+	}
+	return first
+}
+
 // subtractMultiple is w -= factor u.
 func subtractMultiple(w, u []float64, factor float64) {
 	w = w[:len(u)]
@@ -65,6 +87,21 @@ func addMultiples(to []float64, x *[groupColumns][]float64, factors *[groupColum
 			sum += float64(f * x[c][i])
 		}
 		to[i] = sum
+	}
+}
+
+// addBlock is addMultiples for four columns; factors has those of all x for the first one, then for the next.
+func addBlock(to, x *[groupColumns][]float64, factors *[groupColumns * groupColumns]float64) {
+	whole := len(to[0]) / lanes * lanes
+	if whole > 0 {
+		a, b := upTo(to, whole), upTo(x, whole)
+		mixBlock(&a, &b, factors)
+	}
+	for at, f := range factors { // of each column in the order of x
+		column, from := to[at/groupColumns], x[at%groupColumns]
+		for i := whole; i < len(column); i++ {
+			column[i] += float64(f * from[i])
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // noise draws values of many magnitudes, zeros, and numbers for which a fused operation would have another result.
@@ -66,6 +68,20 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		mixColumns4Portable(other, y[0], y[1], y[2], y[3], &factors)
 		sameBits(t, "mix four", to, other)
 
+		left := [groupColumns][]float64{x, v, q, noise(n, rng)}
+		var gotBlock, wantBlock [groupColumns * groupColumns * lanes]float64
+		dotBlock(&gotBlock, &left, &y)
+		dotBlockByColumns(&wantBlock, &left, &y)
+		sameBits(t, "block of dots", gotBlock[:], wantBlock[:])
+		byColumns := [groupColumns][]float64(cloneColumns(left[:]))
+		mixed := [groupColumns][]float64(cloneColumns(left[:]))
+		block := [groupColumns * groupColumns]float64(noise(groupColumns*groupColumns, rng))
+		mixBlock(&mixed, &y, &block)
+		mixBlockByColumns(&byColumns, &y, &block)
+		for c := range mixed {
+			sameBits(t, "block of mixtures", mixed[c], byColumns[c])
+		}
+
 		z := [groupColumns][]float64(cloneColumns(y[:]))
 		spreadColumn4(z[0], z[1], z[2], z[3], x, &factors)
 		spreadColumn4Portable(y[0], y[1], y[2], y[3], x, &factors)
@@ -86,6 +102,43 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 		rotateRows(rows, 10, by)
 		rotateRowsPortable(other, 10, by)
 		sameBits(t, fmt.Sprintf("%d rotations", rotations), rows, other)
+	}
+}
+
+// Columns are taken four by four, and what is left one by one.
+func TestBlocksOfAnySizeAndLength(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	for size := range 160 {
+		n, most, count := 1+size%39, 1+size/13, 1+size%11
+		rows := partition.Range{From: size % 3, To: size%3 + n}
+		draw := func(count int) [][]float64 {
+			some := make([][]float64, count)
+			for c := range some {
+				some[c] = noise(rows.To+2, rng)
+			}
+			return some
+		}
+		x, y := draw(most), draw(count)
+		products, factors := columns(count, most), make([][]float64, most)
+		dots(x, y, rows, products)
+		for i := range factors {
+			factors[i] = noise(count, rng)
+		}
+		to := make([][]float64, count)
+		for j := range to {
+			to[j] = noise(n, rng)
+		}
+		naive := cloneColumns(to)
+		addCombinations(to, x, rows, factors)
+		for j := range naive {
+			for i := range x {
+				sameBits(t, "product", products[i][j:j+1], []float64{plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])})
+				for row := range naive[j] {
+					naive[j][row] += float64(factors[i][j] * x[i][rows.From+row])
+				}
+			}
+			sameBits(t, "combination", to[j], naive[j])
+		}
 	}
 }
 

@@ -40,6 +40,32 @@ func mixColumns4(to, a, b, c, d []float64, factors *[groupColumns]float64) {
 	mix4AVX2(&to[0], &factors[0], &a[:n][0], &b[:n][0], &c[:n][0], &d[:n][0], n)
 }
 
+func dotBlock(sums *[groupColumns * groupColumns * lanes]float64, x, y *[groupColumns][]float64) {
+	if !cpu.X86.HasAVX512F {
+		dotBlockByColumns(sums, x, y)
+		return
+	}
+	a, b := starts(x), starts(y)
+	dotBlockAVX512(&sums[0], &a[0], &b[0], len(x[0]))
+}
+
+func mixBlock(y, x *[groupColumns][]float64, factors *[groupColumns * groupColumns]float64) {
+	if !cpu.X86.HasAVX512F {
+		mixBlockByColumns(y, x, factors)
+		return
+	}
+	a, b := starts(y), starts(x)
+	mixBlockAVX512(&a[0], &b[0], &factors[0], len(y[0]))
+}
+
+// starts are pointers to four columns of the same length.
+func starts(x *[groupColumns][]float64) (pointers [groupColumns]*float64) {
+	for c := range x {
+		pointers[c] = &x[c][:len(x[0])][0]
+	}
+	return pointers
+}
+
 func spreadColumn4(a, b, c, d, x []float64, factors *[groupColumns]float64) {
 	if !cpu.X86.HasAVX2 {
 		spreadColumn4Portable(a, b, c, d, x, factors)

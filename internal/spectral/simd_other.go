@@ -14,6 +14,14 @@ func mixColumns4(to, a, b, c, d []float64, factors *[groupColumns]float64) {
 	mixColumns4Portable(to, a, b, c, d, factors)
 }
 
+func dotBlock(sums *[groupColumns * groupColumns * lanes]float64, x, y *[groupColumns][]float64) {
+	dotBlockByColumns(sums, x, y)
+}
+
+func mixBlock(y, x *[groupColumns][]float64, factors *[groupColumns * groupColumns]float64) {
+	mixBlockByColumns(y, x, factors)
+}
+
 func spreadColumn4(a, b, c, d, x []float64, factors *[groupColumns]float64) {
 	spreadColumn4Portable(a, b, c, d, x, factors)
 }

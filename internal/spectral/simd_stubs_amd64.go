@@ -5,22 +5,46 @@
 package spectral
 
 // dotAVX2 sums x times each column in eight lanes, product i in lane i mod 8.
+//
+//go:noescape
 func dotAVX2(lanes *float64, x *float64, a *float64, count int)
 
 // dot4AVX2 sums x times each column in eight lanes, product i in lane i mod 8.
+//
+//go:noescape
 func dot4AVX2(lanes *float64, x *float64, a *float64, b *float64, c *float64, d *float64, count int)
 
 // mixAVX2 adds columns times their factors, one after the other.
+//
+//go:noescape
 func mixAVX2(to *float64, factors *float64, a *float64, count int)
 
 // mix4AVX2 adds columns times their factors, one after the other.
+//
+//go:noescape
 func mix4AVX2(to *float64, factors *float64, a *float64, b *float64, c *float64, d *float64, count int)
 
+// dotBlockAVX512 sums each of four columns x times each of four columns y in eight lanes, product i in lane i mod 8.
+//
+//go:noescape
+func dotBlockAVX512(lanes *float64, x **float64, y **float64, count int)
+
+// mixBlockAVX512 adds to each of four columns y four columns x times their factors, one after the other; factors has those of all x for the first y, then for the next.
+//
+//go:noescape
+func mixBlockAVX512(y **float64, x **float64, factors *float64, count int)
+
 // spread4AVX2 adds x times a factor to each column.
+//
+//go:noescape
 func spread4AVX2(x *float64, factors *float64, a *float64, b *float64, c *float64, d *float64, count int)
 
 // updateAVX2 adds a multiple of v and one of q to a row, and sums the row times x in eight lanes.
+//
+//go:noescape
 func updateAVX2(lanes *float64, row *float64, factors *float64, v *float64, q *float64, x *float64, count int)
 
 // rotateAVX2 rotates a row of 16 values with the row before it, then that row with the one before it, and so on; rotations are pairs of cosine and sine.
+//
+//go:noescape
 func rotateAVX2(last *float64, rotations *float64, count int)

@@ -81,43 +81,60 @@ func (t *terms) hasDistanceRoutine(of *tile) bool {
 
 // ownDistances are those of all rows of a tile in one lane. The lane's model must be remembered.
 func (s *Shard) ownDistances(t *tile, lane int, terms *terms, w *workspace) []float64 {
+	s.addOwnDistances(t, lane, terms, w)
+	return t.own[lane].values
+}
+
+// addOwnDistances computes the distances that are not known and returns the sum of the finite ones, in row order. Each
+// group is added up while the next one is computed: an addition waits for the one before it, which the processor fills
+// with other work.
+func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (total float64) {
 	if len(t.own) != s.lanes {
 		t.own = make([]ownDistances, s.lanes)
 	}
 	own, labels, first := &t.own[lane], s.labelsOf(t, lane), s.firstCluster(lane)
-	if version := s.remembered[lane].version; own.version != version {
-		own.version, own.values = version, resized(own.values, len(labels))
-		for r := range own.values {
-			own.values[r] = math.NaN()
-		}
-	}
-	valueOf := func(c int32, distance float64) float64 {
-		if c < first || terms.place[c-first] < 0 {
-			return math.Inf(1)
-		}
-		return distance
-	}
-	if !terms.hasDistanceRoutine(t) {
-		for r, c := range labels {
-			if !math.IsNaN(own.values[r]) {
-				continue
-			}
-			if own.values[r] = valueOf(c, 0); own.values[r] == 0 {
-				own.values[r] = terms.distance(int(c-first), w.row(r), w)
-			}
-		}
-		return own.values
-	}
+	version := s.remembered[lane].version
+	fresh := own.version != version
+	own.version, own.values = version, resized(own.values, len(labels))
 	for from := 0; from < len(labels); from += groupRows {
 		values := own.values[from:min(from+groupRows, len(labels))]
-		if !slices.ContainsFunc(values, math.IsNaN) {
-			continue
+		if fresh || anyNaN(values) {
+			s.computeOwn(values, from, fresh, t, labels, first, terms, w)
 		}
-		w.places.set(labels[from:from+len(values)], first, s.source.spec.Columns, 0)
-		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
-		for l := range values {
-			values[l] = valueOf(labels[from+l], w.lowest[l])
+		for _, distance := range values {
+			if !math.IsInf(distance, 1) {
+				total += distance
+			}
 		}
 	}
-	return own.values
+	return total
+}
+
+// computeOwn computes the distances of a group's rows, beginning with row from: those that are not known, or all of
+// them.
+func (s *Shard) computeOwn(values []float64, from int, all bool, t *tile, labels []int32, first int32, terms *terms, w *workspace) {
+	routine := terms.hasDistanceRoutine(t)
+	if routine {
+		w.places.set(labels[from:from+len(values)], first, s.source.spec.Columns, 0)
+		s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
+	}
+	for l := range values {
+		switch c := labels[from+l]; {
+		case c < first || terms.place[c-first] < 0:
+			values[l] = math.Inf(1)
+		case routine:
+			values[l] = w.lowest[l]
+		case all || math.IsNaN(values[l]):
+			values[l] = terms.distance(int(c-first), w.row(from+l), w)
+		}
+	}
+}
+
+func anyNaN(values []float64) bool {
+	for _, v := range values {
+		if v != v {
+			return true
+		}
+	}
+	return false
 }

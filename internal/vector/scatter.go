@@ -3,7 +3,6 @@ package vector
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/cleave-project/cleave/internal/metric"
 )
@@ -57,11 +56,7 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 		case q.Kind == Diagonal:
 			s.addDiagonal(dst, t, q.Lane, s.terms[at])
 		default:
-			for _, distance := range s.ownDistances(t, q.Lane, s.terms[at], w) {
-				if !math.IsInf(distance, 1) {
-					dst[0] += distance
-				}
-			}
+			dst[0] = s.addOwnDistances(t, q.Lane, s.terms[at], w)
 		}
 	})
 }

@@ -20,6 +20,6 @@ type Executors interface {
 	Rows(ctx context.Context, p *centroid.Problem) (centroid.Executor, func(), error)
 	// Neighbors are the nearest other rows of every row in the given units, count of each, the nearest first.
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
-	// Matrix multiplies a graph's adjacency matrix, or a kernel matrix, with vectors.
-	Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error)
+	// Matrix multiplies the data, which are a graph or a kernel matrix, with vectors.
+	Matrix(ctx context.Context) (embedding.Multiplier, func(), error)
 }

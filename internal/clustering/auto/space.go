@@ -48,8 +48,8 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 	s := &space{name: name}
 	switch name {
 	case clustering.SpaceRows, clustering.SpaceStandardized:
-		if kernel, given := r.data.(*dataset.Kernel); given {
-			return s, r.openComponents(ctx, s, kernel)
+		if _, given := r.data.(*dataset.Kernel); given {
+			return s, r.openComponents(ctx, s)
 		}
 		scale := clustering.ScaleNone
 		if name == clustering.SpaceStandardized {
@@ -57,7 +57,12 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		}
 		return s, r.openRows(ctx, s, scale)
 	case clustering.SpaceGraph:
-		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph))
+		adjacency, release, err := r.executors.Matrix(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.releases = append(r.releases, release)
+		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
 		var units *dataset.Units
 		if name == clustering.SpaceStandardizedNeighbors {
@@ -71,7 +76,12 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		if err != nil {
 			return nil, err
 		}
-		return s, r.openGraph(ctx, s, graph)
+		// The graph is made here, and a step of the eigensolver takes far longer than the product with its few edges.
+		adjacency, err := NewMatrix(ctx, graph, r.threads)
+		if err != nil {
+			return nil, err
+		}
+		return s, r.openGraph(ctx, s, graph, adjacency)
 	}
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
@@ -96,12 +106,7 @@ func (r *run) openRows(ctx context.Context, s *space, scale clustering.Scale) er
 }
 
 // openGraph makes the space of a graph's eigenvectors.
-func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph) error {
-	adjacency, release, err := r.executors.Matrix(ctx, g)
-	if err != nil {
-		return err
-	}
-	r.releases = append(r.releases, release)
+func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
 	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
@@ -115,8 +120,8 @@ func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph) error {
 
 // openComponents makes the space of a kernel matrix's k leading principal components, in which distances are as close
 // to those of the kernel as k columns allow.
-func (r *run) openComponents(ctx context.Context, s *space, kernel *dataset.Kernel) (err error) {
-	matrix, release, err := r.executors.Matrix(ctx, kernel)
+func (r *run) openComponents(ctx context.Context, s *space) (err error) {
+	matrix, release, err := r.executors.Matrix(ctx)
 	if err != nil {
 		return err
 	}

@@ -77,14 +77,18 @@ func (b *blocks) links() []metric.Link {
 // inferBlocks assigns the blocks together, from the distances of their points to every centroid.
 func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.Move, error) {
 	k, count := m.p.spec.K, len(m.blocks.members)
-	problem := &inference.PairwiseEnergy{K: k, Unary: make([]float64, count*k), Pairs: make([]inference.Pair, len(m.pairs))}
+	costs := make([]float64, count*k)
 	for at, block := range m.blocks.of {
 		for c := range k {
-			problem.Unary[int(block)*k+c] += distances[at*k+c]
+			costs[int(block)*k+c] += distances[at*k+c]
 		}
 	}
-	for at, key := range m.blocks.between {
-		problem.Pairs[at] = inference.Pair{I: key[0], J: key[1], Cost: m.pairs[at].Weight}
+	if m.energy == nil {
+		pairs := make([]inference.Pair, len(m.pairs))
+		for at, key := range m.blocks.between {
+			pairs[at] = inference.Pair{I: key[0], J: key[1], Cost: m.pairs[at].Weight}
+		}
+		m.energy = inference.NewRepeated(k, pairs)
 	}
 	current := make([]int32, count)
 	for block, members := range m.blocks.members {
@@ -96,10 +100,10 @@ func (m *hmrf) inferBlocks(ctx context.Context, distances []float64) ([]kernel.M
 			}
 		}
 		if current[block] < 0 {
-			current[block] = nearest(problem.Unary[block*k : (block+1)*k])
+			current[block] = nearest(costs[block*k : (block+1)*k])
 		}
 	}
-	result, err := inference.Solve(ctx, m.p.options.Inference, problem, current, m.rng, inference.Options{})
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng, inference.Options{})
 	if err != nil {
 		return nil, err
 	}

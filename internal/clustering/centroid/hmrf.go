@@ -27,8 +27,9 @@ type hmrf struct {
 	parts         *clustering.ObjectiveParts // of J after the last step
 	points        []int32                    // those with constraints, ascending
 	pairs         []constraint.Pair
-	links         []metric.Link // of the pairs; without rows where the penalty does not need them
-	blocks        *blocks       // of points that are assigned as one; nil: every point by itself
+	links         []metric.Link       // of the pairs; without rows where the penalty does not need them
+	blocks        *blocks             // of points that are assigned as one; nil: every point by itself
+	energy        *inference.Repeated // of the pairs, where their costs never change; nil: not made yet
 	lastInference clustering.Inference
 	// What was warned of already, and the notices for the next report.
 	warnedFallback, warnedDegenerate bool
@@ -42,7 +43,7 @@ func newHMRF(run state) *hmrf {
 		return m
 	}
 	if run.p.options.Contract {
-		m.blocks = newBlocks(run.p.Constraints)
+		m.blocks = run.p.blocks
 		m.pairs, m.links, m.points = m.blocks.pairs, m.blocks.links(), m.blocks.points
 		return m
 	}
@@ -158,14 +159,16 @@ func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
 	if m.blocks != nil {
 		return m.inferBlocks(ctx, distances)
 	}
-	problem := &inference.PairwiseEnergy{K: k, Unary: distances, Pairs: m.pairCosts()}
+	if m.energy == nil || m.p.options.Penalty != metric.Potts {
+		m.energy = inference.NewRepeated(k, m.pairCosts())
+	}
 	current := make([]int32, len(m.points))
 	for at, point := range m.points {
 		if current[at] = m.labels[point]; current[at] < 0 { // no label yet: the nearest centroid
 			current[at] = nearest(distances[at*k : (at+1)*k])
 		}
 	}
-	result, err := inference.Solve(ctx, m.p.options.Inference, problem, current, m.rng, inference.Options{})
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, distances, current, m.rng, inference.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,9 @@ type Problem struct {
 	seeds    []clustering.SeededPoint // by point
 	links    []metric.Link            // of the constraints, with rows where the penalty needs distances
 	coloring *coloring                // of COP-KMeans
+	blocks   *blocks                  // of PC-KMeans that contracts
 	ranges   []float64                // of the features; nil where no penalty needs them
+	draws    *draws                   // of all problems on the same rows
 	free     *unconstrained           // nil: it is not known
 }
 
@@ -49,7 +51,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows()}
+	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: data.Rows(), draws: newDraws()}
 	var err error
 	if data, p.Units, p.Warnings, err = clustering.InUnits(data, spec.Scale); err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Units: p.Units, Vectors: p.Vectors, source: p.source}
+	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
 	if preparations[other.options.Distortion] != p.Vectors.Preparation {
 		return nil, fmt.Errorf("centroid: rows were prepared for another distortion than %v", other.options.Distortion)
 	}
@@ -116,6 +118,9 @@ func (p *Problem) prepareConstraints() error {
 		return err
 	}
 	p.Constraints = set
+	if p.options.Contract {
+		p.blocks = newBlocks(set)
+	}
 	if p.options.Algorithm == CopKmeans {
 		return p.checkFeasible()
 	}

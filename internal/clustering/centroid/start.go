@@ -36,7 +36,7 @@ func (s *state) start() error {
 		copy(s.centroids, s.p.options.InitialCentroids)
 		clear(s.absent)
 	case clustering.StartKmeansPlusPlus:
-		if err := s.kmeansPlusPlus(nil); err != nil {
+		if err := s.drawAll(); err != nil {
 			return err
 		}
 	case clustering.StartRandom:
@@ -71,7 +71,7 @@ func (s *state) startMissing() error {
 		return nil
 	}
 	labels := slices.Clone(s.labels)
-	if err := s.kmeansPlusPlus(nil); err != nil {
+	if _, err := s.kmeansPlusPlus(nil); err != nil {
 		return err
 	}
 	return s.load(labels)
@@ -79,7 +79,7 @@ func (s *state) startMissing() error {
 
 // kmeansPlusPlus draws a point for every cluster without centroid: with a probability proportional to its
 // distortion to the nearest centroid, or uniformly if there is none yet. Points in exclude are not drawn.
-func (s *state) kmeansPlusPlus(exclude []int32) error {
+func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 	n := s.p.n
 	chance, least := make([]float64, n), make([]float64, n)
 	for i := range chance {
@@ -103,7 +103,7 @@ func (s *state) kmeansPlusPlus(exclude []int32) error {
 	for c, absent := range s.absent {
 		if !absent {
 			if err := updateChances(c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -121,15 +121,18 @@ func (s *state) kmeansPlusPlus(exclude []int32) error {
 			q = max(0, slices.Index(excluded, false))
 		}
 		excluded[q] = true
+		drawn = append(drawn, int32(q))
 		if err := s.p.row(s.centroid(c), int32(q)); err != nil {
-			return err
+			return nil, err
 		}
-		s.absent[c] = false
+		if s.absent[c] = false; !slices.Contains(s.absent, true) {
+			break
+		}
 		if err := updateChances(c); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return drawn, nil
 }
 
 // perturbation is how far perturbed means are from the global mean, in standard deviations.
@@ -229,7 +232,8 @@ func (s *state) seedMeans() error {
 			s.setCentroid(c, center)
 		}
 	}
-	return s.kmeansPlusPlus(points)
+	_, err := s.kmeansPlusPlus(points)
+	return err
 }
 
 // neighborhoods starts from the must-link components of at least two points, which Basu2003 3.1 calls

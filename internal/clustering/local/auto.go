@@ -3,11 +3,9 @@ package local
 import (
 	"context"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/neighbor"
 )
@@ -40,15 +38,7 @@ func (e executors) Neighbors(ctx context.Context, units *dataset.Units, count in
 }
 
 // Matrix implements auto.Executors.
-func (e executors) Matrix(ctx context.Context, data dataset.Dataset) (embedding.Multiplier, func(), error) {
-	p, err := auto.MatrixProblem(data)
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := kernelkmeans.NewLocal(ctx, p, data, e.threads)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = kernelkmeans.NewFamily(ctx, p, x, clustering.NopObserver{})
+func (e executors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
+	x, err := auto.NewMatrix(ctx, e.data, e.threads)
 	return x, func() {}, err
 }

@@ -1,6 +1,6 @@
-// Command spectral generates the SIMD code of internal/spectral, for AVX2 without FMA. Run it with
-// `make generate`; the assembly is committed. Most of it waits for memory, so that wider registers would gain
-// little.
+// Command spectral generates the SIMD code of internal/spectral, for AVX2 and AVX-512 without FMA. Run it with
+// `make generate`; the assembly is committed. Most of it waits for memory, so that wider registers gain little but
+// where they let four columns meet four others at a time (blocks.go).
 //
 // Every function computes the same bits as its portable counterpart in internal/spectral/portable.go.
 package main
@@ -24,6 +24,8 @@ func main() {
 	dots("dot4AVX2", groupColumns)
 	mix("mixAVX2", 1)
 	mix("mix4AVX2", groupColumns)
+	dotBlock()
+	mixBlock()
 	spread()
 	update()
 	rotate()
@@ -75,6 +77,7 @@ func place(base reg.Register, at reg.GPVirtual, half int) operand.Mem {
 
 func dots(name string, columns int) {
 	TEXT(name, NOSPLIT, signature("lanes, x *float64", columns, ""))
+	Pragma("noescape")
 	Doc(name + " sums x times each column in eight lanes, product i in lane i mod 8.")
 	x := Load(Param("x"), GP64())
 	y := pointers(columns)
@@ -113,6 +116,7 @@ func factors(count int) []reg.VecVirtual {
 
 func mix(name string, columns int) {
 	TEXT(name, NOSPLIT, signature("to, factors *float64", columns, ""))
+	Pragma("noescape")
 	Doc(name + " adds columns times their factors, one after the other.")
 	to := Load(Param("to"), GP64())
 	y := pointers(columns)
@@ -135,6 +139,7 @@ func mix(name string, columns int) {
 
 func spread() {
 	TEXT("spread4AVX2", NOSPLIT, signature("x, factors *float64", groupColumns, ""))
+	Pragma("noescape")
 	Doc("spread4AVX2 adds x times a factor to each column.")
 	x := Load(Param("x"), GP64())
 	y := pointers(groupColumns)
@@ -158,6 +163,7 @@ func spread() {
 // update: row += f0 v + f1 q, where the two products are added to each other first, and lanes = row'x.
 func update() {
 	TEXT("updateAVX2", NOSPLIT, "func(lanes, row, factors, v, q, x *float64, count int)")
+	Pragma("noescape")
 	Doc("updateAVX2 adds a multiple of v and one of q to a row, and sums the row times x in eight lanes.")
 	row := Load(Param("row"), GP64())
 	v := Load(Param("v"), GP64())
@@ -191,6 +197,7 @@ func update() {
 // rotate rotates each of count+1 rows with the one before it, from the last one up.
 func rotate() {
 	TEXT("rotateAVX2", NOSPLIT, "func(last, rotations *float64, count int)")
+	Pragma("noescape")
 	Doc("rotateAVX2 rotates a row of 16 values with the row before it, then that row with the one before it, and so on; rotations are pairs of cosine and sine.")
 	row := Load(Param("last"), GP64())
 	rotations := Load(Param("rotations"), GP64())
