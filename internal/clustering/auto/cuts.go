@@ -28,7 +28,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.held))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
-		if f > 0 {
+		if whole[i] = 1; f > 0 { // without any edge all vertices are alike
 			whole[i] = 1 / f
 		}
 		square += float64(whole[i] * whole[i])
