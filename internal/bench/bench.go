@@ -51,6 +51,7 @@ func stages() []stage {
 		{"graph", "Normalized cut of a sparse graph", measureGraph},
 		{"lloyd", "k-means", measureLloyd},
 		{"spectral", "Eigenvectors", measureSpectral},
+		{"auto", "The default", measureAuto},
 	}
 }
 

@@ -57,6 +57,8 @@ func TestQuickRun(t *testing.T) {
 		"synthetic 400 x 16 (as pendigits), k = 10: spectral, affinity in memory",
 		"synthetic 400 x 16 (as pendigits), k = 10: constrained-spectral, 300 constraints",
 		"constrained-spectral, 600 vertices",
+		"synthetic 600 x 16 (as pendigits), k = 10: auto, no constraints",
+		"synthetic 600 x 16 (as pendigits), k = 10: auto, 500 constraints",
 	} {
 		if !strings.Contains(page.String(), "| "+row) || !strings.Contains(text.String(), "\n"+row) {
 			t.Errorf("there is no row %q", row)

@@ -173,9 +173,13 @@ func Combination(n int, x, factors [][]float64, count int) [][]float64 {
 // recombineInPlace replaces the first columns of X by X times factors, and returns them.
 func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 	count := len(factors[0])
-	pool := sync.Pool{New: func() any { return columns(partition.TileRows(n), count) }}
+	pool := sync.Pool{New: func() any {
+		strips := columns(partition.TileRows(n), count)
+		return &strips
+	}}
 	overTiles(n, func(_ int, rows partition.Range) {
-		strips := pool.Get().([][]float64)
+		buffer := pool.Get().(*[][]float64)
+		strips := *buffer
 		for j := range strips {
 			strips[j] = strips[j][:rows.Len()]
 			clear(strips[j])
@@ -184,7 +188,7 @@ func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 		for j, strip := range strips {
 			copy(x[j][rows.From:rows.To], strip)
 		}
-		pool.Put(strips)
+		pool.Put(buffer)
 	})
 	clear(x[count:])
 	return x[:count]
