@@ -48,19 +48,23 @@ type Trial struct {
 	CannotLinks, CannotLinksRight int
 }
 
-// Share is the share that is right, must-links and cannot-links counting alike.
-func (t Trial) Share() float64 {
-	total, kinds := 0.0, 0.0
-	if t.MustLinks > 0 {
-		total, kinds = total+float64(t.MustLinksRight)/float64(t.MustLinks), kinds+1
+// Agreement is how well the answer agrees with the held-out constraints beyond chance: the adjusted Rand index over
+// these pairs. 1: all are right; 0: as many as chance has right.
+func (t Trial) Agreement() float64 {
+	return PairAgreement(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
+}
+
+// PairAgreement is the adjusted Rand index over some pairs, by how many of those that belong together are together or
+// apart, and how many of those that belong apart are together or apart: with a, b, c and d of them,
+//
+//	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
+func PairAgreement(together, parted, joined, apart int) float64 {
+	a, b, c, d := float64(together), float64(parted), float64(joined), float64(apart)
+	scale := float64((a+b)*(b+d)) + float64((a+c)*(c+d))
+	if scale == 0 { // all belong together and are, or all apart
+		return 1
 	}
-	if t.CannotLinks > 0 {
-		total, kinds = total+float64(t.CannotLinksRight)/float64(t.CannotLinks), kinds+1
-	}
-	if kinds == 0 {
-		return 0
-	}
-	return total / kinds
+	return 2 * (float64(a*d) - float64(b*c)) / scale
 }
 
 // Choice is how an algorithm that tries several ways chose one.
@@ -75,7 +79,7 @@ type Choice struct {
 // TriedWay is a way with its score.
 type TriedWay struct {
 	Trial
-	// Advantage is by how many standard errors it has more of the held-out constraints right than the way that is taken
+	// Advantage is by how many standard errors it agrees better with the held-out constraints than the way that is taken
 	// without constraints.
 	Advantage float64
 }

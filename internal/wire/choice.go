@@ -37,7 +37,7 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 		p.Tried = append(p.Tried, &cleavev1.TriedWay{
 			Way: wayProto(t.Way), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 			CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
-			Share: t.Share(), Advantage: t.Advantage,
+			Agreement: t.Agreement(), Advantage: t.Advantage,
 		})
 	}
 	return p

@@ -37,7 +37,7 @@ func TestWayTriedProto(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	choice := &clustering.Choice{Chosen: trial.Way, Reason: "so", Trials: []clustering.TriedWay{{Trial: trial, Advantage: -1.5}}}
-	tried := &cleavev1.TriedWay{Way: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Share: 0.625, Advantage: -1.5}
+	tried := &cleavev1.TriedWay{Way: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Agreement: 5.0 / 26, Advantage: -1.5}
 	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.TriedWay{tried}}); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

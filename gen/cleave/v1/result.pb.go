@@ -421,8 +421,9 @@ type TriedWay struct {
 	MustLinksRight   uint32                 `protobuf:"varint,3,opt,name=must_links_right,json=mustLinksRight,proto3" json:"must_links_right,omitempty"`
 	CannotLinks      uint32                 `protobuf:"varint,4,opt,name=cannot_links,json=cannotLinks,proto3" json:"cannot_links,omitempty"`
 	CannotLinksRight uint32                 `protobuf:"varint,5,opt,name=cannot_links_right,json=cannotLinksRight,proto3" json:"cannot_links_right,omitempty"`
-	// The share that is right, must-links and cannot-links counting alike.
-	Share float64 `protobuf:"fixed64,6,opt,name=share,proto3" json:"share,omitempty"`
+	// With the held-out constraints, beyond chance: the adjusted Rand index over these pairs. 1: all are right; 0: as many
+	// as by chance.
+	Agreement float64 `protobuf:"fixed64,6,opt,name=agreement,proto3" json:"agreement,omitempty"`
 	// By how many standard errors it has more of them right than the way that is taken without constraints.
 	Advantage     float64 `protobuf:"fixed64,7,opt,name=advantage,proto3" json:"advantage,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -494,9 +495,9 @@ func (x *TriedWay) GetCannotLinksRight() uint32 {
 	return 0
 }
 
-func (x *TriedWay) GetShare() float64 {
+func (x *TriedWay) GetAgreement() float64 {
 	if x != nil {
-		return x.Share
+		return x.Agreement
 	}
 	return 0
 }
@@ -1311,15 +1312,15 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06Choice\x12&\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x06chosen\x12)\n" +
 	"\x05tried\x18\x02 \x03(\v2\x13.cleave.v1.TriedWayR\x05tried\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xfa\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x82\x02\n" +
 	"\bTriedWay\x12 \n" +
 	"\x03way\x18\x01 \x01(\v2\x0e.cleave.v1.WayR\x03way\x12\x1d\n" +
 	"\n" +
 	"must_links\x18\x02 \x01(\rR\tmustLinks\x12(\n" +
 	"\x10must_links_right\x18\x03 \x01(\rR\x0emustLinksRight\x12!\n" +
 	"\fcannot_links\x18\x04 \x01(\rR\vcannotLinks\x12,\n" +
-	"\x12cannot_links_right\x18\x05 \x01(\rR\x10cannotLinksRight\x12\x14\n" +
-	"\x05share\x18\x06 \x01(\x01R\x05share\x12\x1c\n" +
+	"\x12cannot_links_right\x18\x05 \x01(\rR\x10cannotLinksRight\x12\x1c\n" +
+	"\tagreement\x18\x06 \x01(\x01R\tagreement\x12\x1c\n" +
 	"\tadvantage\x18\a \x01(\x01R\tadvantage\"\xa6\x01\n" +
 	"\x10ConstraintReport\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\rR\x05total\x12\x1c\n" +

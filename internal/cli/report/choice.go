@@ -47,29 +47,29 @@ func triedLine(t *cleavev1.WayTried) string {
 // shownWays is how many ways a summary lists.
 const shownWays = 6
 
-// summarizeChoice writes which way was taken and why, and what the best ways had right of constraints that they were
+// summarizeChoice writes which way was taken and why, and how well the best ways agree with constraints that they were
 // not shown; the way that would be taken without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
 	line("way", "%s", wayText(c.GetChosen()))
 	if c.GetReason() != "" {
 		line("because", "%s", c.GetReason())
 	}
-	name := "held out"
+	name := "agreement"
 	for _, t := range bestWays(c, shownWays) {
 		mark := ""
 		if sameWay(t.GetWay(), c.GetChosen()) {
 			mark = " (taken)"
 		}
-		line(name, "%.1f%% right: %s%s", 100*t.GetShare(), wayText(t.GetWay()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), wayText(t.GetWay()), mark)
 		name = ""
 	}
 }
 
-// bestWays are the ways with the largest shares, at most so many. The way that is taken, and the one that the others
-// are compared with, are among them, however small their shares.
+// bestWays are the ways that agree best, at most so many. The way that is taken, and the one that the others
+// are compared with, are among them, however badly they agree.
 func bestWays(c *cleavev1.Choice, limit int) []*cleavev1.TriedWay {
 	ways := slices.Clone(c.GetTried())
-	slices.SortStableFunc(ways, func(a, b *cleavev1.TriedWay) int { return cmp.Compare(b.GetShare(), a.GetShare()) })
+	slices.SortStableFunc(ways, func(a, b *cleavev1.TriedWay) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
 	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.TriedWay) bool {
 		return t.GetWay().GetUse() == cleavev1.Use_USE_NONE && t.GetAdvantage() == 0
 	})
@@ -85,12 +85,12 @@ func sameWay(a, b *cleavev1.Way) bool {
 	return a.GetSpace() == b.GetSpace() && a.GetUse() == b.GetUse()
 }
 
-// drawWays draws what the ways had right, the best first.
+// drawWays draws how well the ways agree, the best first.
 func (r *Report) drawWays(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
-	plot := picture.BarsPlot{Title: title, Subtitle: choice.GetReason(), Axis: "share right of constraints that were held out"}
+	plot := picture.BarsPlot{Title: title, Subtitle: choice.GetReason(), Axis: "agreement with constraints that were held out (0: by chance)"}
 	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: wayText(t.GetWay()), Share: t.GetShare(), Bold: sameWay(t.GetWay(), choice.GetChosen())})
+		plot.Bars = append(plot.Bars, picture.Bar{Name: wayText(t.GetWay()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetWay(), choice.GetChosen())})
 	}
 	return picture.Bars(w, plot)
 }

@@ -16,9 +16,9 @@ import (
 func exampleChoice() *cleavev1.Choice {
 	c := &cleavev1.Choice{Reason: "it has more right"}
 	for _, t := range []struct {
-		space            cleavev1.Space
-		use              cleavev1.Use
-		share, advantage float64
+		space                cleavev1.Space
+		use                  cleavev1.Use
+		agreement, advantage float64
 	}{
 		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_NONE, 0.3, -2},
 		{cleavev1.Space_SPACE_ROWS, cleavev1.Use_USE_SOFT, 0.7, 1},
@@ -29,7 +29,7 @@ func exampleChoice() *cleavev1.Choice {
 		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_SOFT, 0.65, 0.6},
 		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.Use_USE_HARD, 0.9, 3},
 	} {
-		c.Tried = append(c.Tried, &cleavev1.TriedWay{Way: &cleavev1.Way{Space: t.space, Use: t.use}, Share: t.share, Advantage: t.advantage})
+		c.Tried = append(c.Tried, &cleavev1.TriedWay{Way: &cleavev1.Way{Space: t.space, Use: t.use}, Agreement: t.agreement, Advantage: t.advantage})
 	}
 	c.Chosen = c.Tried[7].Way
 	return c
@@ -42,12 +42,12 @@ func TestSummaryOfAChoice(t *testing.T) {
 	}
 	const want = `way         neighbors, hard
 because     it has more right
-held out    95.0% right: rows, metric
-            90.0% right: neighbors, hard (taken)
-            80.0% right: rows, hard
-            70.0% right: rows, soft
-            65.0% right: neighbors, soft
-            25.0% right: standardized, no constraints
+agreement   0.95 rows, metric
+            0.90 neighbors, hard (taken)
+            0.80 rows, hard
+            0.70 rows, soft
+            0.65 neighbors, soft
+            0.25 standardized, no constraints
 objective   auto 0
 `
 	if !strings.HasPrefix(out.String(), want) {

@@ -3,7 +3,6 @@ package auto
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -122,7 +121,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		r.o.Trial(tried.Trial)
 		if tried.Advantage > leastAdvantageUnsure {
 			base, best = s, right
-			choice.Reason = fmt.Sprintf("without constraints this space has %.0f %% of them right, better by %.2g standard errors than the one that would be taken", 100*tried.Share(), tried.Advantage)
+			choice.Reason = fmt.Sprintf("without constraints this space agrees with them by %.2f, better by %.2g standard errors than the one that would be taken", tried.Agreement(), tried.Advantage)
 		}
 	}
 	r.noticeFew(len(r.supervision.held))
@@ -138,14 +137,14 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	for at, use := range uses {
 		one := r.tried(clustering.Way{Space: base.name, Use: use}, rights[at], best)
 		choice.Trials = append(choice.Trials, one)
-		if at == 0 || one.Share() > tried.Share() {
+		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
 		}
 	}
 	choice.Chosen = tried.Way
 	if tried.Advantage < leastAdvantageTrusted {
 		choice.Chosen.Use = clustering.UseNone
-		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them fewer of the others are right (%.0f %%)", 100*tried.Share())
+		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them the answer agrees less with the others (%.2f)", tried.Agreement())
 	}
 	return nil
 }
@@ -203,24 +202,24 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 			}
 		}
 	}
-	baseShare := r.trial(choice.Chosen, baseRight, allShown).Share()
+	without := r.trial(choice.Chosen, baseRight, allShown).Agreement()
 	switch {
 	case taken == nil:
-		choice.Reason = fmt.Sprintf("no way that looks at constraints has clearly more of the held-out ones right than the answer without them, %.0f %%; that is by %s", 100*baseShare, choice.Reason)
+		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
 	case r.trusted():
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, the most of the ways that take them for certain; %d constraints follow from others, and none contradicts them", 100*taken.Share(), r.supervision.checked)
+		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so that all are taken for certain", taken.Agreement(), r.supervision.checked)
 	default:
 		choice.Chosen = taken.Way
-		choice.Reason = fmt.Sprintf("it has %.0f %% of held-out constraints right, where the answer without constraints has %.0f %%: better by %.2g standard errors", 100*taken.Share(), 100*baseShare, taken.Advantage)
+		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, the answer without constraints by %.2f: better by %.2g standard errors", taken.Agreement(), without, taken.Advantage)
 	}
 	r.noticeTrials(best, rights)
 	return nil
 }
 
-// better tells whether a way has more right than another, which may be nil. Of equals those that use constraints win.
+// better tells whether a way agrees better than another, which may be nil. Of equals those that use constraints win.
 func better(a, b *clustering.TriedWay) bool {
-	return b == nil || a.Share() > b.Share() || a.Share() == b.Share() && b.Use == clustering.UseNone
+	return b == nil || a.Agreement() > b.Agreement() || a.Agreement() == b.Agreement() && b.Use == clustering.UseNone
 }
 
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
@@ -273,31 +272,6 @@ func (r *run) right(answers ...*answer) []bool {
 		right[at] = (labels[pair.i] == labels[pair.j]) == pair.must
 	}
 	return right
-}
-
-// advantage is by how many standard errors one way has more pairs right than another, must-links and cannot-links
-// counting alike: sum d / sqrt(sum d^2) with d = (right - other) / (number of pairs of the kind).
-func (r *run) advantage(right, other []bool) float64 {
-	must, cannot := r.supervision.kinds()
-	sum, squares := 0.0, 0.0
-	for at, pair := range r.supervision.held {
-		if right[at] == other[at] {
-			continue
-		}
-		d := 1 / float64(cannot)
-		if pair.must {
-			d = 1 / float64(must)
-		}
-		squares += float64(d * d)
-		if !right[at] {
-			d = -d
-		}
-		sum += d
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum / math.Sqrt(squares)
 }
 
 // trial counts what is right in a fold, or in all of them.

@@ -52,21 +52,21 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 }
 
 const (
-	// nearChance is the share of held-out constraints below which an answer says little: half is chance.
-	nearChance = 0.55
-	// goodShare is the share from which on the data can speak against single constraints.
-	goodShare = 0.8
+	// nearChance is the agreement with held-out constraints below which an answer says little.
+	nearChance = 0.1
+	// goodAgreement is the one from which on the data can speak against single constraints.
+	goodAgreement = 0.6
 	// listed is how many constraints a notice names.
 	listed = 5
 )
 
 // noticeTrials says what the held-out constraints tell of the answer, and the answers of the constraints.
 func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way][]bool) {
-	if best.Share() < nearChance {
+	if best.Agreement() < nearChance {
 		r.notice(clustering.Notice{Code: "NEAR_CHANCE", Message: fmt.Sprintf(
-			"the best way has %.0f %% of the held-out constraints right, and 50 %% is chance: these columns say little about the classes that the constraints come from", 100*best.Share())})
+			"the best way agrees with the held-out constraints by %.2f, and 0 is chance: the data say little about the classes that the constraints come from", best.Agreement())})
 	}
-	if best.Share() < goodShare {
+	if best.Agreement() < goodAgreement {
 		return
 	}
 	// A way is good if it is not clearly worse than the best.
