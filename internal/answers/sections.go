@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/catalog"
 )
 
 // writeConstrainedSpectral compares constrained cuts with unconstrained ones.
@@ -90,6 +92,9 @@ func (p Page) writeConstants(b *strings.Builder, x index) {
 			}
 			said := x.mean(at, method, nil)
 			open := x.mean(at, base(method), x.seeds(at, method))
+			if base(method) == catalog.DefaultAlgorithm && math.IsNaN(open) { // which need not be named
+				open = x.mean(at, p.Subject, x.seeds(at, method))
+			}
 			if math.IsNaN(open) {
 				continue
 			}
