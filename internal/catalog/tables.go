@@ -37,7 +37,7 @@ const DefaultAlgorithm = "auto"
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "several ways to compare points and to use constraints; the one that has most of the constraints right that it was not shown is taken",
+		About: "several ways to compare points and to use constraints; the one that agrees best with constraints that it was not shown is taken",
 		Data:  onAll, Options: []string{"constraints", "seeds", "neighbors", "folds"}, Implied: impliedByAuto,
 	},
 	{

@@ -1,8 +1,8 @@
 // Package auto answers when nothing but data, k and constraints is given. It has several ways: a way is a space
-// (the rows as they are, standardized, or the eigenvectors of a graph) and how constraints enter. Without constraints
-// one rule chooses the space; with them, the way whose answers to some of the constraints have most of the others
-// right. The parts are those of packages centroid and spectral; rows, neighbors and products are computed wherever
-// the data live.
+// (the rows as they are, standardized, or the eigenvectors of a graph) and a use of the constraints. Without
+// constraints one rule chooses the space; with them, the way that agrees best with constraints that it was not shown.
+// The fits are those of packages centroid and span. Rows, neighbors and given matrices are computed with wherever the
+// data live; graphs of neighbors and eigenvectors are small enough for this process.
 package auto
 
 import (

@@ -21,10 +21,10 @@ const (
 	// out of ten.
 	enoughChecks = 10
 	// A way replaces the answer without constraints if it is better by more than so many standard errors; where constraints
-	// are few, or contradict each other, by more; where they are trusted, if it is not clearly worse.
-	leastAdvantage        = 1.0
-	leastAdvantageUnsure  = 1.5
-	leastAdvantageTrusted = -1.0
+	// are few, or contradict each other, by more; where they are trusted, unless it is clearly worse.
+	leastAdvantage       = 1.0
+	leastAdvantageUnsure = 1.5
+	clearlyWorse         = -1.0
 )
 
 // choose finds the way and its answer.
@@ -142,7 +142,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		}
 	}
 	choice.Chosen = tried.Way
-	if tried.Advantage < leastAdvantageTrusted {
+	if tried.Advantage < clearlyWorse {
 		choice.Chosen.Use = clustering.UseNone
 		choice.Reason += fmt.Sprintf("; constraints are left out, because with some of them the answer agrees less with the others (%.2f)", tried.Agreement())
 	}
@@ -176,7 +176,7 @@ func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay 
 	return clustering.TriedWay{Trial: r.trial(way, right, allShown), Advantage: r.advantage(right, base)}
 }
 
-// chooseByFolds compares the ways by what they have right of the constraints that they were not shown.
+// chooseByFolds compares the ways by how well they agree with the constraints that they were not shown.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
 	baseRight := r.right(base.alone)
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
@@ -226,7 +226,7 @@ func better(a, b *clustering.TriedWay) bool {
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
 	case r.trusted() && w.Use != clustering.UseCuts: // which take no constraint for certain
-		return w.Advantage >= leastAdvantageTrusted
+		return w.Advantage >= clearlyWorse
 	case r.supervision.contradictions > 0:
 		return w.Advantage > leastAdvantageUnsure
 	}
@@ -245,7 +245,7 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 	ways := map[clustering.Space][]clustering.Use{}
 	_, dense := r.data.(*dataset.Points)
 	for _, name := range r.names {
-		if r.spec.K > 1 && (name == clustering.SpaceGraph || name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors) {
+		if r.spec.K > 1 && (name == clustering.SpaceGraph || ofNeighbors(name)) {
 			ways[name] = append(ways[name], clustering.UseCuts)
 			break
 		}

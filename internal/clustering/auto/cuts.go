@@ -6,7 +6,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/clustering/piece"
 	"github.com/cleave-project/cleave/internal/clustering/span"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/spectral"
@@ -37,7 +36,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 		whole[i] /= math.Sqrt(square)
 	}
 	found, err := spectral.Largest(ctx, embedding.Without{Operator: c, Vector: whole}, count-1, r.spec.Random(clustering.StreamEigen),
-		spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts, Rough: count - r.spec.K, Scale: 1})
+		spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
 	if err != nil {
 		return err
 	}
@@ -65,16 +64,9 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 		return nil, err
 	}
 	at := &coordinates{kept: s.plain.kept, columns: found.Embedding.Columns, values: found.Embedding.Values}
-	labels := clustering.Unassigned(r.n)
-	for row, point := range at.kept {
-		labels[point] = found.Labels[row]
-	}
-	piece.AttachTo(labels, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
-	result := &clustering.Result{
-		Labels: labels, StopReason: clustering.StopConverged,
-		ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K),
-	}
-	return &answer{labels, result, at}, nil
+	all := r.expand(s, at, &clustering.Result{Labels: found.Labels, StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut"}, set)
+	all.result.Objective = normalizedCut(s.graph, all.labels, r.spec.K)
+	return all, nil
 }
 
 // loosest is the cluster whose rows agree least: that of the shortest mean.

@@ -6,12 +6,13 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/centroid"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/constraint"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/spectral"
 )
 
-// task is one fit: how constraints enter, and the fold that is not shown, allShown: none.
+// task is one fit: how constraints enter, and the fold that is held out; allShown: none is.
 type task struct {
 	use  clustering.Use
 	fold int
@@ -29,7 +30,8 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			answers[at] = s.alone
 			continue
 		}
-		shown, err := r.shown(t), error(nil)
+		shown := r.shown(t)
+		var err error
 		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
 			return nil, err
 		}
@@ -79,7 +81,7 @@ func (r *run) shown(t task) []constraint.Constraint {
 
 // fitContracted fits in the eigenvectors of the graph whose must-linked vertices are one.
 func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	at, err := r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: maxProducts})
+	at, err := r.eigenvectors(ctx, s, set, spectral.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ const (
 func (p *Problem) spaceNames() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
 	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
-	if graph, isGraph := p.data.(*dataset.Graph); isGraph && graph != nil {
+	if p.data.Kind() == dataset.KindGraph {
 		return []clustering.Space{clustering.SpaceGraph}
 	}
 	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 // noticeFew says that there are too few constraints to compare ways by.
@@ -97,5 +96,5 @@ func (r *run) noticeTrials(best *clustering.TriedWay, rights map[clustering.Way]
 		against = append(against, fmt.Sprintf("and %d more", count-listed))
 	}
 	r.notice(clustering.Notice{Code: "CONSTRAINTS_AGAINST_DATA", Message: fmt.Sprintf(
-		"%s speak against the data: no good way that is not shown them has them right: %s; they are wrong, or between clusters that touch", text.Plural(count, "constraint"), strings.Join(against, ", "))})
+		"constraints that no good way has right when it is not shown them: %s (%d of %d); they are wrong, or between clusters that touch", strings.Join(against, ", "), count, len(r.supervision.held))})
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dataset"
 )
 
-// maxProducts is after how many products the search for eigenvectors returns its best so far.
-const maxProducts = 20_000
-
 // Problem is a spec checked against its data.
 type Problem struct {
 	Warnings []clustering.Notice

@@ -93,7 +93,7 @@ func (s *supervision) holdOutSeeds(fold int) {
 	}
 }
 
-// shown are the constraints outside a fold; without allShown they are all. Seeds become a must-link with the one before of
+// shown are the constraints outside a fold, or with allShown all of them. Seeds become a must-link with the one before of
 // the same label, and a cannot-link with the last one of every other label, from which all other pairs follow.
 func (s *supervision) shown(without int) []constraint.Constraint {
 	var shown []constraint.Constraint

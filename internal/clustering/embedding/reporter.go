@@ -15,14 +15,14 @@ type Reporter struct {
 // NewReporter reports to an observer.
 func NewReporter(o clustering.Observer) *Reporter { return &Reporter{o: o} }
 
-// maxProducts is after how many products an eigensolver returns its best so far.
-const maxProducts = 20_000
+// MaxProducts is after how many products an eigensolver returns its best so far.
+const MaxProducts = 20_000
 
 // SolverOptions are those of an eigensolver whose steps are reported.
 func (r *Reporter) SolverOptions(tolerance float64) spectral.Options {
-	return spectral.Options{Tolerance: tolerance, MaxProducts: maxProducts, Observe: func(p spectral.Progress) {
+	return spectral.Options{Tolerance: tolerance, MaxProducts: MaxProducts, Observe: func(p spectral.Progress) {
 		if p.Iteration == 1 { // a new search begins
-			r.forecast = forecast{tolerance: p.Tolerance, products: maxProducts}
+			r.forecast = forecast{tolerance: p.Tolerance, products: MaxProducts}
 		}
 		r.steps++
 		step := clustering.SolverStep{
