@@ -66,13 +66,13 @@ func (v *Vectors) scatter() int64 {
 
 // What the model of a lane takes, in bytes. A value of a centroid or of the matrix: the model before (8), and the one
 // that arrives, packed while the buffer that takes it in grows, and unpacked (24). A cluster's biases, places and
-// counts. A column's mean, grid and rounding constant, packed and unpacked. A change of a cluster's sums, unpacked and
-// packed.
+// counts. A column's mean, grid and rounding constant, packed and unpacked. A change of a cluster's sums, unpacked,
+// packed, and in the message that is sent while the next one is made.
 const (
 	modelValueBytes   = 32
 	modelClusterBytes = 64
 	modelColumnBytes  = 64
-	changeBytes       = 16
+	changeBytes       = 24
 )
 
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
