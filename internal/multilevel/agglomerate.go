@@ -1,0 +1,156 @@
+package multilevel
+
+import "container/heap"
+
+// agglomerate merges the two clusters by which Q falls least, beginning with every vertex by itself, until k are left:
+//
+//	M_cc/s_c + M_dd/s_d - (M_cc + M_dd + 2 M_cd)/(s_c + s_d).
+//
+// Clusters that no entry connects are merged last, the lightest first.
+func agglomerate(g *Graph, k int) []int32 {
+	n := g.Rows()
+	a := &agglomeration{
+		within: make([]float64, n), mass: append([]float64(nil), g.Mass...),
+		between: make([]map[int32]float64, n), into: make([]int32, n), version: make([]int32, n),
+	}
+	for v := range int32(n) {
+		a.into[v], a.within[v] = v, g.diagonal(v)
+		neighbors, weights := g.row(v)
+		a.between[v] = make(map[int32]float64, len(neighbors))
+		for at, u := range neighbors {
+			if u != v {
+				a.between[v][u] = weights[at]
+			}
+		}
+	}
+	for v := range int32(n) {
+		neighbors, _ := g.row(v)
+		for _, u := range neighbors {
+			if u > v {
+				a.queue = append(a.queue, a.merger(v, u))
+			}
+		}
+	}
+	heap.Init(&a.queue)
+	for left := n; left > k; left-- {
+		m, found := a.cheapest()
+		if !found {
+			a.mergeLightest(left - k)
+			break
+		}
+		a.merge(m.a, m.b)
+	}
+	return a.labels()
+}
+
+type agglomeration struct {
+	within, mass []float64
+	between      []map[int32]float64
+	into         []int32 // the cluster that a cluster became part of; itself: it is still there
+	version      []int32 // how often it has changed; -1: it is gone
+	queue        mergers
+}
+
+// merger is what merging two clusters costs, as they were at some version.
+type merger struct {
+	loss               float64
+	a, b               int32
+	versionA, versionB int32
+}
+
+func (a *agglomeration) merger(c, d int32) merger {
+	c, d = min(c, d), max(c, d)
+	loss := a.within[c]/a.mass[c] + a.within[d]/a.mass[d] - (a.within[c]+a.within[d]+2*a.between[c][d])/(a.mass[c]+a.mass[d])
+	return merger{loss, c, d, a.version[c], a.version[d]}
+}
+
+// cheapest is the next merger that is still possible.
+func (a *agglomeration) cheapest() (merger, bool) {
+	for a.queue.Len() > 0 {
+		m := heap.Pop(&a.queue).(merger)
+		if a.version[m.a] == m.versionA && a.version[m.b] == m.versionB {
+			return m, true
+		}
+	}
+	return merger{}, false
+}
+
+// merge makes the one with fewer neighbors part of the other.
+func (a *agglomeration) merge(c, d int32) {
+	if len(a.between[c]) < len(a.between[d]) {
+		c, d = d, c
+	}
+	a.within[c] += a.within[d] + 2*a.between[c][d]
+	a.mass[c] += a.mass[d]
+	a.into[d] = c
+	a.version[c]++
+	a.version[d] = -1
+	delete(a.between[c], d)
+	for e, weight := range a.between[d] { // in any order: each changes only what is between it and c
+		if e == c {
+			continue
+		}
+		delete(a.between[e], d)
+		a.between[c][e] += weight
+		a.between[e][c] += weight
+	}
+	a.between[d] = nil
+	for e := range a.between[c] { // in any order: mergers are ordered by themselves
+		heap.Push(&a.queue, a.merger(c, e))
+	}
+}
+
+// mergeLightest merges the two lightest clusters, as often as given.
+func (a *agglomeration) mergeLightest(times int) {
+	for range times {
+		first, second := int32(-1), int32(-1)
+		for c := range int32(len(a.into)) {
+			switch {
+			case a.into[c] != c:
+			case first < 0 || a.mass[c] < a.mass[first]:
+				first, second = c, first
+			case second < 0 || a.mass[c] < a.mass[second]:
+				second = c
+			}
+		}
+		a.into[first] = second
+		a.mass[second] += a.mass[first]
+	}
+}
+
+// labels numbers the clusters in order of their lowest vertices.
+func (a *agglomeration) labels() []int32 {
+	labels, numbers := make([]int32, len(a.into)), map[int32]int32{}
+	for v := range int32(len(labels)) {
+		c := v
+		for a.into[c] != c {
+			c = a.into[c]
+		}
+		if _, known := numbers[c]; !known {
+			numbers[c] = int32(len(numbers))
+		}
+		labels[v] = numbers[c]
+	}
+	return labels
+}
+
+// mergers are ordered by their loss, then by their clusters.
+type mergers []merger
+
+func (m mergers) Len() int { return len(m) }
+func (m mergers) Less(i, j int) bool {
+	if m[i].loss != m[j].loss {
+		return m[i].loss < m[j].loss
+	}
+	if m[i].a != m[j].a {
+		return m[i].a < m[j].a
+	}
+	return m[i].b < m[j].b
+}
+func (m mergers) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+func (m *mergers) Push(x any)   { *m = append(*m, x.(merger)) }
+func (m *mergers) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}
