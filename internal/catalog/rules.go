@@ -86,6 +86,8 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 		return r.refuse(a, "BAD_START", "seeds", "{init} seeds needs {seeds}")
 	case given && start != "seeds" && r.given("seeds"):
 		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no use with {init} %s", start)
+	case start == "multilevel" && r.Data != Graph && r.Data != "":
+		return r.refuse(a, notApplicable, "init", "{init} multilevel is for graphs: the affinity of points has too many edges to merge vertices by")
 	case r.given("farthest") && start != "farthest-first" && (given || !r.given("constraints") || r.given("seeds")):
 		return r.refuse(a, notApplicable, "farthest", "{farthest} goes with {init} farthest-first only")
 	}

@@ -46,7 +46,7 @@ var Algorithms = []Algorithm{
 		Data:  onAll,
 		Options: slices.Concat([]string{"objective"}, affinityOptions,
 			[]string{"sigma", "on-rise", "empty", "weights", "farthest", "seeds", "paper"}),
-		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral"},
+		Starts: []string{"seeds", "farthest-first", "kmeans++", "random", "labels", "spectral", "multilevel"},
 	},
 	{
 		Name: "kmeans", Family: CentroidFamily, Supervision: "none",
@@ -209,7 +209,7 @@ var Options = []Option{
 	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "none"}, Default: "none", Group: RunGroup,
 		Help: "what is done to the columns of dense points: mean 0 and variance 1 (zscore), the same if few columns carry the variance (auto), or nothing"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
-		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"},
+		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
 		Default: "seeds where there are any; else restarts start in different ways (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how to `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},

@@ -8,6 +8,7 @@ type Observer interface {
 	Shift(s ShiftChange)
 	Notice(n Notice)
 	Solver(s SolverStep)
+	Level(l LevelBegan)
 	Trial(t Trial)     // a way was tried on one fold of the constraints
 	Phase(phase Phase) // for live progress only
 }
@@ -20,6 +21,9 @@ type SolverStep struct {
 	Converged, Wanted int
 	StepsLeft         *int // an estimate; nil: there is none
 }
+
+// LevelBegan says that a graph is refined on one of its levels (see package multilevel). The last one is 0, the graph itself.
+type LevelBegan struct{ Level, Levels, Vertices int }
 
 // Phase is a stage of a run.
 type Phase uint8
@@ -57,6 +61,9 @@ func (NopObserver) Notice(Notice) {}
 
 // Solver implements Observer.
 func (NopObserver) Solver(SolverStep) {}
+
+// Level implements Observer.
+func (NopObserver) Level(LevelBegan) {}
 
 // Trial implements Observer.
 func (NopObserver) Trial(Trial) {}

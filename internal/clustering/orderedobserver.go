@@ -65,6 +65,7 @@ func (r *restartObserver) Shift(s ShiftChange) { r.pass(func(o Observer) { o.Shi
 func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(n) }) }
 
 func (r *restartObserver) Solver(s SolverStep) { r.pass(func(o Observer) { o.Solver(s) }) }
+func (r *restartObserver) Level(l LevelBegan)  { r.pass(func(o Observer) { o.Level(l) }) }
 
 func (r *restartObserver) Trial(t Trial) { r.pass(func(o Observer) { o.Trial(t) }) }
 

@@ -50,7 +50,7 @@ func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
 		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
-		Start: catalog.Named(r.Values["init"], StartSpectral), FarthestMean: r.Is("farthest", "mean"),
+		Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
 		Scale: catalog.Named(r.Values["scale"], ScaleNone),
 	}
 	if spec.Start == StartDefault && r.Values["farthest"] != "" {
@@ -112,12 +112,13 @@ const (
 	StartNeighborhoods
 	StartWeightedFarthestFirst
 	StartCentroids
-	StartSpectral // kernel k-means alone: by k-means on the leading eigenvectors
+	StartSpectral   // kernel k-means alone: by k-means on the leading eigenvectors
+	StartMultilevel // kernel k-means on graphs alone: from the coarse to the fine
 )
 
 // String is the name of a start in the catalog.
 func (s Start) String() string {
-	return [...]string{"", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral"}[s]
+	return [...]string{"", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"}[s]
 }
 
 // Field is the path of an algorithm's option in the API.
@@ -126,4 +127,4 @@ func Field(a Algorithm, option string) string {
 }
 
 // Random tells whether a start depends on chance.
-func (s Start) Random() bool { return s == StartRandom || s == StartKmeansPlusPlus }
+func (s Start) Random() bool { return s == StartRandom || s == StartKmeansPlusPlus || s == StartMultilevel }

@@ -51,7 +51,7 @@ func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
 func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Iteration, p.Objective, p.Moved = iteration.GetIteration(), iteration.GetObjective(), iteration.GetMoved()
-		p.Solver, p.WayTried = nil, nil // the solver only found the start, and the way is chosen
+		p.Solver, p.WayTried, p.Level = nil, nil, nil // they only led to the start
 		if l.iterating.IsZero() {
 			l.iterating = l.now()
 			return
@@ -63,14 +63,19 @@ func (l *liveProgress) step(iteration *cleavev1.Iteration) {
 // solverStep counts a step of an eigensolver.
 func (l *liveProgress) solverStep(step *cleavev1.SolverStep) {
 	l.update(func(p *cleavev1.Progress) {
-		p.Solver, p.WayTried = step, nil
+		p.Solver, p.WayTried, p.Level = step, nil, nil
 		l.solver.tick(l.now(), step.StepsLeft)
 	})
 }
 
 // wayTried notes the last way that was tried.
 func (l *liveProgress) wayTried(tried *cleavev1.WayTried) {
-	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried = nil, tried })
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried, p.Level = nil, tried, nil })
+}
+
+// levelBegan notes the level of a graph that is refined.
+func (l *liveProgress) levelBegan(level *cleavev1.LevelBegan) {
+	l.update(func(p *cleavev1.Progress) { p.Solver, p.WayTried, p.Level = nil, nil, level })
 }
 
 // tiles notes how many tiles are built.

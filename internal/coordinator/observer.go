@@ -112,6 +112,13 @@ func (o *observer) Solver(s clustering.SolverStep) {
 	o.job.progress.solverStep(step)
 }
 
+// Level implements clustering.Observer.
+func (o *observer) Level(l clustering.LevelBegan) {
+	level := wire.LevelProto(l)
+	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: level}})
+	o.job.progress.levelBegan(level)
+}
+
 // Trial implements clustering.Observer.
 func (o *observer) Trial(t clustering.Trial) {
 	tried := wire.WayTriedProto(t)

@@ -141,6 +141,11 @@ func NoticeProto(n clustering.Notice) *cleavev1.Notice {
 	return &cleavev1.Notice{Code: n.Code, Message: n.Message}
 }
 
+// LevelProto converts a level that was begun.
+func LevelProto(l clustering.LevelBegan) *cleavev1.LevelBegan {
+	return &cleavev1.LevelBegan{Level: uint32(l.Level), Levels: uint32(l.Levels), Vertices: uint64(l.Vertices)}
+}
+
 // SolverStepProto converts a step of an eigensolver.
 func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 	p := &cleavev1.SolverStep{

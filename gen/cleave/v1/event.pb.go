@@ -226,6 +226,7 @@ type Event struct {
 	//	*Event_Notice
 	//	*Event_Ended
 	//	*Event_WayTried
+	//	*Event_Level
 	What          isEvent_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -338,6 +339,15 @@ func (x *Event) GetWayTried() *WayTried {
 	return nil
 }
 
+func (x *Event) GetLevel() *LevelBegan {
+	if x != nil {
+		if x, ok := x.What.(*Event_Level); ok {
+			return x.Level
+		}
+	}
+	return nil
+}
+
 type isEvent_What interface {
 	isEvent_What()
 }
@@ -371,6 +381,10 @@ type Event_WayTried struct {
 	WayTried *WayTried `protobuf:"bytes,8,opt,name=way_tried,json=wayTried,proto3,oneof"`
 }
 
+type Event_Level struct {
+	Level *LevelBegan `protobuf:"bytes,9,opt,name=level,proto3,oneof"`
+}
+
 func (*Event_Restart) isEvent_What() {}
 
 func (*Event_Iteration) isEvent_What() {}
@@ -384,6 +398,8 @@ func (*Event_Notice) isEvent_What() {}
 func (*Event_Ended) isEvent_What() {}
 
 func (*Event_WayTried) isEvent_What() {}
+
+func (*Event_Level) isEvent_What() {}
 
 // RestartBegan: one of several restarts begins.
 type RestartBegan struct {
@@ -764,6 +780,69 @@ func (x *SolverStep) GetStepsLeft() uint32 {
 	return 0
 }
 
+// LevelBegan: a graph is refined on one of its levels, of more vertices than the last.
+type LevelBegan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 is the graph itself, and the last one.
+	Level uint32 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
+	// How many there are.
+	Levels        uint32 `protobuf:"varint,2,opt,name=levels,proto3" json:"levels,omitempty"`
+	Vertices      uint64 `protobuf:"varint,3,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LevelBegan) Reset() {
+	*x = LevelBegan{}
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LevelBegan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LevelBegan) ProtoMessage() {}
+
+func (x *LevelBegan) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LevelBegan.ProtoReflect.Descriptor instead.
+func (*LevelBegan) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LevelBegan) GetLevel() uint32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *LevelBegan) GetLevels() uint32 {
+	if x != nil {
+		return x.Levels
+	}
+	return 0
+}
+
+func (x *LevelBegan) GetVertices() uint64 {
+	if x != nil {
+		return x.Vertices
+	}
+	return 0
+}
+
 // Way is one way to an answer: a representation of the data, and how constraints enter.
 type Way struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -775,7 +854,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +866,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[6]
+	mi := &file_cleave_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +879,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Way) GetSpace() Space {
@@ -835,7 +914,7 @@ type WayTried struct {
 
 func (x *WayTried) Reset() {
 	*x = WayTried{}
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +926,7 @@ func (x *WayTried) String() string {
 func (*WayTried) ProtoMessage() {}
 
 func (x *WayTried) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[7]
+	mi := &file_cleave_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +939,7 @@ func (x *WayTried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WayTried.ProtoReflect.Descriptor instead.
 func (*WayTried) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WayTried) GetWay() *Way {
@@ -925,7 +1004,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1016,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[8]
+	mi := &file_cleave_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1029,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Notice) GetCode() string {
@@ -982,7 +1061,7 @@ type JobEnded struct {
 
 func (x *JobEnded) Reset() {
 	*x = JobEnded{}
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1073,7 @@ func (x *JobEnded) String() string {
 func (*JobEnded) ProtoMessage() {}
 
 func (x *JobEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[9]
+	mi := &file_cleave_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1086,7 @@ func (x *JobEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEnded.ProtoReflect.Descriptor instead.
 func (*JobEnded) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *JobEnded) GetState() JobState {
@@ -1061,14 +1140,16 @@ type Progress struct {
 	// The last step of the eigensolver, until something else begins.
 	Solver *SolverStep `protobuf:"bytes,12,opt,name=solver,proto3" json:"solver,omitempty"`
 	// The last way that was tried, until something else begins.
-	WayTried      *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
+	WayTried *WayTried `protobuf:"bytes,13,opt,name=way_tried,json=wayTried,proto3" json:"way_tried,omitempty"`
+	// The last level that was begun, until something else begins.
+	Level         *LevelBegan `protobuf:"bytes,14,opt,name=level,proto3" json:"level,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1161,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_event_proto_msgTypes[10]
+	mi := &file_cleave_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1174,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Progress) GetPhase() Phase {
@@ -1187,11 +1268,18 @@ func (x *Progress) GetWayTried() *WayTried {
 	return nil
 }
 
+func (x *Progress) GetLevel() *LevelBegan {
+	if x != nil {
+		return x.Level
+	}
+	return nil
+}
+
 var File_cleave_v1_event_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\x85\x03\n" +
+	"\x15cleave/v1/event.proto\x12\tcleave.v1\x1a\x13cleave/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb4\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x123\n" +
 	"\arestart\x18\x02 \x01(\v2\x17.cleave.v1.RestartBeganH\x00R\arestart\x124\n" +
@@ -1200,7 +1288,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x06solver\x18\x05 \x01(\v2\x15.cleave.v1.SolverStepH\x00R\x06solver\x12+\n" +
 	"\x06notice\x18\x06 \x01(\v2\x11.cleave.v1.NoticeH\x00R\x06notice\x12+\n" +
 	"\x05ended\x18\a \x01(\v2\x13.cleave.v1.JobEndedH\x00R\x05ended\x122\n" +
-	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTriedB\x06\n" +
+	"\tway_tried\x18\b \x01(\v2\x13.cleave.v1.WayTriedH\x00R\bwayTried\x12-\n" +
+	"\x05level\x18\t \x01(\v2\x15.cleave.v1.LevelBeganH\x00R\x05levelB\x06\n" +
 	"\x04what\"(\n" +
 	"\fRestartBegan\x12\x18\n" +
 	"\arestart\x18\x01 \x01(\rR\arestart\"\xf9\x01\n" +
@@ -1236,7 +1325,12 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x06wanted\x18\x06 \x01(\rR\x06wanted\x12\"\n" +
 	"\n" +
 	"steps_left\x18\a \x01(\rH\x00R\tstepsLeft\x88\x01\x01B\r\n" +
-	"\v_steps_left\"O\n" +
+	"\v_steps_left\"V\n" +
+	"\n" +
+	"LevelBegan\x12\x14\n" +
+	"\x05level\x18\x01 \x01(\rR\x05level\x12\x16\n" +
+	"\x06levels\x18\x02 \x01(\rR\x06levels\x12\x1a\n" +
+	"\bvertices\x18\x03 \x01(\x04R\bvertices\"O\n" +
 	"\x03Way\x12&\n" +
 	"\x05space\x18\x01 \x01(\x0e2\x10.cleave.v1.SpaceR\x05space\x12 \n" +
 	"\x03use\x18\x02 \x01(\x0e2\x0e.cleave.v1.UseR\x03use\"\xf0\x01\n" +
@@ -1257,7 +1351,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
 	"stopReason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12&\n" +
-	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\xf1\x03\n" +
+	"\x05error\x18\x04 \x01(\v2\x10.cleave.v1.ErrorR\x05error\"\x9e\x04\n" +
 	"\bProgress\x12&\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x10.cleave.v1.PhaseR\x05phase\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x123\n" +
@@ -1273,7 +1367,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	" \x01(\rR\x05moved\x122\n" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
 	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
-	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried*\x8e\x01\n" +
+	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
+	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level*\x8e\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1311,7 +1406,7 @@ func file_cleave_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_cleave_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_cleave_v1_event_proto_goTypes = []any{
 	(Space)(0),                  // 0: cleave.v1.Space
 	(Use)(0),                    // 1: cleave.v1.Use
@@ -1322,41 +1417,44 @@ var file_cleave_v1_event_proto_goTypes = []any{
 	(*ObjectiveParts)(nil),      // 6: cleave.v1.ObjectiveParts
 	(*ShiftChange)(nil),         // 7: cleave.v1.ShiftChange
 	(*SolverStep)(nil),          // 8: cleave.v1.SolverStep
-	(*Way)(nil),                 // 9: cleave.v1.Way
-	(*WayTried)(nil),            // 10: cleave.v1.WayTried
-	(*Notice)(nil),              // 11: cleave.v1.Notice
-	(*JobEnded)(nil),            // 12: cleave.v1.JobEnded
-	(*Progress)(nil),            // 13: cleave.v1.Progress
-	(JobState)(0),               // 14: cleave.v1.JobState
-	(StopReason)(0),             // 15: cleave.v1.StopReason
-	(*Error)(nil),               // 16: cleave.v1.Error
-	(*durationpb.Duration)(nil), // 17: google.protobuf.Duration
+	(*LevelBegan)(nil),          // 9: cleave.v1.LevelBegan
+	(*Way)(nil),                 // 10: cleave.v1.Way
+	(*WayTried)(nil),            // 11: cleave.v1.WayTried
+	(*Notice)(nil),              // 12: cleave.v1.Notice
+	(*JobEnded)(nil),            // 13: cleave.v1.JobEnded
+	(*Progress)(nil),            // 14: cleave.v1.Progress
+	(JobState)(0),               // 15: cleave.v1.JobState
+	(StopReason)(0),             // 16: cleave.v1.StopReason
+	(*Error)(nil),               // 17: cleave.v1.Error
+	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
 }
 var file_cleave_v1_event_proto_depIdxs = []int32{
 	4,  // 0: cleave.v1.Event.restart:type_name -> cleave.v1.RestartBegan
 	5,  // 1: cleave.v1.Event.iteration:type_name -> cleave.v1.Iteration
 	7,  // 2: cleave.v1.Event.shift:type_name -> cleave.v1.ShiftChange
 	8,  // 3: cleave.v1.Event.solver:type_name -> cleave.v1.SolverStep
-	11, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
-	12, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
-	10, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
-	6,  // 7: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
-	0,  // 8: cleave.v1.Way.space:type_name -> cleave.v1.Space
-	1,  // 9: cleave.v1.Way.use:type_name -> cleave.v1.Use
-	9,  // 10: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
-	14, // 11: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
-	15, // 12: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
-	16, // 13: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
-	2,  // 14: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
-	17, // 15: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
-	17, // 16: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
-	8,  // 17: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
-	10, // 18: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	12, // 4: cleave.v1.Event.notice:type_name -> cleave.v1.Notice
+	13, // 5: cleave.v1.Event.ended:type_name -> cleave.v1.JobEnded
+	11, // 6: cleave.v1.Event.way_tried:type_name -> cleave.v1.WayTried
+	9,  // 7: cleave.v1.Event.level:type_name -> cleave.v1.LevelBegan
+	6,  // 8: cleave.v1.Iteration.parts:type_name -> cleave.v1.ObjectiveParts
+	0,  // 9: cleave.v1.Way.space:type_name -> cleave.v1.Space
+	1,  // 10: cleave.v1.Way.use:type_name -> cleave.v1.Use
+	10, // 11: cleave.v1.WayTried.way:type_name -> cleave.v1.Way
+	15, // 12: cleave.v1.JobEnded.state:type_name -> cleave.v1.JobState
+	16, // 13: cleave.v1.JobEnded.stop_reason:type_name -> cleave.v1.StopReason
+	17, // 14: cleave.v1.JobEnded.error:type_name -> cleave.v1.Error
+	2,  // 15: cleave.v1.Progress.phase:type_name -> cleave.v1.Phase
+	18, // 16: cleave.v1.Progress.elapsed:type_name -> google.protobuf.Duration
+	18, // 17: cleave.v1.Progress.time_left:type_name -> google.protobuf.Duration
+	8,  // 18: cleave.v1.Progress.solver:type_name -> cleave.v1.SolverStep
+	11, // 19: cleave.v1.Progress.way_tried:type_name -> cleave.v1.WayTried
+	9,  // 20: cleave.v1.Progress.level:type_name -> cleave.v1.LevelBegan
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_event_proto_init() }
@@ -1373,6 +1471,7 @@ func file_cleave_v1_event_proto_init() {
 		(*Event_Notice)(nil),
 		(*Event_Ended)(nil),
 		(*Event_WayTried)(nil),
+		(*Event_Level)(nil),
 	}
 	file_cleave_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
@@ -1382,7 +1481,7 @@ func file_cleave_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_event_proto_rawDesc), len(file_cleave_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

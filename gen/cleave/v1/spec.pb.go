@@ -141,7 +141,8 @@ type Start int32
 const (
 	// Kernel family: with seeds SEEDS. k-means: KMEANS_PLUS_PLUS. Seeded and constrained k-means: SEEDS. Otherwise
 	// restarts start in different ways: from the answer without constraints, NEIGHBORHOODS and KMEANS_PLUS_PLUS in the
-	// vector family; from that answer, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS in the kernel family.
+	// vector family; from that answer, SPECTRAL, RANDOM and KMEANS_PLUS_PLUS in the kernel family, and on graphs from that
+	// answer and MULTILEVEL.
 	// With paper_settings it is FARTHEST_FIRST with constraints, else KMEANS_PLUS_PLUS in the kernel family; RANDOM for
 	// COP-KMeans; NEIGHBORHOODS for the others.
 	Start_START_UNSPECIFIED      Start = 0
@@ -157,21 +158,25 @@ const (
 	Start_START_CENTROIDS               Start = 8
 	// Kernel family: k-means on the leading eigenvectors of the matrix.
 	Start_START_SPECTRAL Start = 9
+	// Kernel family on graphs: a graph of fewer and fewer merged vertices is clustered, and its labels are refined on the way
+	// back (Dhillon, Guan and Kulis 2007).
+	Start_START_MULTILEVEL Start = 10
 )
 
 // Enum value maps for Start.
 var (
 	Start_name = map[int32]string{
-		0: "START_UNSPECIFIED",
-		1: "START_FARTHEST_FIRST",
-		2: "START_RANDOM",
-		3: "START_KMEANS_PLUS_PLUS",
-		4: "START_LABELS",
-		5: "START_SEEDS",
-		6: "START_NEIGHBORHOODS",
-		7: "START_WEIGHTED_FARTHEST_FIRST",
-		8: "START_CENTROIDS",
-		9: "START_SPECTRAL",
+		0:  "START_UNSPECIFIED",
+		1:  "START_FARTHEST_FIRST",
+		2:  "START_RANDOM",
+		3:  "START_KMEANS_PLUS_PLUS",
+		4:  "START_LABELS",
+		5:  "START_SEEDS",
+		6:  "START_NEIGHBORHOODS",
+		7:  "START_WEIGHTED_FARTHEST_FIRST",
+		8:  "START_CENTROIDS",
+		9:  "START_SPECTRAL",
+		10: "START_MULTILEVEL",
 	}
 	Start_value = map[string]int32{
 		"START_UNSPECIFIED":             0,
@@ -184,6 +189,7 @@ var (
 		"START_WEIGHTED_FARTHEST_FIRST": 7,
 		"START_CENTROIDS":               8,
 		"START_SPECTRAL":                9,
+		"START_MULTILEVEL":              10,
 	}
 )
 
@@ -2833,7 +2839,7 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"SCALE_AUTO\x10\x01\x12\x10\n" +
 	"\fSCALE_ZSCORE\x10\x02\x12\x0e\n" +
 	"\n" +
-	"SCALE_NONE\x10\x03*\xee\x01\n" +
+	"SCALE_NONE\x10\x03*\x84\x02\n" +
 	"\x05Start\x12\x15\n" +
 	"\x11START_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14START_FARTHEST_FIRST\x10\x01\x12\x10\n" +
@@ -2844,7 +2850,9 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"\x13START_NEIGHBORHOODS\x10\x06\x12!\n" +
 	"\x1dSTART_WEIGHTED_FARTHEST_FIRST\x10\a\x12\x13\n" +
 	"\x0fSTART_CENTROIDS\x10\b\x12\x12\n" +
-	"\x0eSTART_SPECTRAL\x10\t*^\n" +
+	"\x0eSTART_SPECTRAL\x10\t\x12\x14\n" +
+	"\x10START_MULTILEVEL\x10\n" +
+	"*^\n" +
 	"\fFarthestRule\x12\x1d\n" +
 	"\x19FARTHEST_RULE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FARTHEST_RULE_TOTAL\x10\x01\x12\x16\n" +

@@ -77,6 +77,8 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.iteration(what.Iteration)
 	case *cleavev1.Event_Solver:
 		p.solverStep(what.Solver)
+	case *cleavev1.Event_Level:
+		p.level(what.Level)
 	case *cleavev1.Event_WayTried:
 		p.wayTried(what.WayTried)
 	case *cleavev1.Event_Shift:
@@ -118,6 +120,18 @@ func (p *Progress) solverStep(s *cleavev1.SolverStep) {
 		parts = append(parts, about(p.timeLeft))
 	}
 	p.plain("eigenvectors: " + strings.Join(parts, ", "))
+}
+
+func (p *Progress) level(l *cleavev1.LevelBegan) {
+	if p.width > 0 {
+		return // the next live progress draws it
+	}
+	p.plain(levelText(l))
+}
+
+// levelText says which level of a graph is refined.
+func levelText(l *cleavev1.LevelBegan) string {
+	return fmt.Sprintf("level %d of %d: %d vertices", l.GetLevels()-l.GetLevel(), l.GetLevels(), l.GetVertices())
 }
 
 func (p *Progress) wayTried(t *cleavev1.WayTried) {
@@ -218,6 +232,9 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	case cleavev1.Phase_PHASE_INITIALIZING:
 		if s := live.GetSolver(); s != nil {
 			parts = append(parts, solverParts(s)...)
+		}
+		if l := live.GetLevel(); l != nil {
+			parts = append(parts, levelText(l))
 		}
 	case cleavev1.Phase_PHASE_ITERATING:
 		if s := live.GetSolver(); s != nil {

@@ -294,7 +294,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 		return start
 	}
 	algorithm, _ := catalog.FindAlgorithm(o.Algorithm.String())
-	return catalog.Named(algorithm.Starts[0], clustering.StartSpectral)
+	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)
 }
 
 // newMethod is a new run.

@@ -21,6 +21,7 @@ type Recorder struct {
 	Notices    []clustering.Notice
 	Restarts   []int
 	Steps      []clustering.SolverStep
+	Levels     []clustering.LevelBegan
 	Trials     []clustering.Trial
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
@@ -42,6 +43,9 @@ func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
 
 // Solver implements clustering.Observer.
 func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
+
+// Level implements clustering.Observer.
+func (r *Recorder) Level(l clustering.LevelBegan) { r.Levels = append(r.Levels, l) }
 
 // Iteration implements clustering.Observer.
 func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {

@@ -138,13 +138,13 @@ const maxSpectralStart = 1 << 20
 // StartsSpectral tells whether eigenvectors are needed for a start.
 func (p *Problem) StartsSpectral() bool {
 	if p.mixesStarts() {
-		return p.n*p.spec.K <= maxSpectralStart
+		return p.graph == nil && p.n*p.spec.K <= maxSpectralStart
 	}
 	return p.start() == clustering.StartSpectral
 }
 
-// startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer, a spectral start,
-// and then by turns random labels and k-means++. Farthest-first is not among them: it begins at must-link components
+// startOf is how a restart begins. Where each has a start of its own they are the unconstrained answer and then, on graphs,
+// always those of package multilevel; otherwise a spectral start, and by turns random labels and k-means++. Farthest-first is not among them: it begins at must-link components
 // and so finds the clusters that consist of nothing else, if they are worth only a little more than others.
 func (p *Problem) startOf(restart int) clustering.Start {
 	if !p.mixesStarts() {
@@ -153,6 +153,9 @@ func (p *Problem) startOf(restart int) clustering.Start {
 	var starts []clustering.Start
 	if p.free != nil {
 		starts = append(starts, clustering.StartLabels)
+	}
+	if p.graph != nil && restart >= len(starts) {
+		return clustering.StartMultilevel
 	}
 	if p.StartsSpectral() {
 		starts = append(starts, clustering.StartSpectral)

@@ -102,6 +102,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	hash := hashLabels(m.labels)
 	rose := m.shiftedValue()-shiftedBefore > m.riseTolerance()
 	repeated := m.seen[hash]
+	if rose && m.endsAtRise() {
+		err := m.apply(ctx, reversed(moves))
+		return clustering.Report{Stop: clustering.StopConverged}, m.restoreAfter(err, before)
+	}
 	if (rose || repeated) && m.p.options.OnRise != RiseIgnore {
 		if err := m.apply(ctx, reversed(moves)); err != nil {
 			return clustering.Report{}, m.restoreAfter(err, before)
@@ -120,6 +124,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	}
 	return report, nil
 }
+
+// endsAtRise tells whether labels that a step makes worse are the answer. Those of package multilevel are: no single move
+// makes them better, and steps that go on from worse ones seldom come back to as good ones.
+func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
 
 // batch is one assignment of all points and the repair of clusters that it emptied.
 func (m *method) batch(ctx context.Context) error {

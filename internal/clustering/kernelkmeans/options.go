@@ -23,6 +23,7 @@ type Options struct {
 	Sigma        float64         // the diagonal shift
 	SigmaAuto    bool            // the least shift that makes the kernel positive semidefinite
 	OnRise       RisePolicy
+	RiseOpen     bool // OnRise is a default; see method.endsAtRise
 	KeepBest     bool // the best labeling of a run is its answer, not the last
 	KeepEmpty    bool // leave empty clusters empty instead of filling them
 	KeepDiagonal bool // graph objectives on points: keep the diagonal of the affinity
@@ -45,7 +46,7 @@ func NewOptions(r catalog.Request) *Options {
 	if !r.Is("paper", "true") {
 		o.KeepBest = true
 		if r.Values["on-rise"] == "" {
-			o.OnRise = RiseIgnore
+			o.OnRise, o.RiseOpen = RiseIgnore, true
 		}
 	}
 	return o

@@ -62,6 +62,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	p.graph, _ = data.(*dataset.Graph)
+	if spec.Start == clustering.StartMultilevel && p.graph == nil {
+		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "the start multilevel is for graphs").OnField("spec.initialization.start")
+	}
 	p.setUnit()
 	if err := p.prepareConstraints(); err != nil {
 		return nil, err

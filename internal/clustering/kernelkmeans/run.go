@@ -73,7 +73,13 @@ func (f *Family) FillResult(r *clustering.Result) {
 
 // Restarts is how many runs there are: one where the start does not depend on chance.
 func (p *Problem) Restarts() int {
-	if !p.mixesStarts() && !p.start().Random() {
+	switch {
+	case !p.mixesStarts() && !p.start().Random():
+		return 1
+	case p.StartsMultilevel() && p.spec.Restarts == 0: // it has many starts itself
+		if p.free != nil {
+			return 2
+		}
 		return 1
 	}
 	return p.spec.Runs()

@@ -43,6 +43,12 @@ func (m *method) start(ctx context.Context) error {
 			return err
 		}
 		return m.joinNearest(ctx, labels)
+	case clustering.StartMultilevel:
+		labels, err := m.multilevelStart(ctx)
+		if err != nil {
+			return err
+		}
+		return m.joinNearest(ctx, labels)
 	case clustering.StartFarthestFirst:
 		labels, err := m.farthestFirst(ctx)
 		if err != nil {

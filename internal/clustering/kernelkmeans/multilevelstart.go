@@ -1,0 +1,100 @@
+package kernelkmeans
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/multilevel"
+)
+
+// StartsMultilevel tells whether a run begins with the labels of package multilevel. On graphs that is the default: on a
+// sparse graph most vertices are equally far from all clusters that begin with few, so that other starts lead nowhere.
+func (p *Problem) StartsMultilevel() bool {
+	return p.spec.Start == clustering.StartMultilevel || p.graph != nil && p.mixesStarts()
+}
+
+// multilevelStart makes first labels on the graph that the coordinator has anyway. Small pieces, which are clusters that cost
+// nothing, take no part and then join the others.
+func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
+	left := m.largePieces()
+	keep, kept := make([]bool, m.p.n), 0
+	for i := range keep {
+		if keep[i] = !left.Left(int32(i)) && !m.isIsolated(i); keep[i] {
+			kept++
+		}
+	}
+	labels := clustering.Unassigned(m.p.n)
+	k := min(m.p.spec.K, kept)
+	if k == 0 {
+		return labels, nil
+	}
+	g, rows := m.multilevelGraph(keep).Build()
+	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Level(clustering.LevelBegan(l)) }}
+	options.Together, options.Groups = m.together(rows)
+	found, err := multilevel.Cluster(ctx, g, options, m.rng)
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return found, nil
+	}
+	for at, i := range rows {
+		labels[i] = found[at]
+	}
+	piece.Attach(labels, m.p.spec.K, m.p.graph, m.constraints)
+	return labels, nil
+}
+
+// multilevelGraph is M with its weights.
+func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
+	matrix := multilevel.Matrix{Graph: m.p.graph, Scale: m.p.Matrix.Scale, Keep: keep, Diagonal: m.diagonal, Mass: m.rowWeights()}
+	for _, pair := range m.constraints.Pairs() {
+		matrix.Entries = append(matrix.Entries, dataset.Edge{Source: pair.I, Target: pair.J, Weight: signedWeight(pair)})
+		if pair.Kind == constraint.CannotLink {
+			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
+		}
+	}
+	if m.p.Objective == ObjectiveRatioCut {
+		// Its associations are those of A - D, negative. With the mean degree on the diagonal they are what remains of the
+		// degrees within a cluster, and all labels differ by the same.
+		mean := 0.0
+		for _, d := range m.diagonal {
+			mean -= d / float64(m.p.n)
+		}
+		matrix.Diagonal = slices.Clone(m.diagonal)
+		for i := range matrix.Diagonal {
+			matrix.Diagonal[i] += mean
+		}
+	}
+	return matrix
+}
+
+// together numbers the components of the must-links among the rows that take part; nil: there are no must-links.
+func (m *method) together(rows []int32) (numbers []int32, groups int) {
+	components := m.constraints.Components()
+	if components.Count() == m.p.n {
+		return nil, 0
+	}
+	of := map[int32]int32{}
+	add := func(i int32) {
+		component := components.Of(i)
+		if _, known := of[component]; !known {
+			of[component] = int32(len(of))
+		}
+		numbers = append(numbers, of[component])
+	}
+	if rows == nil {
+		for i := range int32(m.p.n) {
+			add(i)
+		}
+	}
+	for _, i := range rows {
+		add(i)
+	}
+	return numbers, len(of)
+}
