@@ -25,7 +25,7 @@ import (
 func byNeighbors(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	space := wire.SpaceOf(result.GetChoice().GetChosen())
 	switch {
-	case space == clustering.SpaceGraph:
+	case space == clustering.SpaceGraph || space == clustering.SpaceLevels:
 		return nil, fault.Invalid("NO_MODEL", "%s: a graph knows nothing of vertices that it does not have; cluster old and new ones together", f.model)
 	case space == clustering.SpaceRows: // of points there would be centroids
 		return nil, ofKernelMatrix(f)

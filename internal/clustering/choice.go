@@ -10,11 +10,12 @@ const (
 	SpaceNeighbors                              // eigenvectors of the graph of nearest neighbors of the rows
 	SpaceStandardizedNeighbors                  // and of the standardized rows
 	SpaceGraph                                  // eigenvectors of a given graph
+	SpaceLevels                                 // a given graph itself, cut from the coarse to the fine
 )
 
 // String is the name of a space in the catalog.
 func (s Space) String() string {
-	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph"}[s]
+	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels"}[s]
 }
 
 // Use is how constraints enter.

@@ -22,6 +22,9 @@ const (
 	StreamSeedPairs                            // which seeds are paired
 )
 
+// StreamLevels is of auto, for graphs of merged vertices.
+const StreamLevels uint64 = 1<<63 + 1<<31
+
 // StreamCuts and those after it are of auto, where constraints choose cuts: one for each fold.
 const StreamCuts uint64 = 1<<63 + 1<<32
 

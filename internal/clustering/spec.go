@@ -127,4 +127,6 @@ func Field(a Algorithm, option string) string {
 }
 
 // Random tells whether a start depends on chance.
-func (s Start) Random() bool { return s == StartRandom || s == StartKmeansPlusPlus || s == StartMultilevel }
+func (s Start) Random() bool {
+	return s == StartRandom || s == StartKmeansPlusPlus || s == StartMultilevel
+}

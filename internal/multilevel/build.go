@@ -13,6 +13,8 @@ type Matrix struct {
 	Mass     []float64 // a_i, above 0 where a vertex takes part
 	Entries  []dataset.Edge
 	Apart    Pairs
+	// Penalties of constraints, beside those within the entries.
+	Penalties []Penalty
 }
 
 // Build makes the graph of the vertices that take part, and lists them; nil: all do. It shares the memory of the data set
@@ -29,6 +31,7 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	if len(kept) == n && m.Scale == nil && len(m.Entries) == 0 {
 		return &Graph{
 			Start: m.Graph.RowStart, Column: m.Graph.Column, Weight: m.Graph.Weight, Diagonal: m.Diagonal, Mass: m.Mass, Apart: m.Apart,
+			Penalties: NewPenalties(n, m.Penalties),
 		}, nil
 	}
 	more := m.further()
@@ -68,6 +71,13 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 			g.Apart = append(g.Apart, [2]int32{a, b})
 		}
 	}
+	var penalties []Penalty
+	for _, p := range m.Penalties {
+		if a, b := number[p.A], number[p.B]; a >= 0 && b >= 0 {
+			penalties = append(penalties, Penalty{a, b, p.Weight})
+		}
+	}
+	g.Penalties = NewPenalties(len(kept), penalties)
 	if len(kept) == n {
 		kept = nil
 	}
@@ -82,4 +92,38 @@ func (m Matrix) further() map[int32][]dataset.Edge {
 		rows[e.Target] = append(rows[e.Target], dataset.Edge{Source: e.Target, Target: e.Source, Weight: e.Weight})
 	}
 	return rows
+}
+
+// Pick is the values of the vertices that are kept; nil: all are.
+func Pick[T any](values []T, kept []int32) []T {
+	if kept == nil {
+		return append([]T(nil), values...)
+	}
+	picked := make([]T, len(kept))
+	for at, i := range kept {
+		picked[at] = values[i]
+	}
+	return picked
+}
+
+// Numbers gives the vertices that are kept (nil: all of n) numbers from 0 on, the same where they have the same group, and
+// tells how many there are.
+func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
+	of := map[int32]int32{}
+	if kept != nil {
+		n = len(kept)
+	}
+	numbers = make([]int32, n)
+	for at := range numbers {
+		i := int32(at)
+		if kept != nil {
+			i = kept[at]
+		}
+		g := group(i)
+		if _, known := of[g]; !known {
+			of[g] = int32(len(of))
+		}
+		numbers[at] = of[g]
+	}
+	return numbers, len(of)
 }

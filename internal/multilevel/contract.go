@@ -13,7 +13,7 @@ const contractRows = 1 << 13
 // which they are met, whatever the number of threads.
 func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool, threads int) (*Graph, error) {
 	members, start := group(into, count)
-	c := &Graph{Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count), Apart: g.Apart.merged(into)}
+	c := &Graph{Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count), Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count)}
 	parts := make([]rows, (count+contractRows-1)/contractRows)
 	scratch := make(chan []int32, threads)
 	err := pool.Run(ctx, threads, len(parts), func(at int) error {

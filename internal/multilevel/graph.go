@@ -19,6 +19,8 @@ type Graph struct {
 	Diagonal []float64 // M_vv; nil: all 0
 	Mass     []float64 // a_v, above 0
 	Apart    Pairs     // vertices that are never merged
+	// Penalties are what labels cost beside Q; see labeling.value.
+	Penalties Penalties
 }
 
 // Rows is the number of vertices.

@@ -33,9 +33,9 @@ func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 	return l
 }
 
-// value is Q, or with a balance b
+// value is Q less the penalties, or with a balance b
 //
-//	sum_c M_cc/s_c (1 - b/s_c),
+//	sum_c M_cc/s_c (1 - b/s_c) - penalties,
 //
 // which takes from a small cluster what it gains by being small: a few vertices that dangle from the rest by an edge are cut
 // off at almost no cost, and Q alone would rather have many of these than clusters.
@@ -44,7 +44,7 @@ func (l *labeling) value() float64 {
 	for c := range l.k {
 		q += l.share(l.within[c], l.mass[c])
 	}
-	return q
+	return q - l.g.Penalties.cost(l.labels)
 }
 
 // share is the part that a cluster has in the value; that of an empty one is 0.
@@ -67,7 +67,7 @@ func (l *labeling) tolerance() float64 {
 	return 1e-11 * size
 }
 
-// inside tells whether all neighbors of a vertex are in its cluster.
+// inside tells whether all neighbors of a vertex are in its cluster, and no penalties could speak for another one.
 func (l *labeling) inside(v int32) bool {
 	neighbors, _ := l.g.row(v)
 	for _, u := range neighbors {
@@ -75,22 +75,26 @@ func (l *labeling) inside(v int32) bool {
 			return false
 		}
 	}
-	return true
+	partners, _ := l.g.Penalties.of(v)
+	return len(partners) == 0
 }
 
-// links are the sums of one vertex's entries with each cluster, M_vc.
+// links are the sums of one vertex's entries with each cluster, M_vc, and of the penalties that it avoids by being there.
 type links struct {
 	sum     []float64
+	avoided []float64
 	touched []int32 // clusters of neighbors, in the order in which they are met
 	met     []bool
 }
 
-func newLinks(k int) *links { return &links{sum: make([]float64, k), met: make([]bool, k)} }
+func newLinks(k int) *links {
+	return &links{sum: make([]float64, k), avoided: make([]float64, k), met: make([]bool, k)}
+}
 
 // of sums up a vertex's entries, without its own.
 func (s *links) of(l *labeling, v int32) {
 	for _, c := range s.touched {
-		s.sum[c], s.met[c] = 0, false
+		s.sum[c], s.avoided[c], s.met[c] = 0, 0, false
 	}
 	s.touched = s.touched[:0]
 	neighbors, weights := l.g.row(v)
@@ -104,6 +108,15 @@ func (s *links) of(l *labeling, v int32) {
 			s.touched = append(s.touched, c)
 		}
 		s.sum[c] += weights[at]
+	}
+	partners, penalties := l.g.Penalties.of(v)
+	for at, u := range partners {
+		c := l.labels[u]
+		if !s.met[c] {
+			s.met[c] = true
+			s.touched = append(s.touched, c)
+		}
+		s.avoided[c] += penalties[at]
 	}
 }
 
@@ -126,7 +139,7 @@ func (l *labeling) best(v int32, s *links) (to int32, gain float64) {
 			continue
 		}
 		joining := l.share(l.within[d]+2*s.sum[d]+own, l.mass[d]+mass) - l.share(l.within[d], l.mass[d])
-		if g := leaving + joining; to < 0 || g > gain || g == gain && d < to {
+		if g := leaving + joining + s.avoided[d] - s.avoided[from]; to < 0 || g > gain || g == gain && d < to {
 			to, gain = d, g
 		}
 	}
@@ -143,4 +156,30 @@ func (l *labeling) move(v, to int32, s *links) {
 	l.count[from]--
 	l.count[to]++
 	l.labels[v] = to
+}
+
+// occupy gives every empty cluster the vertex by which the value falls least: merging vertices may have emptied it.
+func (l *labeling) occupy(s *links) {
+	for c := range int32(l.k) {
+		if l.count[c] > 0 {
+			continue
+		}
+		best, bestGain := int32(-1), 0.0
+		for v := range int32(l.g.Rows()) {
+			from := l.labels[v]
+			if l.count[from] == 1 {
+				continue
+			}
+			s.of(l, v)
+			own, mass := l.g.diagonal(v), l.g.Mass[v]
+			gain := l.share(l.within[from]-2*s.sum[from]-own, l.mass[from]-mass) - l.share(l.within[from], l.mass[from]) + l.share(own, mass)
+			if best < 0 || gain > bestGain {
+				best, bestGain = v, gain
+			}
+		}
+		if best >= 0 {
+			s.of(l, best)
+			l.move(best, c, s)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import "math/rand/v2"
 // matching decides which vertices of a graph become one.
 type matching struct {
 	g        *Graph
+	labels   []int32           // vertices of different ones are never merged; nil: any are
 	apart    map[int32][]int32 // vertices that a vertex is never merged with
 	heaviest float64           // what merged vertices may weigh
 	largest  int32             // of how many vertices they may be made
@@ -22,11 +23,12 @@ type matching struct {
 // with which a cluster would lose most by parting from it. Vertices whose neighbors are all taken are merged with others that have the
 // same heaviest neighbor: around a hub most would stay alone otherwise. A merged vertex is made of at most the given number of vertices
 // and weighs at most the given weight, so that none becomes a cluster before its time. It returns the number of each merged
-// vertex, ascending with the lowest of its members, and how many there are.
-func match(g *Graph, largest int32, heaviest float64, rng *rand.Rand) (into []int32, count int) {
+// vertex, ascending with the lowest of its members, and how many there are. Where labels are given, only vertices of the same one
+// are merged.
+func match(g *Graph, labels []int32, largest int32, heaviest float64, rng *rand.Rand) (into []int32, count int) {
 	n := g.Rows()
 	m := &matching{
-		g: g, apart: g.Apart.lists(), heaviest: heaviest, largest: largest,
+		g: g, labels: labels, apart: g.Apart.lists(), heaviest: heaviest, largest: largest,
 		of: make([]int32, n), next: make([]int32, n), size: make([]int32, n), mass: append([]float64(nil), g.Mass...),
 	}
 	for v := range int32(n) {
@@ -92,7 +94,7 @@ func (m *matching) mayJoin(v, u int32) bool {
 	if m.of[u] >= 0 {
 		first = m.of[u]
 	}
-	if m.size[first] >= m.largest || m.mass[first]+m.mass[v] > m.heaviest {
+	if m.labels != nil && m.labels[v] != m.labels[u] || m.size[first] >= m.largest || m.mass[first]+m.mass[v] > m.heaviest {
 		return false
 	}
 	for _, other := range m.apart[v] {

@@ -30,7 +30,9 @@ type Options struct {
 	// Together are numbers of vertices, 0..Groups-1: those with the same one are merged before all others. Nil: none are.
 	Together []int32
 	Groups   int
-	Level    func(Level) // hears how far it is; nil: nobody does
+	// Labels are labels to improve on, which only vertices of the same one are merged by. Nil: there are none.
+	Labels []int32
+	Level  func(Level) // hears how far it is; nil: nobody does
 }
 
 // Level is a level that is about to be refined; the last one is 0.
@@ -39,7 +41,7 @@ type Level struct{ Level, Levels, Vertices int }
 // Cluster finds labels 0..k-1 of the vertices. They do not depend on the number of threads.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32, error) {
 	r := newRefiner(o.K, max(1, o.Threads))
-	levels, maps, err := r.coarsen(ctx, g, o, rng)
+	levels, maps, labels, err := r.coarsen(ctx, g, o, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +52,21 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32,
 	}
 	last := len(levels) - 1
 	report(last)
-	best, err := r.cluster(ctx, levels[last], balance, rng)
+	var best *labeling
+	if labels != nil {
+		best = newLabeling(levels[last], o.K, labels, balance)
+		best.occupy(r.links)
+		err = r.improve(ctx, best)
+	} else {
+		best, err = r.cluster(ctx, levels[last], balance, rng)
+	}
 	if err != nil {
 		return nil, err
 	}
 	for level := last - 1; level >= 0; level-- {
 		levels[level+1] = nil
 		report(level)
-		labels := make([]int32, len(maps[level]))
-		for v, to := range maps[level] {
-			labels[v] = best.labels[to]
-		}
-		best = newLabeling(levels[level], o.K, labels, balance)
+		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
 		if err := r.improve(ctx, best); err != nil {
 			return nil, err
 		}
@@ -73,36 +78,73 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) ([]int32,
 	return free.labels, nil
 }
 
-// coarsen makes graphs of fewer and fewer vertices, the first of them the graph itself, and the maps from each to the next.
-func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, err error) {
+// expand gives vertices the labels of what they were merged into.
+func expand(labels, into []int32) []int32 {
+	fine := make([]int32, len(into))
+	for v, to := range into {
+		fine[v] = labels[to]
+	}
+	return fine
+}
+
+// Value is Q of labels.
+func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, labels, 0).value() }
+
+// coarsen makes graphs of fewer and fewer vertices, the first of them the graph itself, the maps from each to the next, and of
+// given labels those of the last one.
+func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
 	least := max(leastVertices, coarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
-	levels = []*Graph{g}
+	levels, labels = []*Graph{g}, o.Labels
 	merge := func(into []int32, count int) error {
-		next, err := contract(ctx, levels[len(levels)-1], into, count, r.pool, r.threads)
+		last := levels[len(levels)-1]
+		next, err := contract(ctx, last, into, count, r.pool, r.threads)
+		if labels != nil {
+			labels = merged(last, labels, o.K, into, count)
+		}
 		levels, maps = append(levels, next), append(maps, into)
 		return err
 	}
-	if o.Together != nil && o.Groups >= o.K {
+	if o.Together != nil {
 		if err := merge(o.Together, o.Groups); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	for {
 		last := levels[len(levels)-1]
 		if last.Rows() <= least {
-			return levels, maps, nil
+			return levels, maps, labels, nil
 		}
 		largest := int32(2)
 		if last.Entries() > manyEntries {
 			largest = manyMerged
 		}
-		into, count := match(last, largest, heaviest, rng)
+		into, count := match(last, labels, largest, heaviest, rng)
 		if count < o.K || float64(count) > leastShrinking*float64(last.Rows()) {
-			return levels, maps, nil
+			return levels, maps, labels, nil
 		}
 		if err := merge(into, count); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
+}
+
+// merged are the labels of merged vertices: of each, the one that most of its weight has; of equal ones the first.
+func merged(g *Graph, labels []int32, k int, into []int32, count int) []int32 {
+	members, start := group(into, count)
+	result, weight := make([]int32, count), make([]float64, k)
+	for v := range count {
+		own := members[start[v]:start[v+1]]
+		best := labels[own[0]]
+		for _, i := range own {
+			if weight[labels[i]] += g.Mass[i]; weight[labels[i]] > weight[best] {
+				best = labels[i]
+			}
+		}
+		for _, i := range own {
+			weight[labels[i]] = 0
+		}
+		result[v] = best
+	}
+	return result
 }

@@ -25,7 +25,7 @@ func wayProto(w clustering.Way) *cleavev1.Way {
 
 // SpaceOf is the space of a way, 0 where the API has one that this version does not know.
 func SpaceOf(w *cleavev1.Way) clustering.Space {
-	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceGraph)
+	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceLevels)
 }
 
 func choiceProto(c *clustering.Choice) *cleavev1.Choice {

@@ -37,6 +37,8 @@ const (
 	Space_SPACE_STANDARDIZED_NEIGHBORS Space = 4
 	// Eigenvectors of the given graph.
 	Space_SPACE_GRAPH Space = 5
+	// No coordinates: the normalized cut of the given graph, from the coarse to the fine.
+	Space_SPACE_LEVELS Space = 6
 )
 
 // Enum value maps for Space.
@@ -48,6 +50,7 @@ var (
 		3: "SPACE_NEIGHBORS",
 		4: "SPACE_STANDARDIZED_NEIGHBORS",
 		5: "SPACE_GRAPH",
+		6: "SPACE_LEVELS",
 	}
 	Space_value = map[string]int32{
 		"SPACE_UNSPECIFIED":            0,
@@ -56,6 +59,7 @@ var (
 		"SPACE_NEIGHBORS":              3,
 		"SPACE_STANDARDIZED_NEIGHBORS": 4,
 		"SPACE_GRAPH":                  5,
+		"SPACE_LEVELS":                 6,
 	}
 )
 
@@ -1368,7 +1372,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x15iterations_per_second\x18\v \x01(\x01R\x13iterationsPerSecond\x12-\n" +
 	"\x06solver\x18\f \x01(\v2\x15.cleave.v1.SolverStepR\x06solver\x120\n" +
 	"\tway_tried\x18\r \x01(\v2\x13.cleave.v1.WayTriedR\bwayTried\x12+\n" +
-	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level*\x8e\x01\n" +
+	"\x05level\x18\x0e \x01(\v2\x15.cleave.v1.LevelBeganR\x05level*\xa0\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1376,7 +1380,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x12SPACE_STANDARDIZED\x10\x02\x12\x13\n" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
-	"\vSPACE_GRAPH\x10\x05*b\n" +
+	"\vSPACE_GRAPH\x10\x05\x12\x10\n" +
+	"\fSPACE_LEVELS\x10\x06*b\n" +
 	"\x03Use\x12\x13\n" +
 	"\x0fUSE_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bUSE_NONE\x10\x01\x12\f\n" +

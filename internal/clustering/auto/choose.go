@@ -35,11 +35,12 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	}
 	must, cannot := r.supervision.kinds()
 	switch {
+
 	case len(r.supervision.shown(allShown)) == 0:
 		return base.alone, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may be one in each fold, without a pair to hold out
 		r.noticeOneKind(must, cannot)
-		choice.Chosen.Use = r.firmUse()
+		choice.Chosen.Use = r.firmUse(base)
 	case must+cannot < enoughPairs:
 		err = r.chooseByFew(ctx, base, choice)
 	default:
@@ -68,9 +69,14 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	}
 	choice := &clustering.Choice{Chosen: clustering.Way{Space: first.name, Use: clustering.UseNone}}
 	switch first.name {
+	case clustering.SpaceLevels:
+		choice.Reason = "the normalized cut of the graph, from the coarse to the fine"
+		return first, choice, nil
 	case clustering.SpaceGraph:
-		r.noticeLeftOut(first)
-		choice.Reason = "eigenvectors, as always for graphs"
+		if left := r.n - len(first.plain.kept); left > 0 {
+			r.noticeLeftOut(left)
+		}
+		choice.Reason = "eigenvectors, because weights below 0 cannot be cut"
 		return first, choice, nil
 	case clustering.SpaceNeighbors:
 		choice.Reason = "eigenvectors of the graph of nearest neighbors, as always for sparse points"
@@ -99,8 +105,8 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 }
 
 // firmUse is how constraints enter where ways are not compared.
-func (r *run) firmUse() clustering.Use {
-	if r.supervision.contradictions > 0 {
+func (r *run) firmUse(s *space) clustering.Use {
+	if s.levels != nil || r.supervision.contradictions > 0 {
 		return clustering.UseSoft
 	}
 	return clustering.UseHard
@@ -125,8 +131,8 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		}
 	}
 	r.noticeFew(len(r.supervision.held))
-	uses := []clustering.Use{r.firmUse()}
-	if base.graph != nil && r.spec.K > 1 {
+	uses := []clustering.Use{r.firmUse(base)}
+	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
 	}
 	rights, err := r.crossValidate(ctx, base, uses)
@@ -180,6 +186,7 @@ func (r *run) tried(way clustering.Way, right, base []bool) clustering.TriedWay 
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
 	baseRight := r.right(base.alone)
 	var best, taken *clustering.TriedWay // of all ways, and of those that may replace the answer without constraints
+	var usual *clustering.TriedWay       // the one that is taken where none may, unless it is clearly worse: it hardly differs
 	ways, rights := r.ways(), map[clustering.Way][]bool{}
 	for _, name := range r.names {
 		s, err := r.open(ctx, name)
@@ -194,6 +201,9 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 			way := clustering.Way{Space: name, Use: use}
 			tried := r.tried(way, found[at], baseRight)
 			choice.Trials, rights[way] = append(choice.Trials, tried), found[at]
+			if name == clustering.SpaceLevels && use == clustering.UseSoft {
+				usual = &tried
+			}
 			if better(&tried, best) {
 				best = &tried
 			}
@@ -204,6 +214,9 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	}
 	without := r.trial(choice.Chosen, baseRight, allShown).Agreement()
 	switch {
+	case taken == nil && usual != nil && usual.Advantage >= clearlyWorse:
+		choice.Chosen = usual.Way
+		choice.Reason = fmt.Sprintf("no other way agrees clearly better with held-out constraints (this one by %.2f, without constraints %.2f); that is by %s", usual.Agreement(), without, choice.Reason)
 	case taken == nil:
 		choice.Reason = fmt.Sprintf("no way that looks at constraints agrees clearly better with the held-out ones than the answer without them (%.2f); that is by %s", without, choice.Reason)
 	case r.trusted():
@@ -225,6 +238,8 @@ func better(a, b *clustering.TriedWay) bool {
 // mayReplace tells whether a way is good enough to replace the answer without constraints.
 func (r *run) mayReplace(w clustering.TriedWay) bool {
 	switch {
+	case r.trusted() && w.Space == clustering.SpaceLevels: // which is what is taken anyway
+		return false
 	case r.trusted() && w.Use != clustering.UseCuts: // which take no constraint for certain
 		return w.Advantage >= clearlyWorse
 	case r.supervision.contradictions > 0:
@@ -251,6 +266,10 @@ func (r *run) ways() map[clustering.Space][]clustering.Use {
 		}
 	}
 	for at, name := range r.names {
+		if name == clustering.SpaceLevels {
+			ways[name] = []clustering.Use{clustering.UseNone, clustering.UseSoft}
+			continue
+		}
 		if !r.trusted() {
 			ways[name] = append(ways[name], clustering.UseNone, clustering.UseSoft)
 		}

@@ -22,6 +22,9 @@ const allShown = -1
 
 // fit answers several tasks in a space.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+	if s.levels != nil {
+		return r.fitLevels(ctx, s, tasks)
+	}
 	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
 	var shared, contracted []int // tasks in the space's own rows, and those whose coordinates depend on must-links
 	var fits [][]*centroid.Problem

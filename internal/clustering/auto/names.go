@@ -20,8 +20,8 @@ const (
 func (p *Problem) spaceNames() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
 	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
-	if p.data.Kind() == dataset.KindGraph {
-		return []clustering.Space{clustering.SpaceGraph}
+	if g, is := p.data.(*dataset.Graph); is {
+		return p.graphSpaces(g)
 	}
 	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {
 		raw, standardized = raw[:1], standardized[:1]

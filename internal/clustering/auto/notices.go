@@ -28,12 +28,10 @@ func (r *run) noticeOneKind(must, cannot int) {
 		", which cannot tell which way suits the data; they are used in the way that is taken without constraints"})
 }
 
-// noticeLeftOut says which vertices of a graph have no part in its eigenvectors.
-func (r *run) noticeLeftOut(s *space) {
-	if left := r.n - len(s.plain.kept); left > 0 {
-		r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
-			"%d of %d vertices are isolated or in pieces too small to be clusters; each piece joins the cluster that its constraints speak for, or the loosest one", left, r.n)})
-	}
+// noticeLeftOut says how many vertices of a graph have no part in its cut.
+func (r *run) noticeLeftOut(left int) {
+	r.notice(clustering.Notice{Code: "SMALL_PIECES", Message: fmt.Sprintf(
+		"%d of %d vertices are isolated or in pieces too small to be clusters; each piece joins the cluster that its constraints speak for, or the loosest one", left, r.n)})
 }
 
 // noticeUnits warns where one column decides what is near, if units were for auto to choose.

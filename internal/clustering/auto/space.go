@@ -21,6 +21,7 @@ type space struct {
 	plain     *coordinates // nil: the rows of the data themselves
 	span      *eigenspan   // nil: not needed yet
 	rows      *rows        // of the data, or of the plain coordinates
+	levels    *levels      // nil: the space has coordinates
 	alone     *answer      // without constraints
 }
 
@@ -56,6 +57,8 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 			scale = clustering.ScaleZscore
 		}
 		return s, r.openRows(ctx, s, scale)
+	case clustering.SpaceLevels:
+		return s, r.openLevels(ctx, s, r.data.(*dataset.Graph))
 	case clustering.SpaceGraph:
 		adjacency, release, err := r.executors.Matrix(ctx)
 		if err != nil {

@@ -35,7 +35,9 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	}
 	g, rows := m.multilevelGraph(keep).Build()
 	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Level(clustering.LevelBegan(l)) }}
-	options.Together, options.Groups = m.together(rows)
+	if components := m.constraints.Components(); components.Count() < m.p.n {
+		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
+	}
 	found, err := multilevel.Cluster(ctx, g, options, m.rng)
 	if err != nil {
 		return nil, err
@@ -72,29 +74,4 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 		}
 	}
 	return matrix
-}
-
-// together numbers the components of the must-links among the rows that take part; nil: there are no must-links.
-func (m *method) together(rows []int32) (numbers []int32, groups int) {
-	components := m.constraints.Components()
-	if components.Count() == m.p.n {
-		return nil, 0
-	}
-	of := map[int32]int32{}
-	add := func(i int32) {
-		component := components.Of(i)
-		if _, known := of[component]; !known {
-			of[component] = int32(len(of))
-		}
-		numbers = append(numbers, of[component])
-	}
-	if rows == nil {
-		for i := range int32(m.p.n) {
-			add(i)
-		}
-	}
-	for _, i := range rows {
-		add(i)
-	}
-	return numbers, len(of)
 }

@@ -1,0 +1,193 @@
+package auto
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/piece"
+	"github.com/cleave-project/cleave/internal/constraint"
+	"github.com/cleave-project/cleave/internal/dataset"
+	"github.com/cleave-project/cleave/internal/multilevel"
+	"github.com/cleave-project/cleave/internal/parallel"
+)
+
+// levels is a graph that is cut from the coarse to the fine: labels of the least normalized cut, with penalties for violated
+// constraints.
+type levels struct {
+	degrees []float64
+	total   float64 // of them
+}
+
+// levelsAtOnce is the number of entries up to which fits run side by side, each of them on one thread.
+const levelsAtOnce = 1 << 22
+
+// openLevels cuts the graph without constraints.
+func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
+	s.graph, s.levels = g, &levels{degrees: make([]float64, r.n)}
+	for i := range s.levels.degrees {
+		_, weights := g.Row(i)
+		for _, w := range weights {
+			s.levels.degrees[i] += w
+		}
+		s.levels.total += s.levels.degrees[i]
+	}
+	labels, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelBegan(l)) })
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		r.noticeLeftOut(left)
+	}
+	s.alone = r.levelAnswer(s, labels)
+	return nil
+}
+
+// levelAnswer is labels with what is reported of them.
+func (r *run) levelAnswer(s *space, labels []int32) *answer {
+	cut := normalizedCut(s.graph, labels, r.spec.K)
+	return &answer{labels: labels, result: &clustering.Result{
+		StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut,
+		History: []clustering.HistoryEntry{{Objective: cut}},
+	}}
+}
+
+// fitLevels answers tasks by cuts of the graph.
+func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+	answers := make([]*answer, len(tasks))
+	atOnce, threads := runtime.GOMAXPROCS(0), 1
+	if len(s.graph.Column) > levelsAtOnce {
+		atOnce, threads = 1, r.threads
+	}
+	err := parallel.NewPool(atOnce).Run(ctx, atOnce, len(tasks), func(at int) error {
+		if answers[at] = s.alone; tasks[at].use == clustering.UseNone {
+			return nil
+		}
+		set, err := constraint.NewSet(r.n, r.shown(tasks[at]), constraint.UnitWeight)
+		if err != nil {
+			return err
+		}
+		labels, _, err := r.cutLevels(ctx, s, set, threads, nil)
+		if err == nil {
+			answers[at] = r.levelAnswer(s, labels)
+		}
+		return err
+	})
+	return answers, err
+}
+
+// cutLevels cuts the graph. A violated constraint costs what its points have in the value at most, the mean of their weights
+// over that of a cluster: then the constraint outweighs the edges of one of them, but not those of many. It tells how
+// many vertices had no part in that: those of small pieces. With constraints it improves on the labels without them, and also begins anew; the better of both is taken.
+func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (labels []int32, left int, err error) {
+	components := set.Components()
+	keep, k := r.keep(s.graph, set), r.spec.K
+	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
+	for _, pair := range set.Pairs() {
+		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*float64(k)/s.levels.total)
+		if pair.Kind == constraint.CannotLink {
+			weight = -weight
+			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
+		}
+		matrix.Penalties = append(matrix.Penalties, multilevel.Penalty{A: pair.I, B: pair.J, Weight: weight})
+	}
+	g, rows := matrix.Build()
+	options := multilevel.Options{K: min(k, g.Rows()), Threads: threads, Level: level}
+	if components.Count() < r.n {
+		options.Together, options.Groups = multilevel.Numbers(rows, r.n, components.Of)
+	}
+	var best []int32
+	bestValue := math.Inf(-1)
+	try := func() error {
+		found, err := multilevel.Cluster(ctx, g, options, r.spec.Random(clustering.StreamLevels))
+		if err != nil {
+			return err
+		}
+		if value := multilevel.Value(g, options.K, found); value > bestValue {
+			best, bestValue = found, value
+		}
+		return nil
+	}
+	if s.alone != nil && options.K == k {
+		options.Labels = multilevel.Pick(s.alone.labels, rows)
+		if err := try(); err != nil {
+			return nil, 0, err
+		}
+		options.Labels = nil
+	}
+	if err := try(); err != nil {
+		return nil, 0, err
+	}
+	if rows == nil {
+		return best, 0, nil
+	}
+	labels = clustering.Unassigned(r.n)
+	for at, i := range rows {
+		labels[i] = best[at]
+	}
+	loosest := loosestCluster(s.graph, labels, k)
+	piece.AttachTo(labels, k, s.graph, set, loosest)
+	return labels, r.n - len(rows), nil
+}
+
+// mass is the weights of a normalized cut: degrees, and where a vertex has none although it takes part, any.
+func (l *levels) mass(keep []bool) []float64 {
+	mass := l.degrees
+	for i, d := range l.degrees {
+		if keep[i] && !(d > 0) {
+			if &mass[0] == &l.degrees[0] {
+				mass = append([]float64(nil), l.degrees...)
+			}
+			mass[i] = 1
+		}
+	}
+	return mass
+}
+
+// loosestCluster is the one that the largest share of its edges leaves.
+func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
+	inside, total := make([]float64, k), make([]float64, k)
+	for i, c := range labels {
+		if c < 0 {
+			continue
+		}
+		neighbors, weights := g.Row(i)
+		for at, j := range neighbors {
+			total[c] += weights[at]
+			if labels[j] == c {
+				inside[c] += weights[at]
+			}
+		}
+	}
+	loosest, least := int32(0), math.Inf(1)
+	for c := range int32(k) {
+		if total[c] > 0 && inside[c]/total[c] < least {
+			loosest, least = c, inside[c]/total[c]
+		}
+	}
+	return loosest
+}
+
+// maxEigenvalues bounds n k for the eigenvectors of a graph.
+const maxEigenvalues = 1 << 23
+
+// graphSpaces are the spaces of a graph: it is cut itself, and where constraints may choose, its eigenvectors are tried too.
+func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
+	for _, w := range g.Weight {
+		if w < 0 {
+			return []clustering.Space{clustering.SpaceGraph}
+		}
+	}
+	supervised := len(p.spec.Constraints) > 0 || len(p.spec.Seeds) > 0
+	switch {
+	case !supervised:
+		return []clustering.Space{clustering.SpaceLevels}
+	case p.n*p.spec.K > maxEigenvalues:
+		p.Warnings = append(p.Warnings, clustering.Notice{Code: "EIGENVECTORS_LEFT_OUT", Message: fmt.Sprintf(
+			"%d eigenvectors of %d vertices would take long and much memory; only cuts of the graph itself are tried", p.spec.K, p.n)})
+		return []clustering.Space{clustering.SpaceLevels}
+	}
+	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
+}
