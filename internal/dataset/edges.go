@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"iter"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -76,12 +75,6 @@ func EachEdge(lists []Edges) iter.Seq[Edge] {
 			}
 		}
 	}
-}
-
-// threadsFor is how many threads the work on so many edges is worth.
-func threadsFor(edges int) int {
-	const edgesPerThread = 1 << 16
-	return min(runtime.GOMAXPROCS(0), 1+edges/edgesPerThread)
 }
 
 // checkEdges checks all edges and returns the number of vertices.

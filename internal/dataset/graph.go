@@ -55,5 +55,9 @@ func GraphOf(n int, lists []Edges) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRows(n, lists).graph()
+	r := newRows(n, lists)
+	if err := r.fill(lists); err != nil {
+		return nil, err
+	}
+	return r.graph()
 }

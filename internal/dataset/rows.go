@@ -2,217 +2,263 @@ package dataset
 
 import (
 	"context"
+	"runtime"
 	"slices"
-	"sort"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/parallel"
 )
 
-// rows makes the compressed rows of a graph: it counts the entries of each row, enters both directions of every edge
-// in the order of the edges, sorts each row, and adds up repeated entries. Every thread does so for some of the
-// rows, so that the result does not depend on their number.
+// rows makes the compressed rows of a graph by counting, in two steps. First the entries, both directions of every edge,
+// are put into buckets of consecutive rows, in the order of the edges. Then the rows of each bucket are filled, sorted and
+// freed of repeated entries. A bucket fits into the cache of a core, where one step over all rows would wait for
+// memory at every entry. Threads share the edges, then the buckets; the result does not depend on their number.
 type rows struct {
 	n       int
-	lists   []Edges
+	shift   int // bucket b has the rows from b << shift on
+	buckets int
 	threads int
 	pool    *parallel.Pool
 
-	start  []int64
+	first  []int   // where the entries of each bucket start, and where the last one's end
+	row    []int32 // of each entry; of a finished bucket, how many entries were added up to one
 	column []int32
-	weight []float64 // nil: all entries are 1
+	weight []float64 // nil: all edges have weight 1
+
+	start   []int64 // while buckets are finished, the number of entries of row i is start[i+1]
+	scratch sync.Pool
 }
 
+// Buckets are many enough to be small, and few enough to be filled side by side.
+const (
+	maxBuckets     = 512
+	minBucketShift = 10
+	edgesPerPart   = 1 << 16
+)
+
 func newRows(n int, lists []Edges) *rows {
-	threads := threadsFor(CountEdges(lists))
-	r := &rows{n: n, lists: lists, threads: threads, pool: parallel.NewPool(threads), start: make([]int64, n+1)}
-	r.count()
-	r.enter()
+	r := &rows{n: n, threads: threadsFor(CountEdges(lists)), start: make([]int64, n+1)}
+	r.scratch.New = func() any { return &bucketRows{} }
+	for r.shift = minBucketShift; n>>r.shift >= maxBuckets; r.shift++ {
+	}
+	r.buckets = 1 + (n-1)>>r.shift
+	r.pool = parallel.NewPool(r.threads)
 	return r
 }
 
-// eachPart calls do for parts of the rows.
-func (r *rows) eachPart(ends []int, do func(from, to int) error) error {
-	return r.pool.Run(context.Background(), r.threads, len(ends)-1, func(at int) error { return do(ends[at], ends[at+1]) })
+// each calls do for the numbers below count, on all threads.
+func (r *rows) each(count int, do func(at int) error) error {
+	return r.pool.Run(context.Background(), r.threads, count, do)
 }
 
-// mustEachPart is eachPart of what cannot fail; what fails still is a mistake here.
-func (r *rows) mustEachPart(ends []int, do func(from, to int)) {
-	if err := r.eachPart(ends, func(from, to int) error { do(from, to); return nil }); err != nil {
-		panic(err)
-	}
-}
+// threadsFor is how many threads the work on so many edges is worth.
+func threadsFor(edges int) int { return min(runtime.GOMAXPROCS(0), 1+edges/edgesPerPart) }
 
-// ends cuts the rows into parts with about the same number of entries.
-func (r *rows) ends(parts int) []int {
-	ends := make([]int, parts+1)
-	for part := 1; part < parts; part++ {
-		share := r.start[r.n] / int64(parts) * int64(part)
-		ends[part] = max(ends[part-1], sort.Search(r.n, func(i int) bool { return r.start[i] >= share }))
-	}
-	ends[parts] = r.n
-	return ends
-}
-
-// count sets start[i] to the first entry of row i.
-func (r *rows) count() {
-	ends := make([]int, r.threads+1)
-	for part := range ends {
-		ends[part] = int(int64(r.n) * int64(part) / int64(r.threads))
-	}
-	r.mustEachPart(ends, func(from, to int) {
-		counts, low, size := r.start[1:], int32(from), uint32(to-from)
-		for at := range r.lists {
-			targets := r.lists[at].Target
-			for e, source := range r.lists[at].Source {
-				target := targets[e]
-				if uint32(source-low) < size {
-					counts[source]++
-				}
-				if uint32(target-low) < size && source != target {
-					counts[target]++
+// fill puts the entries into the buckets and empties the lists.
+func (r *rows) fill(lists []Edges) error {
+	shares := r.share(lists)
+	next := make([][]int, len(shares)) // of each share: its place in each bucket
+	err := r.each(len(shares), func(share int) error {
+		counts := make([]int, r.buckets)
+		for _, e := range shares[share] {
+			for at, source := range e.Source {
+				target := e.Target[at]
+				counts[source>>r.shift]++
+				if source != target {
+					counts[target>>r.shift]++
 				}
 			}
 		}
+		next[share] = counts
+		return nil
 	})
-	for i := range r.n {
-		r.start[i+1] += r.start[i]
+	if err != nil {
+		return err
 	}
-}
-
-// enter puts the entries into their rows, in the order of the edges.
-func (r *rows) enter() {
-	weighted := slices.ContainsFunc(r.lists, func(e Edges) bool { return e.Weight != nil })
-	r.column = make([]int32, r.start[r.n])
-	if weighted {
-		r.weight = make([]float64, r.start[r.n])
-	}
-	ends := r.ends(r.threads)
-	// start[i+1] is the next free place of row i while it is filled, and then the start of row i+1 again.
-	copy(r.start[1:], r.start[:r.n])
-	r.mustEachPart(ends, func(from, to int) {
-		next, low, size := r.start[1:], int32(from), uint32(to-from)
-		put := func(row, column int32, weights []float64, e int) {
-			place := next[row]
-			next[row]++
-			r.column[place] = column
-			if weighted && weights != nil {
-				r.weight[place] = weights[e]
-			} else if weighted {
-				r.weight[place] = 1
-			}
+	r.first = make([]int, r.buckets+1)
+	total := 0
+	for b := range r.buckets {
+		r.first[b] = total
+		for share := range next {
+			next[share][b], total = total, total+next[share][b]
 		}
-		for at := range r.lists {
-			targets, weights := r.lists[at].Target, r.lists[at].Weight
-			for e, source := range r.lists[at].Source {
-				target := targets[e]
-				if uint32(source-low) < size {
-					put(source, target, weights, e)
-				}
-				if uint32(target-low) < size && source != target {
-					put(target, source, weights, e)
-				}
-			}
+	}
+	r.first[r.buckets] = total
+	r.row, r.column = make([]int32, total), make([]int32, total)
+	if slices.ContainsFunc(lists, func(e Edges) bool { return e.Weight != nil }) {
+		r.weight = make([]float64, total)
+	}
+	err = r.each(len(shares), func(share int) error {
+		next := next[share]
+		put := func(row, column int32) int {
+			place := next[row>>r.shift]
+			next[row>>r.shift]++
+			r.row[place], r.column[place] = row, column
+			return place
 		}
-	})
-	clear(r.lists)
-}
-
-// graph sorts the rows and adds up the weights of repeated entries.
-func (r *rows) graph() (*Graph, error) {
-	ends := r.ends(4 * r.threads)
-	distinct := make([]int64, r.n+1)
-	r.mustEachPart(ends, func(from, to int) {
-		var order rowOrder
-		for i := from; i < to; i++ {
-			r.sortRow(i, &order)
-			row := r.column[r.start[i]:r.start[i+1]]
-			for at := range row {
-				if at == 0 || row[at] != row[at-1] {
-					distinct[i+1]++
+		for _, e := range shares[share] {
+			for at, source := range e.Source {
+				target := e.Target[at]
+				place, mirror := put(source, target), -1
+				if source != target {
+					mirror = put(target, source)
 				}
-			}
-		}
-	})
-	for i := range r.n {
-		distinct[i+1] += distinct[i]
-	}
-	g := &Graph{N: r.n, RowStart: distinct, Column: r.column, Weight: r.weight}
-	repeated := distinct[r.n] < r.start[r.n]
-	if repeated {
-		g.Column = make([]int32, distinct[r.n])
-	}
-	if repeated || r.weight == nil {
-		g.Weight = make([]float64, distinct[r.n])
-	}
-	err := r.eachPart(ends, func(from, to int) error {
-		switch {
-		case repeated:
-			return r.merge(g, from, to)
-		case r.weight == nil:
-			weights := g.Weight[g.RowStart[from]:g.RowStart[to]]
-			for at := range weights {
-				weights[at] = 1
+				if r.weight != nil {
+					w := e.weight(at)
+					r.weight[place] = w
+					if mirror >= 0 {
+						r.weight[mirror] = w
+					}
+				}
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
+	clear(lists)
+	return err
 }
 
-// rowOrder is memory for sorting a row, used again for the next one.
-type rowOrder struct {
-	keys    []uint64
-	weights []float64
-}
-
-// sortRow sorts row i by column, repeated ones in the order of the edges.
-func (r *rows) sortRow(i int, order *rowOrder) {
-	from, to := r.start[i], r.start[i+1]
-	columns := r.column[from:to]
-	if slices.IsSorted(columns) {
-		return
-	}
-	if r.weight == nil {
-		slices.Sort(columns)
-		return
-	}
-	weights := r.weight[from:to]
-	order.keys, order.weights = order.keys[:0], append(order.weights[:0], weights...)
-	for at, c := range columns {
-		order.keys = append(order.keys, uint64(c)<<32|uint64(at)) // distinct, so that any sort is stable
-	}
-	slices.Sort(order.keys)
-	for at, key := range order.keys {
-		columns[at], weights[at] = int32(key>>32), order.weights[uint32(key)]
-	}
-}
-
-// merge writes rows [from, to) into the graph, each column once.
-func (r *rows) merge(g *Graph, from, to int) error {
-	place := g.RowStart[from] - 1
-	for i := from; i < to; i++ {
-		for at := r.start[i]; at < r.start[i+1]; at++ {
-			w := 1.0
-			if r.weight != nil {
-				w = r.weight[at]
+// share divides the edges among the threads.
+func (r *rows) share(lists []Edges) [][]Edges {
+	var parts []Edges
+	for _, e := range lists {
+		for from := 0; from < e.Len(); from += edgesPerPart {
+			to := min(from+edgesPerPart, e.Len())
+			part := Edges{Source: e.Source[from:to], Target: e.Target[from:to]}
+			if e.Weight != nil {
+				part.Weight = e.Weight[from:to]
 			}
-			if at > r.start[i] && r.column[at] == r.column[at-1] {
-				g.Weight[place] += w
-				continue
-			}
-			place++
-			g.Column[place], g.Weight[place] = r.column[at], w
+			parts = append(parts, part)
 		}
-		columns, weights := g.Row(i)
-		for at, w := range weights {
-			if !finite(w) {
-				return fault.Invalid("NOT_FINITE", "the weights of edge %d-%d add up to %v", i, columns[at], w)
+	}
+	return slices.Collect(slices.Chunk(parts, max(1, (len(parts)+r.threads-1)/r.threads)))
+}
+
+// bucketRows are the rows of one bucket while it is finished. The memory is used again for others.
+type bucketRows struct {
+	next   []int
+	column []int32
+	weight []float64
+	keys   []uint64
+	sorted []float64
+}
+
+// finish sorts the entries of a bucket by row and column, adds up repeated ones, and counts what is left of each row. The
+// entries stay in the memory of the bucket, from its beginning on.
+func (r *rows) finish(b int) error {
+	w := r.scratch.Get().(*bucketRows)
+	defer r.scratch.Put(w)
+	from, to := r.first[b], r.first[b+1]
+	low := b << r.shift
+	height := min(r.n-low, 1<<r.shift)
+	w.sort(r, int32(low), height, from, to)
+	place, begin := from-1, 0
+	for i := range height {
+		end, before := w.next[i], place
+		for at := begin; at < end; at++ {
+			repeated := at > begin && w.column[at] == w.column[at-1]
+			if !repeated {
+				place++
+				r.column[place], r.row[place] = w.column[at], 0
+			}
+			r.row[place]++
+			if r.weight != nil && repeated {
+				r.weight[place] += w.weight[at]
+			} else if r.weight != nil {
+				r.weight[place] = w.weight[at]
+			}
+		}
+		r.start[low+i+1], begin = int64(place-before), end
+		for at := before + 1; r.weight != nil && at <= place; at++ {
+			if !finite(r.weight[at]) {
+				return fault.Invalid("NOT_FINITE", "the weights of edge %d-%d add up to %v", low+i, r.column[at], r.weight[at])
 			}
 		}
 	}
 	return nil
+}
+
+// sort copies the entries of a bucket and sorts them by row, column, and the order of the edges. Then next is where
+// each row ends.
+func (w *bucketRows) sort(r *rows, low int32, height, from, to int) {
+	w.next = append(w.next[:0], make([]int, height+1)...)
+	for _, i := range r.row[from:to] {
+		w.next[i-low+1]++
+	}
+	for i := range height {
+		w.next[i+1] += w.next[i]
+	}
+	w.column = slices.Grow(w.column[:0], to-from)[:to-from]
+	if r.weight != nil {
+		w.weight = slices.Grow(w.weight[:0], to-from)[:to-from]
+	}
+	for at := from; at < to; at++ {
+		place := &w.next[r.row[at]-low]
+		w.column[*place] = r.column[at]
+		if r.weight != nil {
+			w.weight[*place] = r.weight[at]
+		}
+		*place++
+	}
+	begin := 0
+	for _, end := range w.next[:height] {
+		w.sortRow(begin, end, r.weight != nil)
+		begin = end
+	}
+}
+
+// sortRow sorts the entries of one row by column, repeated ones in the order of the edges.
+func (w *bucketRows) sortRow(from, to int, weighted bool) {
+	columns := w.column[from:to]
+	if slices.IsSorted(columns) {
+		return
+	}
+	if !weighted {
+		slices.Sort(columns)
+		return
+	}
+	weights := w.weight[from:to]
+	w.keys, w.sorted = w.keys[:0], append(w.sorted[:0], weights...)
+	for at, c := range columns {
+		w.keys = append(w.keys, uint64(c)<<32|uint64(at)) // distinct, so that any sort is stable
+	}
+	slices.Sort(w.keys)
+	for at, key := range w.keys {
+		columns[at], weights[at] = int32(key>>32), w.sorted[uint32(key)]
+	}
+}
+
+// graph finishes all buckets and puts their rows together.
+func (r *rows) graph() (*Graph, error) {
+	if err := r.each(r.buckets, r.finish); err != nil {
+		return nil, err
+	}
+	for i := range r.n {
+		r.start[i+1] += r.start[i]
+	}
+	g := &Graph{N: r.n, RowStart: r.start, Column: r.column, Weight: r.weight}
+	repeated := r.start[r.n] < int64(len(r.column))
+	if repeated {
+		g.Column = make([]int32, r.start[r.n])
+	}
+	if repeated || r.weight == nil {
+		g.Weight = make([]float64, r.start[r.n])
+	}
+	err := r.each(r.buckets, func(b int) error {
+		from, to := r.start[b<<r.shift], r.start[min(r.n, (b+1)<<r.shift)]
+		place := r.first[b]
+		if repeated {
+			copy(g.Column[from:to], r.column[place:])
+		}
+		if r.weight == nil {
+			for at := range g.Weight[from:to] {
+				g.Weight[int(from)+at] = float64(r.row[place+at]) // so many ones
+			}
+		} else if repeated {
+			copy(g.Weight[from:to], r.weight[place:])
+		}
+		return nil
+	})
+	return g, err
 }
