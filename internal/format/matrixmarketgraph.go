@@ -43,12 +43,14 @@ const mirrorTolerance = 1e-9
 // withoutMirrorImages keeps one direction of each edge if all edges come in both directions with the
 // same weight, and everything otherwise. The edges are sorted in place.
 func withoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
+	ends := func(e dataset.Edge) uint64 {
+		return uint64(min(e.Source, e.Target))<<32 | uint64(max(e.Source, e.Target))
+	}
 	slices.SortFunc(edges, func(a, b dataset.Edge) int {
-		return cmp.Or(
-			cmp.Compare(min(a.Source, a.Target), min(b.Source, b.Target)),
-			cmp.Compare(max(a.Source, a.Target), max(b.Source, b.Target)),
-			cmp.Compare(a.Source, b.Source),
-			cmp.Compare(a.Weight, b.Weight))
+		if byEnds := cmp.Compare(ends(a), ends(b)); byEnds != 0 {
+			return byEnds
+		}
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Weight, b.Weight))
 	})
 	largest := 0.0
 	for _, e := range edges {

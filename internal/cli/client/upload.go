@@ -31,6 +31,7 @@ func (c *Client) UploadInputs(ctx context.Context, spec *cleavev1.JobSpec, data 
 // it where it is.
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	if c.embedded != nil {
+		limitGarbage(dataset.EncodedSize(data))
 		return c.embedded.shareDataset(ctx, name, data)
 	}
 	id, err := dataset.ID(data)
