@@ -14,7 +14,7 @@ import (
 // while the next ones are read.
 const (
 	blockSize       = 512 << 10
-	blocksPerThread = 8
+	blocksPerThread = 4
 )
 
 // block is some consecutive lines of a text.

@@ -176,7 +176,7 @@ func randomEdgeFile(rng *rand.Rand, separator string, mistakes bool) []byte {
 // Blocks, threads and the short way change nothing: not an edge, not a bit of a weight, not a word of a fault.
 func TestEdgesAreReadAsLineByLine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for round := range 6000 {
+	for round := range 3000 {
 		at := rng.IntN(3)
 		text := randomEdgeFile(rng, []string{",", "\t", " "}[at], round%2 == 0)
 		compareEdges(t, text, []string{"f.csv", "f.tsv", "f.txt"}[at], []int{0, 0, 251, 5}[rng.IntN(4)], 1+rng.IntN(80))
@@ -185,7 +185,7 @@ func TestEdgesAreReadAsLineByLine(t *testing.T) {
 
 func TestEntriesAreReadAsLineByLine(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 6000 {
+	for range 3000 {
 		var b strings.Builder
 		kind := []string{"real", "integer", "pattern"}[rng.IntN(3)]
 		lines := rng.IntN(12)

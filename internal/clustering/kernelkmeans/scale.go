@@ -25,7 +25,9 @@ func (p *Problem) setUnit() {
 	if p.weights == nil {
 		heaviest := 0.0
 		for _, w := range p.graph.Weight {
-			heaviest = max(heaviest, math.Abs(w))
+			if magnitude := math.Abs(w); magnitude > heaviest { // max takes longer, for the sake of NaN
+				heaviest = magnitude
+			}
 		}
 		if heaviest > 0 {
 			_, largest = math.Frexp(heaviest)
