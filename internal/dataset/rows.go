@@ -215,7 +215,7 @@ func (w *bucketRows) sortRow(from, to int, weighted bool) {
 		return
 	}
 	if !weighted {
-		slices.Sort(columns)
+		sortColumns(columns)
 		return
 	}
 	weights := w.weight[from:to]
@@ -226,6 +226,22 @@ func (w *bucketRows) sortRow(from, to int, weighted bool) {
 	slices.Sort(w.keys)
 	for at, key := range w.keys {
 		columns[at], weights[at] = int32(key>>32), w.sorted[uint32(key)]
+	}
+}
+
+// sortColumns sorts columns. Most rows are short, for which insertion is fastest.
+func sortColumns(columns []int32) {
+	const short = 40
+	if len(columns) > short {
+		slices.Sort(columns)
+		return
+	}
+	for at := 1; at < len(columns); at++ {
+		c, place := columns[at], at
+		for ; place > 0 && columns[place-1] > c; place-- {
+			columns[place] = columns[place-1]
+		}
+		columns[place] = c
 	}
 }
 
