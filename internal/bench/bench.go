@@ -44,6 +44,7 @@ func stages() []stage {
 		{"sweep", "Sweeps over a stored matrix", measureSweeps},
 		{"build", "Building the gaussian kernel matrix", measureBuilds},
 		{"converge", "Kernel k-means to convergence, from the same first labels", measureConvergence},
+		{"reading", "Reading an edge list", measureReading},
 		{"endtoend", "From a file to labels", measureEndToEnd},
 		{"restarts", "Restarts", measureRestarts},
 		{"matrixfree", "Matrix-free", measureMatrixFree},
@@ -160,6 +161,7 @@ type sizes struct {
 	matrixFreeRows       int // of the run that is matrix-free only
 	matrixFreeIterations int
 	steps                int // operations over gRPC
+	readingVertices      int
 	vertices             int
 	edgesPerVertex       float64
 	lloydRows            int
@@ -174,7 +176,7 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, matrixFreeRows: 200_000, matrixFreeIterations: 3,
-		steps: 2_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
+		steps: 2_000, readingVertices: 200_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
 
@@ -185,6 +187,6 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, matrixFreeRows: 1_000, matrixFreeIterations: 3,
-		steps: 20, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
+		steps: 20, readingVertices: 2_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }

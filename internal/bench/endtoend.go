@@ -62,6 +62,11 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
 	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans", "--kernel", "gaussian",
 		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
+	return b.timeProcess(process)
+}
+
+// timeProcess times a program from its start to its end.
+func (b *benchmark) timeProcess(process *exec.Cmd) (float64, error) {
 	var stderr bytes.Buffer
 	process.Stderr = &stderr
 	seconds, err := stopwatch(process.Run)

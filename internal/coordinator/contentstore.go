@@ -202,13 +202,19 @@ func deleteContent[V any](ctx context.Context, c *Coordinator, s *contentStore[V
 	if record == nil || err != nil {
 		return err
 	}
-	blob := record.GetBlob()
-	if err := s.commit(store.Txn{Put: []store.Entry{{Key: garbageKey(blob)}}, Delete: []string{s.key(id)}}); err != nil {
+	blob, txn := record.GetBlob(), store.Txn{Delete: []string{s.key(id)}}
+	if blob != "" {
+		txn.Put = []store.Entry{{Key: garbageKey(blob)}}
+	}
+	if err := s.commit(txn); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.evict(s.byID[id])
 	s.mu.Unlock()
+	if blob == "" {
+		return nil
+	}
 	// The value is gone. If this fails, the next coordinator does it.
 	if err := c.deleteGarbage(c.storeCtx, blob); err != nil {
 		c.log.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)

@@ -50,9 +50,13 @@ func (s *datasetStore) openTemporary(id string, offset, length int64) io.ReadClo
 	if t == nil || offset < 0 || offset > int64(len(t.content)) {
 		return nil
 	}
-	part := t.content[offset:]
-	if length > 0 && length < int64(len(part)) {
-		part = part[:length]
+	return section(t.content, offset, length)
+}
+
+// section reads length bytes of a content from an offset on, 0 meaning to the end.
+func section(content []byte, offset, length int64) io.ReadCloser {
+	if length == 0 {
+		length = int64(len(content))
 	}
-	return io.NopCloser(bytes.NewReader(part))
+	return io.NopCloser(io.NewSectionReader(bytes.NewReader(content), offset, length))
 }

@@ -90,11 +90,11 @@ func encode(w io.Writer, kind Kind, a, b int, arrays ...any) error {
 		var err error
 		switch array := array.(type) {
 		case []float64:
-			err = writeBlocks(w, array, 8, func(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) })
+			err = writeBlocks(w, array, 8, putFloats)
 		case []int64:
-			err = writeBlocks(w, array, 8, func(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) })
+			err = writeBlocks(w, array, 8, putLongs)
 		case []int32:
-			err = writeBlocks(w, array, 4, func(b []byte, v int32) { binary.LittleEndian.PutUint32(b, uint32(v)) })
+			err = writeBlocks(w, array, 4, putInts)
 		}
 		if err != nil {
 			return err
@@ -103,17 +103,14 @@ func encode(w io.Writer, kind Kind, a, b int, arrays ...any) error {
 	return nil
 }
 
-func writeBlocks[T any](w io.Writer, values []T, size int, put func([]byte, T)) error {
+// writeBlocks writes values in blocks, which put converts into bytes.
+func writeBlocks[T any](w io.Writer, values []T, size int, put func([]byte, []T)) error {
 	buffer := make([]byte, size*min(len(values), blockValues))
-	for len(values) > 0 {
-		block := values[:min(len(values), blockValues)]
-		for i, v := range block {
-			put(buffer[i*size:], v)
-		}
+	for block := range slices.Chunk(values, blockValues) {
+		put(buffer, block)
 		if _, err := w.Write(buffer[:len(block)*size]); err != nil {
 			return err
 		}
-		values = values[len(block):]
 	}
 	return nil
 }
@@ -188,10 +185,10 @@ func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) 
 
 // readRows reads compressed rows: where each starts, and the columns and values of all of them.
 func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
-	if starts, err = readBlocks(r, n+1, 8, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }); err != nil {
+	if starts, err = readBlocks(r, n+1, 8, getLongs); err != nil {
 		return nil, nil, nil, err
 	}
-	if columns, err = readBlocks(r, nonZeros, 4, func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) }); err != nil {
+	if columns, err = readBlocks(r, nonZeros, 4, getInts); err != nil {
 		return nil, nil, nil, err
 	}
 	values, err = readFloats(r, nonZeros)
@@ -242,27 +239,23 @@ func (g *Graph) checkSymmetry() error {
 	return nil
 }
 
-func readFloats(r io.Reader, count int) ([]float64, error) {
-	return readBlocks(r, count, 8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) })
-}
+func readFloats(r io.Reader, count int) ([]float64, error) { return readBlocks(r, count, 8, getFloats) }
 
 // readBlocks lets its result grow as bytes arrive, so that a false count costs no memory.
-func readBlocks[T any](r io.Reader, count, size int, get func([]byte) T) ([]T, error) {
+func readBlocks[T any](r io.Reader, count, size int, get func([]T, []byte)) ([]T, error) {
 	values := make([]T, 0, min(count, blockValues))
 	buffer := make([]byte, size*min(count, blockValues))
 	for len(values) < count {
-		block := buffer[:size*min(count-len(values), blockValues)]
+		have, more := len(values), min(count-len(values), blockValues)
+		block := buffer[:size*more]
 		if _, err := io.ReadFull(r, block); err != nil {
-			return nil, corrupt(fmt.Sprintf("ends after %d of %d values", len(values), count))
+			return nil, corrupt(fmt.Sprintf("ends after %d of %d values", have, count))
 		}
-		if cap(values)-len(values) < len(block)/size {
-			grown := make([]T, len(values), min(count, 2*cap(values)+blockValues))
-			copy(grown, values)
-			values = grown
+		if cap(values) < have+more {
+			values = append(make([]T, 0, min(count, 4*have+blockValues)), values...)
 		}
-		for i := 0; i < len(block); i += size {
-			values = append(values, get(block[i:]))
-		}
+		values = values[:have+more]
+		get(values[have:], block)
 	}
 	return values, nil
 }

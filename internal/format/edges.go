@@ -1,6 +1,8 @@
 package format
 
 import (
+	"errors"
+	"io"
 	"math"
 	"strings"
 
@@ -9,7 +11,7 @@ import (
 
 // edgeList is the reader of lists of edges. Those separated by white space may have comments.
 func edgeList(separator byte) graphReader {
-	return func(s *source, vertices int) ([]dataset.Edge, int, error) {
+	return func(s *source, vertices int) ([]dataset.Edges, int, error) {
 		l := newLines(s, separator)
 		l.allowBlankLines = true
 		if separator == anyWhiteSpace {
@@ -25,29 +27,44 @@ type edgeColumns struct {
 	source, target, weight, width int
 }
 
-func readEdges(l *lines, vertices int) ([]dataset.Edge, error) {
-	var edges []dataset.Edge
+func readEdges(l *lines, vertices int) ([]dataset.Edges, error) {
 	columns := edgeColumns{source: 0, target: 1, weight: 2, width: 3}
-	first := true
-	err := l.eachRow(func(cells [][]byte) (err error) {
-		if first {
-			first = false
-			switch kindOfRow(cells) {
-			case rowOfNames:
-				columns, err = nameEdgeColumns(l, cells)
-				return err
-			case rowOfNumbersAndNames:
-				return l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
-			}
-		}
-		edge, err := parseEdge(l, cells, columns, vertices)
-		edges = append(edges, edge)
-		return err
-	})
+	cells, err := l.nextRow()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return edges, nil
+	lists := []dataset.Edges{{}}
+	switch kindOfRow(cells) {
+	case rowOfNames:
+		if columns, err = nameEdgeColumns(l, cells); err != nil {
+			return nil, err
+		}
+	case rowOfNumbersAndNames:
+		return nil, l.invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+	default:
+		first, err := parseEdge(l, cells, columns, vertices)
+		if err != nil {
+			return nil, err
+		}
+		lists[0].Append(first.Source, first.Target, first.Weight)
+	}
+	rows := edgeRows{lines: l, parse: func(l *lines, cells [][]byte) (dataset.Edge, error) { return parseEdge(l, cells, columns, vertices) }}
+	if columns.source == 0 && columns.target == 1 && (columns.width == 2 || columns.width == 3 && columns.weight == 2) {
+		rows.leastCells, rows.mostCells = 2, columns.width
+		rows.sourceLimit = math.MaxInt32
+		if vertices > 0 {
+			rows.sourceLimit = min(rows.sourceLimit, int64(vertices))
+		}
+		rows.targetLimit = rows.sourceLimit
+	}
+	err = rows.read(func(edges dataset.Edges, err error, _ func(int) int) error {
+		lists = append(lists, edges)
+		return err
+	})
+	return lists, err
 }
 
 // nameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the

@@ -33,10 +33,11 @@ type source struct {
 	name         string
 	suffix       string // see suffixOf: ".csv"
 	allowMissing bool   // missing values are read as NaN, not refused
+	blockSize    int    // of text that is parsed at a time
 }
 
 func newSource(r io.Reader, name string) (*source, error) {
-	s := &source{name: name}
+	s := &source{name: name, blockSize: blockSize}
 	if strings.HasSuffix(strings.ToLower(name), ".gz") {
 		unzipped, err := gzip.NewReader(bufio.NewReaderSize(r, bufferSize))
 		if err != nil {

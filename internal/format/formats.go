@@ -13,8 +13,8 @@ import (
 // A reader gets the decompressed bytes of a file.
 type (
 	denseReader  func(s *source) (*matrix, error)
-	sparseReader func(s *source, features int) (*sparseMatrix, error)                       // features 0: as the file says
-	graphReader  func(s *source, vertices int) (edges []dataset.Edge, found int, err error) // vertices, found 0: as the edges say
+	sparseReader func(s *source, features int) (*sparseMatrix, error)                        // features 0: as the file says
+	graphReader  func(s *source, vertices int) (edges []dataset.Edges, found int, err error) // vertices, found 0: as the edges say
 )
 
 // denseFormats are those of dense points and of kernel matrices.

@@ -24,7 +24,7 @@ func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
 			return nil, err
 		}
 	}
-	graph, err := dataset.NewGraph(found, edges)
+	graph, err := dataset.GraphOf(found, edges)
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", name)
 	}
@@ -36,13 +36,15 @@ func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
 	return loadSized(path, vertices, ReadGraph)
 }
 
-func checkVertexCount(s *source, vertices int, edges []dataset.Edge) error {
-	for _, e := range edges {
-		vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
+func checkVertexCount(s *source, vertices int, lists []dataset.Edges) error {
+	for _, edges := range lists {
+		for at, source := range edges.Source {
+			vertices = max(vertices, int(source)+1, int(edges.Target[at])+1)
+		}
 	}
-	if vertices > dataset.MaxInferredVertices(len(edges)) {
+	if count := dataset.CountEdges(lists); vertices > dataset.MaxInferredVertices(count) {
 		return s.invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices, %d",
-			vertices, len(edges), vertices)
+			vertices, count, vertices)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -63,11 +64,11 @@ func (l *lines) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := bytes.TrimSpace(line)
+		blank, comment := l.classify(line)
 		switch {
-		case len(text) == 0:
+		case blank:
 			blankAt = l.lineNumber
-		case bytes.IndexByte([]byte(l.comments), text[0]) >= 0:
+		case comment:
 		case blankAt > 0 && !l.allowBlankLines:
 			l.lineNumber = blankAt
 			return nil, l.invalid("BLANK_LINE", "the line is blank, but the file goes on after it; remove it or fill it in")
@@ -75,6 +76,15 @@ func (l *lines) next() ([]byte, error) {
 			return line, nil
 		}
 	}
+}
+
+// classify tells whether a line has nothing in it, or a comment.
+func (l *lines) classify(line []byte) (blank, comment bool) {
+	text := bytes.TrimSpace(line)
+	if len(text) == 0 {
+		return true, false
+	}
+	return false, strings.IndexByte(l.comments, text[0]) >= 0
 }
 
 // read is the next line of the file, whatever it contains.
@@ -86,7 +96,7 @@ func (l *lines) read() ([]byte, error) {
 			l.longLine = append(l.longLine, line...)
 			if len(l.longLine) > maxLine {
 				l.lineNumber++
-				return nil, l.invalid("LINE_TOO_LONG", "the line is longer than %d MiB; is this a text file?", maxLine>>20)
+				return nil, l.tooLong()
 			}
 			line, err = l.ReadSlice('\n')
 		}
@@ -106,8 +116,16 @@ func (l *lines) read() ([]byte, error) {
 		}
 		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
 	}
-	line = bytes.TrimSuffix(line, []byte("\n"))
-	return bytes.TrimSuffix(line, []byte("\r")), nil
+	return withoutEnd(line), nil
+}
+
+// withoutEnd is a line without its LF or CRLF.
+func withoutEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+func (l *lines) tooLong() *fault.Error {
+	return l.invalid("LINE_TOO_LONG", "the line is longer than %d MiB; is this a text file?", maxLine>>20)
 }
 
 // invalid is a fault on the current line.

@@ -116,53 +116,66 @@ func (m *matrixMarket) parseSize(cells [][]byte) error {
 }
 
 // coordinates reads every entry of a coordinate file, as edges from row to column, counted from 0.
-func (m *matrixMarket) coordinates() ([]dataset.Edge, error) {
-	var entries []dataset.Edge
-	want := 3
+func (m *matrixMarket) coordinates() ([]dataset.Edges, error) {
+	cells := 3
 	if m.pattern {
-		want = 2
+		cells = 2
 	}
-	err := m.eachRow(func(cells [][]byte) (err error) {
-		if int64(len(entries)) == m.entries {
+	rows := edgeRows{
+		lines: m.lines, parse: m.parseEntry, leastCells: cells, mostCells: cells,
+		base: 1, sourceLimit: int64(m.rows) + 1, targetLimit: int64(m.columns) + 1,
+	}
+	var lists []dataset.Edges
+	left := m.entries
+	err := rows.read(func(entries dataset.Edges, err error, lineOf func(int) int) error {
+		if count := int64(entries.Len()); count > left || count == left && err != nil {
+			m.lineNumber = lineOf(int(left))
 			return m.invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.entries)
 		}
-		if len(cells) != want {
-			return m.invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
-		}
-		row, rowOK := parseInteger(cells[0])
-		column, columnOK := parseInteger(cells[1])
-		if !rowOK || !columnOK || row < 1 || row > int64(m.rows) || column < 1 || column > int64(m.columns) {
-			return m.invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
-				cells[0], cells[1], m.rows, m.columns)
-		}
-		entry := dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
-		if !m.pattern {
-			if entry.Weight, err = m.value(cells[2]); err != nil {
-				return err
-			}
-		}
-		entries = append(entries, entry)
-		return nil
+		lists, left = append(lists, entries), left-int64(entries.Len())
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(entries)) < m.entries {
-		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.entries, len(entries))
+	if left > 0 {
+		return nil, m.source.invalid("TRUNCATED_FILE", "the header claims %d entries, but the file ends after %d", m.entries, m.entries-left)
 	}
-	return entries, nil
+	return lists, nil
 }
 
-func (m *matrixMarket) value(cell []byte) (float64, error) {
-	if m.readsAsNaN(cell) {
+// parseEntry parses a line of a coordinate file.
+func (m *matrixMarket) parseEntry(l *lines, cells [][]byte) (entry dataset.Edge, err error) {
+	want := 3
+	if m.pattern {
+		want = 2
+	}
+	if len(cells) != want {
+		return entry, l.invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
+	}
+	row, rowOK := parseInteger(cells[0])
+	column, columnOK := parseInteger(cells[1])
+	if !rowOK || !columnOK || row < 1 || row > int64(m.rows) || column < 1 || column > int64(m.columns) {
+		return entry, l.invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
+			cells[0], cells[1], m.rows, m.columns)
+	}
+	entry = dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
+	if !m.pattern {
+		entry.Weight, err = matrixValue(l, cells[2])
+	}
+	return entry, err
+}
+
+func matrixValue(l *lines, cell []byte) (float64, error) {
+	if l.readsAsNaN(cell) {
 		return math.NaN(), nil
 	}
 	value, ok := parseFloat(cell)
 	if !ok {
-		return 0, m.invalid("NOT_A_NUMBER", "%s is no number", quoted(cell))
+		return 0, l.invalid("NOT_A_NUMBER", "%s is no number", quoted(cell))
 	}
 	if !finite(value) {
-		return 0, m.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", quoted(cell))
+		return 0, l.invalid("NOT_FINITE", "the value is %s; every value must be a finite number", quoted(cell))
 	}
 	return value, nil
 }
@@ -175,7 +188,7 @@ func (m *matrixMarket) array() ([]float64, error) {
 			if int64(len(values)) == m.entries {
 				return m.invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.entries)
 			}
-			value, err := m.value(cell)
+			value, err := matrixValue(m.lines, cell)
 			if err != nil {
 				return err
 			}

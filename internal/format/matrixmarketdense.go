@@ -1,5 +1,7 @@
 package format
 
+import "github.com/cleave-project/cleave/internal/dataset"
+
 // A coordinate file leaves its zeros out, so a short file can stand for a huge matrix. A dense matrix may
 // have baseDenseLimit values, and more only if that is at most densePerEntry for each entry in the file.
 const (
@@ -36,12 +38,12 @@ func (m *matrixMarket) denseFromCoordinates() (*matrix, error) {
 	if m.rows == 0 || m.columns == 0 {
 		return &matrix{rows: m.rows, columns: m.columns}, nil
 	}
-	if m.rows*m.columns > max(baseDenseLimit, densePerEntry*len(entries)) {
+	if count := dataset.CountEdges(entries); m.rows*m.columns > max(baseDenseLimit, densePerEntry*count) {
 		return nil, m.source.invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few to be stored densely; if it is a graph, give it as one",
-			m.rows, m.columns, len(entries))
+			m.rows, m.columns, count)
 	}
 	dense := &matrix{rows: m.rows, columns: m.columns, values: make([]float64, m.rows*m.columns)}
-	for _, e := range entries {
+	for e := range dataset.EachEdge(entries) {
 		row, column := int(e.Source), int(e.Target)
 		dense.values[row*m.columns+column] += e.Weight
 		if m.symmetric && row != column {

@@ -13,7 +13,7 @@ import (
 // A file of kind "symmetric" lists each edge once. One of kind "general" whose matrix is symmetric lists
 // each edge in both directions, of which one is kept. In any other file every entry is an edge, and
 // repeated edges add their weights.
-func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edge, int, error) {
+func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edges, int, error) {
 	m, err := openMatrixMarket(s)
 	switch {
 	case err != nil:
@@ -25,14 +25,15 @@ func readMatrixMarketGraph(s *source, vertices int) ([]dataset.Edge, int, error)
 	case vertices > 0 && vertices != m.rows:
 		return nil, 0, m.source.invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.rows, vertices)
 	}
-	edges, err := m.coordinates()
+	entries, err := m.coordinates()
 	if err != nil {
 		return nil, 0, err
 	}
 	if !m.symmetric {
-		edges = withoutMirrorImages(edges)
+		edges := withoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)), dataset.EachEdge(entries)))
+		entries = []dataset.Edges{dataset.EdgesOf(edges)}
 	}
-	return edges, m.rows, nil
+	return entries, m.rows, nil
 }
 
 // mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the
@@ -42,12 +43,14 @@ const mirrorTolerance = 1e-9
 // withoutMirrorImages keeps one direction of each edge if all edges come in both directions with the
 // same weight, and everything otherwise. The edges are sorted in place.
 func withoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
+	ends := func(e dataset.Edge) uint64 {
+		return uint64(min(e.Source, e.Target))<<32 | uint64(max(e.Source, e.Target))
+	}
 	slices.SortFunc(edges, func(a, b dataset.Edge) int {
-		return cmp.Or(
-			cmp.Compare(min(a.Source, a.Target), min(b.Source, b.Target)),
-			cmp.Compare(max(a.Source, a.Target), max(b.Source, b.Target)),
-			cmp.Compare(a.Source, b.Source),
-			cmp.Compare(a.Weight, b.Weight))
+		if byEnds := cmp.Compare(ends(a), ends(b)); byEnds != 0 {
+			return byEnds
+		}
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Weight, b.Weight))
 	})
 	largest := 0.0
 	for _, e := range edges {

@@ -97,8 +97,11 @@ func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 			if spec.Scale != nil {
 				w *= spec.Scale[i] * spec.Scale[columns[at]]
 			}
-			row += math.Abs(w)
-			bound.Entry = max(bound.Entry, math.Abs(w))
+			magnitude := math.Abs(w)
+			row += magnitude
+			if magnitude > bound.Entry {
+				bound.Entry = magnitude
+			}
 		}
 		bound.RowSum = max(bound.RowSum, row)
 	}

@@ -3,6 +3,8 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/dataset"
@@ -65,10 +67,14 @@ func GivenRows(k *dataset.Kernel) RowFetcher {
 	}
 }
 
-// graphWeights puts a graph's weights on the grid.
+// graphWeights puts a graph's weights on the grid. Where all of them are there already, as small whole numbers are, they
+// are the graph's own, without a copy.
 func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
-	weights := make([]float64, len(g.Weight))
 	c := spec.Grid.rounder()
+	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
+		return g.Weight
+	}
+	weights := make([]float64, len(g.Weight))
 	for i := range g.N {
 		for at := g.RowStart[i]; at < g.RowStart[i+1]; at++ {
 			w := g.Weight[at]

@@ -45,8 +45,9 @@ type Upload struct {
 	columns  uint64
 	rows     uint64
 	values   []float64
-	edges    []dataset.Edge
-	vertices int
+	edges    []dataset.Edges
+	count    int // of edges
+	vertices int // declared, or 0
 	sparse   sparseRows
 }
 
@@ -204,21 +205,26 @@ func (u *Upload) addEdges(p *cleavev1.Edges) error {
 		return fault.Invalid("EDGE_COUNTS_DIFFER", "a part of the upload has %d sources, %d targets and %d weights; "+
 			"they must be equally many, but weights may be left out", len(sources), len(targets), len(weights)).OnField("edges")
 	}
-	total := uint64(len(u.edges)) + uint64(len(sources))
+	total := uint64(u.count) + uint64(len(sources))
 	if err := u.fits(headerBytes+vertexBytes*uint64(u.vertices)+edgeBytes*total, "edges"); err != nil {
 		return err
 	}
+	if at := len(u.edges); at == 0 || u.edges[at-1].Len() >= partEdges { // small parts share a list
+		u.edges = append(u.edges, dataset.Edges{Source: make([]int32, 0, len(sources)), Target: make([]int32, 0, len(sources))})
+	}
+	list := &u.edges[len(u.edges)-1]
 	for at := range sources {
 		if end := max(sources[at], targets[at]); end >= dataset.MaxRows {
 			return fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d (%d-%d) names vertex %d; at most %d vertices are supported",
-				len(u.edges), sources[at], targets[at], end, dataset.MaxRows).OnField("edges")
+				u.count+at, sources[at], targets[at], end, dataset.MaxRows).OnField("edges")
 		}
-		edge := dataset.Edge{Source: int32(sources[at]), Target: int32(targets[at]), Weight: 1}
+		weight := 1.0
 		if len(weights) > 0 {
-			edge.Weight = weights[at]
+			weight = weights[at]
 		}
-		u.edges = append(u.edges, edge)
+		list.Append(int32(sources[at]), int32(targets[at]), weight)
 	}
+	u.count += len(sources)
 	return nil
 }
 
@@ -269,17 +275,19 @@ func (u *Upload) finishGraph() (dataset.Dataset, error) {
 	vertices := u.vertices
 	if vertices == 0 {
 		for _, e := range u.edges {
-			vertices = max(vertices, int(e.Source)+1, int(e.Target)+1)
+			for at, source := range e.Source {
+				vertices = max(vertices, int(source)+1, int(e.Target[at])+1)
+			}
 		}
 	}
-	if vertices > freeVertices && vertices/verticesPerEdge > len(u.edges) {
+	if vertices > freeVertices && vertices/verticesPerEdge > u.count {
 		return nil, fault.Invalid("TOO_FEW_EDGES", "the graph has %d vertices but only %d edges; "+
-			"number the vertices that have edges from 0 on, without gaps", vertices, len(u.edges)).OnField("edges")
+			"number the vertices that have edges from 0 on, without gaps", vertices, u.count).OnField("edges")
 	}
-	if err := u.fits(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(len(u.edges)), "edges"); err != nil {
+	if err := u.fits(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(u.count), "edges"); err != nil {
 		return nil, err
 	}
-	return typed(dataset.NewGraph(u.vertices, u.edges))
+	return typed(dataset.GraphOf(u.vertices, u.edges))
 }
 
 // typed keeps a nil pointer from becoming an interface that is not nil.

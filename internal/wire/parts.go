@@ -51,10 +51,14 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 	return nil
 }
 
-// edgeParts sends every edge once: the upper triangle and the diagonal.
+// edgeParts sends every edge once: the upper triangle and the diagonal. A part whose weights are all 1 leaves them out.
 func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) error) error {
 	var edges *cleavev1.Edges
+	weighted := false
 	send := func() error {
+		if !weighted {
+			edges.Weights = nil
+		}
 		return yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Edges{Edges: edges}})
 	}
 	for i := range g.N {
@@ -64,11 +68,14 @@ func edgeParts(g *dataset.Graph, yield func(*cleavev1.CreateDatasetRequest) erro
 				continue
 			}
 			if edges == nil {
-				edges = &cleavev1.Edges{}
+				// New ones for each part: what was sent may still be in use.
+				edges = &cleavev1.Edges{Sources: make([]uint32, 0, partEdges), Targets: make([]uint32, 0, partEdges), Weights: make([]float64, 0, partEdges)}
+				weighted = false
 			}
 			edges.Sources = append(edges.Sources, uint32(i))
 			edges.Targets = append(edges.Targets, uint32(j))
 			edges.Weights = append(edges.Weights, weights[at])
+			weighted = weighted || weights[at] != 1
 			if len(edges.Sources) == partEdges {
 				if err := send(); err != nil {
 					return err

@@ -111,8 +111,11 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	return err
 }
 
-// fetchDataset fetches a whole data set and verifies its hash.
+// fetchDataset fetches a whole data set and verifies its hash, unless it is in memory already.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
+	if data := j.session.worker.cfg.SharedDataset(id); data != nil {
+		return data, nil
+	}
 	j.session.worker.log.Info("fetching data set", "dataset", id, "bytes", size)
 	var data dataset.Dataset
 	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
@@ -124,6 +127,9 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 
 // fetchRows fetches rows [from, to) of a kernel matrix that is the data set.
 func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) ([]float64, error) {
+	if given, ok := j.session.worker.cfg.SharedDataset(id).(*dataset.Kernel); ok {
+		return kernel.GivenRows(given)(ctx, from, to)
+	}
 	offset, length := dataset.RowRange(columns, from, to)
 	var values []float64
 	err := j.readDataset(ctx, id, offset, length, func(r io.Reader) (err error) {

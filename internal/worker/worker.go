@@ -27,6 +27,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/backoff"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -42,6 +43,9 @@ type Config struct {
 	Logger       hclog.Logger
 	DialOptions  []grpc.DialOption // added to the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to be placed elsewhere; 0: 5 s
+
+	// SharedDataset gives data sets that are in the memory of this process and need not be fetched; it may be nil.
+	SharedDataset func(id string) dataset.Dataset
 }
 
 const defaultLeaveTimeout = 5 * time.Second
@@ -122,6 +126,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.LeaveTimeout <= 0 {
 		c.LeaveTimeout = defaultLeaveTimeout
+	}
+	if c.SharedDataset == nil {
+		c.SharedDataset = func(string) dataset.Dataset { return nil }
 	}
 	if c.Name == "" {
 		c.Name, _ = os.Hostname()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/dataset"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -18,6 +19,9 @@ import (
 type Cluster struct {
 	Address      net.Addr
 	AwaitWorkers func(ctx context.Context, workers int) error // until that many are ready
+
+	shareDataset  func(ctx context.Context, name string, data dataset.Dataset) (id string, err error)
+	sharedDataset func(id string) dataset.Dataset
 
 	broken context.Context // ends, with the cause, when a part breaks down
 	fail   context.CancelCauseFunc
@@ -34,7 +38,7 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 		return nil, err
 	}
 	unbounded := context.WithoutCancel(ctx)
-	cluster := &Cluster{Address: c.Addr(), AwaitWorkers: c.AwaitWorkers}
+	cluster := &Cluster{Address: c.Addr(), AwaitWorkers: c.AwaitWorkers, shareDataset: c.ShareDataset, sharedDataset: c.SharedDataset}
 	cluster.broken, cluster.fail = context.WithCancelCause(unbounded)
 	cluster.serving, cluster.stopCoordinator = context.WithCancel(unbounded)
 	cluster.working, cluster.stopWorkers = context.WithCancel(unbounded)
@@ -50,6 +54,7 @@ func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 		cfg.Name = fmt.Sprintf("worker-%d", i)
 		cfg.Threads = max(1, runtime.GOMAXPROCS(0)/count)
 		cfg.MemoryBytes = shell.DefaultMemory() / uint64(count)
+		cfg.SharedDataset = c.sharedDataset
 		cfg.LeaveTimeout = time.Millisecond // all leave together: no worker is left to take over
 		c.workers.Go(func() { c.checkEnd(c.working, cfg.Name, worker.Run(c.working, cfg)) })
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
+	"runtime/debug"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
@@ -56,4 +58,15 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 	}
 	c.embedded = cluster
 	return c, nil
+}
+
+// limitGarbage keeps a process small whose data are large. By default garbage may become as large as what is in use, which
+// saves work where memory is many small pieces. Data of this size are a few arrays, which take no time to collect, and what
+// reading them has left is given back at once. GOGC, if it is set, stays.
+func limitGarbage(dataBytes int64) {
+	const large, percent = 256 << 20, 20
+	if dataBytes >= large && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+		debug.FreeOSMemory()
+	}
 }

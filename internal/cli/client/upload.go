@@ -27,8 +27,13 @@ func (c *Client) UploadInputs(ctx context.Context, spec *cleavev1.JobSpec, data 
 	return c.uploadTables(ctx, spec)
 }
 
-// upload sends a data set to the coordinator, unless it has it already, and returns its id.
+// upload sends a data set to the coordinator, unless it has it already, and returns its id. An embedded coordinator uses
+// it where it is.
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
+	if c.embedded != nil {
+		limitGarbage(dataset.EncodedSize(data))
+		return c.embedded.shareDataset(ctx, name, data)
+	}
 	id, err := dataset.ID(data)
 	if err != nil {
 		return "", err

@@ -22,19 +22,27 @@ func (p *Problem) setUnit() {
 		return
 	}
 	largest := math.MinInt // exponent of |w| a_i a_j
-	for i := range p.n {
-		neighbors, weights := p.graph.Row(i)
-		for at, w := range weights {
-			if w == 0 {
-				continue
+	if p.weights == nil {
+		heaviest := 0.0
+		for _, w := range p.graph.Weight {
+			if magnitude := math.Abs(w); magnitude > heaviest { // max takes longer, for the sake of NaN
+				heaviest = magnitude
 			}
-			_, exponent := math.Frexp(w)
-			if p.weights != nil {
-				_, ofRow := math.Frexp(p.weights[i])
-				_, ofColumn := math.Frexp(p.weights[neighbors[at]])
-				exponent += ofRow + ofColumn
+		}
+		if heaviest > 0 {
+			_, largest = math.Frexp(heaviest)
+		}
+	} else {
+		for i := range p.n {
+			neighbors, weights := p.graph.Row(i)
+			_, ofRow := math.Frexp(p.weights[i])
+			for at, w := range weights {
+				if w != 0 {
+					_, exponent := math.Frexp(w)
+					_, ofColumn := math.Frexp(p.weights[neighbors[at]])
+					largest = max(largest, exponent+ofRow+ofColumn)
+				}
 			}
-			largest = max(largest, exponent)
 		}
 	}
 	if largest > math.MinInt && max(largest, -largest) > maxExponent {
