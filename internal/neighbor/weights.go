@@ -82,11 +82,11 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 	switch data := data.(type) {
 	case *dataset.SparsePoints:
 		unit := unitRows(data)
-		return func(i, j int32) float64 { return max(0, 2-float64(2*product(unit, int(i), int(j)))) }
+		return func(i, j int32) float64 { return difference(2, float64(2*product(unit, int(i), int(j)))) }
 	case *dataset.Kernel:
 		return func(i, j int32) float64 {
 			row := data.Row(int(i))
-			return max(0, 2*((row[i]/2+data.Row(int(j))[j]/2)-row[j]))
+			return 2 * difference(row[i]/2+data.Row(int(j))[j]/2, row[j])
 		}
 	case *dataset.Points:
 		return func(i, j int32) float64 {
@@ -98,6 +98,15 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 		}
 	}
 	return nil
+}
+
+// difference is a - b, and 0 where that is no more than what rounding makes of equal rows.
+func difference(a, b float64) float64 {
+	const rounding = 1e-13
+	if d := a - b; d > rounding*math.Abs(a) {
+		return d
+	}
+	return 0
 }
 
 // product is the inner product of two sparse rows.
