@@ -1255,7 +1255,7 @@ func (x *GetNeighborGraphResponse) GetPart() isGetNeighborGraphResponse_Part {
 	return nil
 }
 
-func (x *GetNeighborGraphResponse) GetHead() *GraphForm {
+func (x *GetNeighborGraphResponse) GetHead() *NeighborGraphHead {
 	if x != nil {
 		if x, ok := x.Part.(*GetNeighborGraphResponse_Head); ok {
 			return x.Head
@@ -1278,7 +1278,7 @@ type isGetNeighborGraphResponse_Part interface {
 }
 
 type GetNeighborGraphResponse_Head struct {
-	Head *GraphForm `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
+	Head *NeighborGraphHead `protobuf:"bytes,1,opt,name=head,proto3,oneof"`
 }
 
 type GetNeighborGraphResponse_Edges struct {
@@ -1288,6 +1288,59 @@ type GetNeighborGraphResponse_Edges struct {
 func (*GetNeighborGraphResponse_Head) isGetNeighborGraphResponse_Part() {}
 
 func (*GetNeighborGraphResponse_Edges) isGetNeighborGraphResponse_Part() {}
+
+// NeighborGraphHead is the size of a graph of neighbors.
+type NeighborGraphHead struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"`
+	Edges         uint64                 `protobuf:"varint,2,opt,name=edges,proto3" json:"edges,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NeighborGraphHead) Reset() {
+	*x = NeighborGraphHead{}
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NeighborGraphHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NeighborGraphHead) ProtoMessage() {}
+
+func (x *NeighborGraphHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NeighborGraphHead.ProtoReflect.Descriptor instead.
+func (*NeighborGraphHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *NeighborGraphHead) GetVertices() uint64 {
+	if x != nil {
+		return x.Vertices
+	}
+	return 0
+}
+
+func (x *NeighborGraphHead) GetEdges() uint64 {
+	if x != nil {
+		return x.Edges
+	}
+	return 0
+}
 
 type PredictJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1300,7 +1353,7 @@ type PredictJobRequest struct {
 
 func (x *PredictJobRequest) Reset() {
 	*x = PredictJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1365,7 @@ func (x *PredictJobRequest) String() string {
 func (*PredictJobRequest) ProtoMessage() {}
 
 func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[24]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1378,7 @@ func (x *PredictJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobRequest.ProtoReflect.Descriptor instead.
 func (*PredictJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{24}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredictJobRequest) GetJobId() string {
@@ -1353,7 +1406,7 @@ type PredictJobResponse struct {
 
 func (x *PredictJobResponse) Reset() {
 	*x = PredictJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1418,7 @@ func (x *PredictJobResponse) String() string {
 func (*PredictJobResponse) ProtoMessage() {}
 
 func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[25]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1431,7 @@ func (x *PredictJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictJobResponse.ProtoReflect.Descriptor instead.
 func (*PredictJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{25}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredictJobResponse) GetFirstIndex() uint32 {
@@ -1408,7 +1461,7 @@ type EvaluateJobRequest struct {
 
 func (x *EvaluateJobRequest) Reset() {
 	*x = EvaluateJobRequest{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1473,7 @@ func (x *EvaluateJobRequest) String() string {
 func (*EvaluateJobRequest) ProtoMessage() {}
 
 func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[26]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1486,7 @@ func (x *EvaluateJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateJobRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{26}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EvaluateJobRequest) GetJobId() string {
@@ -1466,7 +1519,7 @@ type EvaluateJobResponse struct {
 
 func (x *EvaluateJobResponse) Reset() {
 	*x = EvaluateJobResponse{}
-	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1531,7 @@ func (x *EvaluateJobResponse) String() string {
 func (*EvaluateJobResponse) ProtoMessage() {}
 
 func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_job_service_proto_msgTypes[27]
+	mi := &file_cleave_v1_job_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1544,7 @@ func (x *EvaluateJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateJobResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateJobResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{27}
+	return file_cleave_v1_job_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EvaluateJobResponse) GetEvaluation() *Evaluation {
@@ -1566,11 +1619,14 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x06values\x18\x02 \x01(\fH\x00R\x06valuesB\x06\n" +
 	"\x04part\"0\n" +
 	"\x17GetNeighborGraphRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"x\n" +
-	"\x18GetNeighborGraphResponse\x12*\n" +
-	"\x04head\x18\x01 \x01(\v2\x14.cleave.v1.GraphFormH\x00R\x04head\x12(\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"\x80\x01\n" +
+	"\x18GetNeighborGraphResponse\x122\n" +
+	"\x04head\x18\x01 \x01(\v2\x1c.cleave.v1.NeighborGraphHeadH\x00R\x04head\x12(\n" +
 	"\x05edges\x18\x02 \x01(\v2\x10.cleave.v1.EdgesH\x00R\x05edgesB\x06\n" +
-	"\x04part\"I\n" +
+	"\x04part\"E\n" +
+	"\x11NeighborGraphHead\x12\x1a\n" +
+	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
+	"\x05edges\x18\x02 \x01(\x04R\x05edges\"I\n" +
 	"\x11PredictJobRequest\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
@@ -1617,7 +1673,7 @@ func file_cleave_v1_job_service_proto_rawDescGZIP() []byte {
 	return file_cleave_v1_job_service_proto_rawDescData
 }
 
-var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_cleave_v1_job_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*PlanJobRequest)(nil),           // 0: cleave.v1.PlanJobRequest
 	(*PlanJobResponse)(nil),          // 1: cleave.v1.PlanJobResponse
@@ -1643,40 +1699,40 @@ var file_cleave_v1_job_service_proto_goTypes = []any{
 	(*GetEmbeddingResponse)(nil),     // 21: cleave.v1.GetEmbeddingResponse
 	(*GetNeighborGraphRequest)(nil),  // 22: cleave.v1.GetNeighborGraphRequest
 	(*GetNeighborGraphResponse)(nil), // 23: cleave.v1.GetNeighborGraphResponse
-	(*PredictJobRequest)(nil),        // 24: cleave.v1.PredictJobRequest
-	(*PredictJobResponse)(nil),       // 25: cleave.v1.PredictJobResponse
-	(*EvaluateJobRequest)(nil),       // 26: cleave.v1.EvaluateJobRequest
-	(*EvaluateJobResponse)(nil),      // 27: cleave.v1.EvaluateJobResponse
-	(*JobSpec)(nil),                  // 28: cleave.v1.JobSpec
-	(*Plan)(nil),                     // 29: cleave.v1.Plan
-	(*Job)(nil),                      // 30: cleave.v1.Job
-	(JobState)(0),                    // 31: cleave.v1.JobState
-	(*Event)(nil),                    // 32: cleave.v1.Event
-	(*Progress)(nil),                 // 33: cleave.v1.Progress
-	(*Result)(nil),                   // 34: cleave.v1.Result
-	(*ModelHead)(nil),                // 35: cleave.v1.ModelHead
-	(*EmbeddingHead)(nil),            // 36: cleave.v1.EmbeddingHead
-	(*GraphForm)(nil),                // 37: cleave.v1.GraphForm
+	(*NeighborGraphHead)(nil),        // 24: cleave.v1.NeighborGraphHead
+	(*PredictJobRequest)(nil),        // 25: cleave.v1.PredictJobRequest
+	(*PredictJobResponse)(nil),       // 26: cleave.v1.PredictJobResponse
+	(*EvaluateJobRequest)(nil),       // 27: cleave.v1.EvaluateJobRequest
+	(*EvaluateJobResponse)(nil),      // 28: cleave.v1.EvaluateJobResponse
+	(*JobSpec)(nil),                  // 29: cleave.v1.JobSpec
+	(*Plan)(nil),                     // 30: cleave.v1.Plan
+	(*Job)(nil),                      // 31: cleave.v1.Job
+	(JobState)(0),                    // 32: cleave.v1.JobState
+	(*Event)(nil),                    // 33: cleave.v1.Event
+	(*Progress)(nil),                 // 34: cleave.v1.Progress
+	(*Result)(nil),                   // 35: cleave.v1.Result
+	(*ModelHead)(nil),                // 36: cleave.v1.ModelHead
+	(*EmbeddingHead)(nil),            // 37: cleave.v1.EmbeddingHead
 	(*Edges)(nil),                    // 38: cleave.v1.Edges
 	(*TableInput)(nil),               // 39: cleave.v1.TableInput
 	(*Evaluation)(nil),               // 40: cleave.v1.Evaluation
 }
 var file_cleave_v1_job_service_proto_depIdxs = []int32{
-	28, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
-	29, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
-	28, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
-	30, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
-	30, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
-	28, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
-	31, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
-	30, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
-	30, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
-	32, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
-	33, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
-	34, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
-	35, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
-	36, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
-	37, // 14: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.GraphForm
+	29, // 0: cleave.v1.PlanJobRequest.spec:type_name -> cleave.v1.JobSpec
+	30, // 1: cleave.v1.PlanJobResponse.plan:type_name -> cleave.v1.Plan
+	29, // 2: cleave.v1.CreateJobRequest.spec:type_name -> cleave.v1.JobSpec
+	31, // 3: cleave.v1.CreateJobResponse.job:type_name -> cleave.v1.Job
+	31, // 4: cleave.v1.GetJobResponse.job:type_name -> cleave.v1.Job
+	29, // 5: cleave.v1.GetJobResponse.spec:type_name -> cleave.v1.JobSpec
+	32, // 6: cleave.v1.ListJobsRequest.state:type_name -> cleave.v1.JobState
+	31, // 7: cleave.v1.ListJobsResponse.jobs:type_name -> cleave.v1.Job
+	31, // 8: cleave.v1.CancelJobResponse.job:type_name -> cleave.v1.Job
+	33, // 9: cleave.v1.WatchJobResponse.event:type_name -> cleave.v1.Event
+	34, // 10: cleave.v1.WatchJobResponse.progress:type_name -> cleave.v1.Progress
+	35, // 11: cleave.v1.GetResultResponse.result:type_name -> cleave.v1.Result
+	36, // 12: cleave.v1.GetModelResponse.head:type_name -> cleave.v1.ModelHead
+	37, // 13: cleave.v1.GetEmbeddingResponse.head:type_name -> cleave.v1.EmbeddingHead
+	24, // 14: cleave.v1.GetNeighborGraphResponse.head:type_name -> cleave.v1.NeighborGraphHead
 	38, // 15: cleave.v1.GetNeighborGraphResponse.edges:type_name -> cleave.v1.Edges
 	39, // 16: cleave.v1.EvaluateJobRequest.truth:type_name -> cleave.v1.TableInput
 	39, // 17: cleave.v1.EvaluateJobRequest.score_on:type_name -> cleave.v1.TableInput
@@ -1693,8 +1749,8 @@ var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	18, // 28: cleave.v1.JobService.GetModel:input_type -> cleave.v1.GetModelRequest
 	20, // 29: cleave.v1.JobService.GetEmbedding:input_type -> cleave.v1.GetEmbeddingRequest
 	22, // 30: cleave.v1.JobService.GetNeighborGraph:input_type -> cleave.v1.GetNeighborGraphRequest
-	24, // 31: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
-	26, // 32: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
+	25, // 31: cleave.v1.JobService.PredictJob:input_type -> cleave.v1.PredictJobRequest
+	27, // 32: cleave.v1.JobService.EvaluateJob:input_type -> cleave.v1.EvaluateJobRequest
 	1,  // 33: cleave.v1.JobService.PlanJob:output_type -> cleave.v1.PlanJobResponse
 	3,  // 34: cleave.v1.JobService.CreateJob:output_type -> cleave.v1.CreateJobResponse
 	5,  // 35: cleave.v1.JobService.GetJob:output_type -> cleave.v1.GetJobResponse
@@ -1707,8 +1763,8 @@ var file_cleave_v1_job_service_proto_depIdxs = []int32{
 	19, // 42: cleave.v1.JobService.GetModel:output_type -> cleave.v1.GetModelResponse
 	21, // 43: cleave.v1.JobService.GetEmbedding:output_type -> cleave.v1.GetEmbeddingResponse
 	23, // 44: cleave.v1.JobService.GetNeighborGraph:output_type -> cleave.v1.GetNeighborGraphResponse
-	25, // 45: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
-	27, // 46: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
+	26, // 45: cleave.v1.JobService.PredictJob:output_type -> cleave.v1.PredictJobResponse
+	28, // 46: cleave.v1.JobService.EvaluateJob:output_type -> cleave.v1.EvaluateJobResponse
 	33, // [33:47] is the sub-list for method output_type
 	19, // [19:33] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
@@ -1750,7 +1806,7 @@ func file_cleave_v1_job_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_job_service_proto_rawDesc), len(file_cleave_v1_job_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
