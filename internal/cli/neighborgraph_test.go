@@ -39,7 +39,7 @@ func TestPointsAsAGraph(t *testing.T) {
 		}
 	}
 	said = succeed(t, "plan --data m/data.csv --k 2 --knn 10")
-	for _, part := range []string{"matrix       200 x 200", "for the graph of neighbors and eigenvectors", "the neighbors are found first, in about 0 s", "a graph of at most 2000 edges"} {
+	for _, part := range []string{"matrix       200 x 200", "for the graph of neighbors and eigenvectors", "first the neighbors are found, in about 0 s", "a graph of at most 2000 edges"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%q is missing:\n%s", part, said)
 		}

@@ -53,7 +53,7 @@ func TestNeighborGraph(t *testing.T) {
 	id, points := h.gaussianPoints()
 	s := neighborSpec(id, 6)
 	plan, err := h.plan(s)
-	if err != nil || !strings.Contains(plan.GetExplanation(), "the neighbors are found first") || plan.GetCoordinatorBytes() == 0 {
+	if err != nil || !strings.Contains(plan.GetExplanation(), "first the neighbors are found") || plan.GetCoordinatorBytes() == 0 {
 		t.Errorf("planned as %v, %v", plan, err)
 	}
 	job := h.create(s)

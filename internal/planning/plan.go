@@ -99,7 +99,7 @@ func (plan *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	}
 	plan.Bytes = max(plan.Bytes, first.Bytes)
 	plan.CoordinatorBytes = max(plan.CoordinatorBytes, search.Neighbors.coordinatorBytes()) + search.Neighbors.graphBytes()
-	plan.Why = fmt.Sprintf("the neighbors are found first, in about %.0f s: %s; then they are a graph of at most %d edges: %s",
+	plan.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.edges(), plan.Why)
 	plan.Seconds += first.Seconds
 	return plan, nil
